@@ -1,8 +1,9 @@
-//! What a provider is called in the whole world: `host/namespace/type`.
+//! Provider source addresses: `host/namespace/type`.
 //!
-//! The grammar is that of OpenTofu and Terraform. Names are folded by the rules of internationalised domain names before
-//! anything is compared, and the folded name becomes directories on disk; so what folding makes of a name is judged once more
-//! (a full-width dot, for one, becomes a dot). A type alone is one of `hashicorp`'s, as Terraform has it.
+//! The grammar is that of OpenTofu and Terraform. Names are normalised by the rules of
+//! internationalised domain names before they are compared, and become directories on disk; so
+//! normalised names are validated again (a full-width dot, for one, becomes a dot). A type alone is
+//! in the namespace `hashicorp`, as in Terraform.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,42 +12,42 @@ use std::str::FromStr;
 use idna::AsciiDenyList;
 use idna::uts46::{DnsLength, Hyphens, Uts46};
 
-/// The registry of a provider whose address names none.
+/// The default registry.
 pub const DEFAULT_HOST: &str = "registry.opentofu.org";
 
-/// The namespace of a provider whose address names none.
+/// The default namespace.
 pub const DEFAULT_NAMESPACE: &str = "hashicorp";
 
-/// The default port of the protocol that registries speak; it is not part of a normalised address.
+/// The default port of registries; omitted in a normalised address.
 const DEFAULT_PORT: u16 = 443;
 
-/// More than any registry allows; folding takes time by the length of a name.
+/// Maximum length in bytes, since normalising takes time.
 const LONGEST: usize = 1024;
 
-/// Prefixes that no type may have, because they only say what every provider is.
+/// Prefixes that no type may have, because every provider binary has them.
 const REDUNDANT: [(&str, &str); 2] =
     [("terraform-", "terraform-provider-"), ("opentofu-", "opentofu-provider-")];
 
-/// A provider's address, normalised: two addresses are the same provider if and only if they are equal.
+/// A normalised provider source address; equal addresses are the same provider.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProviderAddress {
-    /// As people write it, that is in Unicode, with its port if that is not the usual one.
+    /// In Unicode, with its port if that is not the default.
     host: String,
     namespace: String,
     provider_type: String,
 }
 
-/// A text is no provider's address: whoever wrote it can mend it.
+/// A text is no provider source address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{address:?} is not a provider's address, which is written [HOST/][NAMESPACE/]TYPE: {fault}{}", help(.address))]
 pub struct AddressError {
-    /// The address as it was given; the beginning of it if it is long.
+    /// The address; truncated if it is long.
     pub address: String,
-    /// What is wrong.
+    /// The reason.
     pub fault: PartFault,
 }
 
-/// What is wrong with an address.
+/// The reason.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PartFault {
     #[error("it is longer than {LONGEST} bytes")]
@@ -85,11 +86,11 @@ pub enum PartFault {
 }
 
 impl ProviderAddress {
-    /// Reads `[host/][namespace/]type`, and normalises it. What is left out is [`DEFAULT_HOST`] and
+    /// Parses and normalises `[host/][namespace/]type`. The defaults are [`DEFAULT_HOST`] and
     /// [`DEFAULT_NAMESPACE`].
     ///
     /// # Errors
-    /// When it is no address.
+    /// When the address is invalid.
     pub fn parse(text: &str) -> Result<Self, AddressError> {
         let fault = |fault| AddressError { address: beginning(text).to_owned(), fault };
         if text.len() > LONGEST {
@@ -118,22 +119,22 @@ impl ProviderAddress {
         Ok(address)
     }
 
-    /// The registry, with its port if that is not the usual one.
+    /// The registry's host, with its port if that is not the default.
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// Who publishes the provider there.
+    /// The namespace.
     pub fn namespace(&self) -> &str {
         &self.namespace
     }
 
-    /// What the provider is called there, such as `random`.
+    /// The type, such as `random`.
     pub fn provider_type(&self) -> &str {
         &self.provider_type
     }
 
-    /// The short form for people, without the default host.
+    /// The short form for users, without the default host.
     pub fn for_display(&self) -> String {
         if self.host == DEFAULT_HOST {
             format!("{}/{}", self.namespace, self.provider_type)
@@ -142,7 +143,8 @@ impl ProviderAddress {
         }
     }
 
-    /// Programs and repositories are called `terraform-provider-TYPE`, and people copy that. No provider's type starts so.
+    /// Users copy `terraform-provider-TYPE`, the name of executables and repositories. No type has
+    /// this prefix.
     fn without_redundant_prefix(&self) -> Result<(), PartFault> {
         for (redundant, program) in REDUNDANT {
             if let Some(provider_type) = self.provider_type.strip_prefix(program) {
@@ -157,14 +159,14 @@ impl ProviderAddress {
     }
 }
 
-/// The full form, `host/namespace/type`: what is remembered, and what directories are named by.
+/// The full form, `host/namespace/type`, also of directories.
 impl fmt::Display for ProviderAddress {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}/{}/{}", self.host, self.namespace, self.provider_type)
     }
 }
 
-/// What to do with `hashicorp/random@3.8.0`, as other tools have it.
+/// Advice for `hashicorp/random@3.8.0`, the form of other tools.
 fn help(address: &str) -> String {
     match address.split_once('@') {
         Some((address, version)) if ProviderAddress::parse(address).is_ok() => {
@@ -186,21 +188,21 @@ pub(super) fn normalise_part(part: &'static str, text: &str) -> Result<String, P
     if text.contains('.') {
         return Err(PartFault::Dot { part, text: text.to_owned() });
     }
-    // This also keeps out Punycode, which starts with `xn--`.
+    // This also excludes Punycode, which starts with `xn--`.
     if text.contains("--") {
         return Err(PartFault::Hyphens { part, text: text.to_owned() });
     }
     let characters = || PartFault::Characters { part, text: text.to_owned() };
     let (folded, result) = Uts46::new().to_unicode(text.as_bytes(), AsciiDenyList::STD3, Hyphens::Check);
     result.map_err(|_| characters())?;
-    // Folding can make a dot, or nothing at all.
+    // Normalising can produce a dot, or an empty name.
     if folded.is_empty() || folded.contains('.') || folded.contains("--") {
         return Err(characters());
     }
     Ok(folded.into_owned())
 }
 
-/// A host as addresses have it: in Unicode, with its port if that is not the usual one.
+/// A host as in addresses: in Unicode, with its port if that is not the default.
 pub(super) fn normalise_host(text: &str) -> Result<String, PartFault> {
     let (name, port) = text.split_once(':').map_or((text, None), |(name, port)| (name, Some(port)));
     let port = match port {
@@ -220,7 +222,7 @@ pub(super) fn normalise_host(text: &str) -> Result<String, PartFault> {
     let ascii = rules
         .to_ascii(name.as_bytes(), AsciiDenyList::STD3, Hyphens::Check, DnsLength::Ignore)
         .map_err(|_| none())?;
-    // A host may end with a dot; otherwise there is something between any two of them.
+    // A host may end with a dot; otherwise labels are not empty.
     if ascii.strip_suffix('.').unwrap_or(&ascii).split('.').any(str::is_empty) {
         return Err(none());
     }
@@ -233,7 +235,7 @@ pub(super) fn normalise_host(text: &str) -> Result<String, PartFault> {
     })
 }
 
-/// As [`normalise_host`], for a host that may be in Punycode, as computers write it.
+/// As [`normalise_host`], for a host that may be in Punycode.
 pub(super) fn normalise_any_host(text: &str) -> Result<String, PartFault> {
     let (name, port) = text.split_at(text.find(':').unwrap_or(text.len()));
     let (name, result) = Uts46::new().to_unicode(name.as_bytes(), AsciiDenyList::STD3, Hyphens::Check);
@@ -241,12 +243,12 @@ pub(super) fn normalise_any_host(text: &str) -> Result<String, PartFault> {
     normalise_host(&format!("{name}{port}"))
 }
 
-/// A host of an address as computers write it, in ASCII.
+/// An address's host in ASCII.
 pub(super) fn host_in_ascii(host: &str) -> Cow<'_, str> {
     let (name, port) = host.split_at(host.find(':').unwrap_or(host.len()));
     let ascii =
         Uts46::new().to_ascii(name.as_bytes(), AsciiDenyList::STD3, Hyphens::Check, DnsLength::Ignore);
-    // What an address holds has been through this once.
+    // The host of an address was normalised before.
     ascii.map_or(Cow::Borrowed(host), |ascii| Cow::Owned(format!("{ascii}{port}")))
 }
 
@@ -254,7 +256,7 @@ fn parse_port(text: &str) -> Option<u16> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
-/// As much of a text from outside as an error shows.
+/// The beginning of an external text, for an error.
 fn beginning(text: &str) -> &str {
     const SHOWN: usize = 200;
     text.char_indices().nth(SHOWN).map_or(text, |(end, _)| &text[..end])
@@ -280,7 +282,7 @@ mod tests {
             ("a/terraform", "registry.opentofu.org/a/terraform"),
             ("a/opentofu", "registry.opentofu.org/a/opentofu"),
             ("terraform.io/builtin/terraform", "terraform.io/builtin/terraform"),
-            // Names are folded as those of hosts are.
+            // Names are normalised like hosts.
             ("A/BÜCHER", "registry.opentofu.org/a/bücher"),
             ("a/faß", "registry.opentofu.org/a/faß"),
             ("a/日本", "registry.opentofu.org/a/日本"),

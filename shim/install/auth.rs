@@ -1,9 +1,10 @@
-//! Credentials: who asks registries, mirrors and OCI registries, from every source that OpenTofu knows.
+//! Credentials of registries, mirrors and OCI registries, from all sources of OpenTofu.
 //!
-//! [`RegistryCredentials`] are tokens by host: variables `TF_TOKEN_HOST`, files, and a credentials helper. [`OciAuthenticator`] are
-//! credentials by repository: the CLI configuration, files of Docker and Podman, and their helpers; and what a registry's
-//! challenge demands. The CLI configuration is read elsewhere, and nothing here opens a connection. The user of a proxy
-//! stands in the address of the proxy.
+//! [`RegistryCredentials`] are tokens by host: variables `TF_TOKEN_HOST`, files, and a credentials
+//! helper. [`OciAuthenticator`] has credentials by repository: the CLI configuration, files of
+//! Docker and Podman, and their helpers; and answers a registry's challenge. The CLI configuration
+//! is read elsewhere, and nothing here opens a connection. Credentials for a proxy are in its
+//! address.
 
 mod challenge;
 mod docker;

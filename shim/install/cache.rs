@@ -1,9 +1,9 @@
-//! The directory of unpacked providers: `ROOT/HOST/NAMESPACE/TYPE/VERSION/OS_ARCH/`.
+//! The provider cache: `ROOT/HOST/NAMESPACE/TYPE/VERSION/OS_ARCH/`.
 //!
-//! The layout is that of Terraform's filesystem mirrors, and the Go bridge's cache has it too, so that both can share one.
-//! Only the directory of the provider that is wanted is looked at: caches grow large, and what lies elsewhere in them must not
-//! keep a provider from being found. Anything may lie in a cache. What is there in place of a usable version is passed over,
-//! and told when nothing else is found.
+//! The layout is that of Terraform's filesystem mirrors and the Go bridge's cache, so that both can
+//! be shared. A search reads only the directory of one provider: caches are large, and other
+//! contents must not prevent finding it. Entries that are no usable version are skipped, and
+//! reported if no version is found.
 
 mod beside;
 mod inventory;
@@ -28,10 +28,10 @@ use crate::executable::find_in_directory;
 use crate::{Platform, ProviderAddress, VersionConstraint};
 use lock::DirectoryLock;
 
-/// What the names of providers' programs start with.
+/// Prefix of provider binaries' names.
 const PROGRAM_PREFIX: &str = "terraform-provider-";
 
-/// How many things of one kind are listed in an error.
+/// Limit of a list in an error.
 const LISTED: usize = 10;
 
 /// A directory of providers.
@@ -41,14 +41,14 @@ pub struct ProviderCache {
     platform: Platform,
 }
 
-/// A provider that is there to be started.
+/// A provider in the cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CachedProvider {
     pub version: Version,
     pub executable: PathBuf,
 }
 
-/// No version in the cache will do.
+/// No version in the cache matches.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct NotCached {
     pub address: ProviderAddress,
@@ -59,47 +59,46 @@ pub struct NotCached {
     pub skipped: Vec<Skipped>,
 }
 
-/// Something in a provider's directory that is no usable version of it.
+/// An entry in a provider's directory that is no usable version.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Skipped {
-    /// Its name; for the directory itself that cannot be read, nothing.
+    /// Its name; `None` for the directory itself.
     pub name: String,
-    /// Why it was passed over.
+    /// Why it was skipped.
     pub reason: String,
 }
 
 impl ProviderCache {
-    /// The cache in this directory, which need not exist, for the machine that this runs on.
+    /// The cache in this directory, which may not exist, for this platform.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self::for_platform(root, Platform::CURRENT)
     }
 
-    /// The cache in this directory, for another kind of machine.
+    /// The cache in this directory, for another platform.
     pub(crate) fn for_platform(root: impl Into<PathBuf>, platform: Platform) -> Self {
         Self { root: root.into(), platform }
     }
 
-    /// The directory.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// For which kind of machine it is.
+    /// Its platform.
     pub fn platform(&self) -> Platform {
         self.platform
     }
 
-    /// Where the versions of a provider lie.
+    /// The directory of a provider.
     pub fn provider_directory(&self, address: &ProviderAddress) -> PathBuf {
         self.root.join(address.host()).join(address.namespace()).join(address.provider_type())
     }
 
-    /// Where a version of a provider lies unpacked.
+    /// The directory of a version.
     pub(crate) fn package_directory(&self, address: &ProviderAddress, version: &Version) -> PathBuf {
         self.provider_directory(address).join(version.to_string()).join(self.platform.to_string())
     }
 
-    /// The newest version of a provider that will do.
+    /// The newest matching version of a provider.
     ///
     /// # Errors
     /// When there is none.
@@ -124,7 +123,7 @@ impl ProviderCache {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => skipped.push(Skipped { name: String::new(), reason: error.to_string() }),
         }
-        // Among versions that differ only in how they were built, the choice must at least be the same each time.
+        // Among versions with different build metadata, the choice must be deterministic.
         packages.sort_by(|one, other| other.version.cmp(&one.version));
         if let Some(found) = packages.iter().find(|package| constraint.allows(&package.version)) {
             return Ok(found.clone());
@@ -141,7 +140,8 @@ impl ProviderCache {
         }))
     }
 
-    /// What something in a provider's directory is: a version, nothing that anybody would miss, or the reason why it is none.
+    /// Classifies an entry of a provider's directory: a version, an irrelevant file, or the reason
+    /// why it is no version.
     fn look_at(&self, address: &ProviderAddress, path: &Path) -> Result<Option<CachedProvider>, String> {
         let name = path.file_name().and_then(OsStr::to_str).ok_or("its name is not in UTF-8")?;
         let metadata = path.metadata().map_err(|error| error.to_string())?;
@@ -152,7 +152,7 @@ impl ProviderCache {
                     self.package_directory(address, &version).display()
                 )),
                 None if Version::parse(name).is_ok() => Err("it is not a directory".to_owned()),
-                // Lock files, checksums, archives for other machines.
+                // Lock files, checksums, archives for other platforms.
                 None => Ok(None),
             };
         }
@@ -164,7 +164,7 @@ impl ProviderCache {
                 _ if directory.symlink_metadata().is_ok() => {
                     format!("{} in it is not a directory", self.platform)
                 }
-                // What was removed has left its lock there.
+                // A removal leaves the lock.
                 Ok(others) if others.is_empty() && DirectoryLock::path_of(&directory).exists() => {
                     return Ok(None);
                 }
@@ -181,7 +181,8 @@ impl ProviderCache {
         }
     }
 
-    /// The version in an archive's name, `terraform-provider-TYPE_VERSION_OS_ARCH.zip`, if it is for this machine.
+    /// The version in an archive's name, `terraform-provider-TYPE_VERSION_OS_ARCH.zip`, if it is
+    /// for this platform.
     fn packed_version(&self, address: &ProviderAddress, file: &str) -> Option<Version> {
         let file = file.to_lowercase();
         let rest = file.strip_prefix(PROGRAM_PREFIX)?.strip_prefix(address.provider_type())?;
@@ -213,7 +214,7 @@ fn by_layout(program: &Path) -> Option<ProviderAddress> {
 }
 
 impl NotCached {
-    /// What to do about it, for a line of its own.
+    /// Advice, for a help line.
     pub fn help(&self) -> String {
         format!("or unpack the provider into {}", self.expected.display())
     }
@@ -248,18 +249,18 @@ fn more(formatter: &mut fmt::Formatter<'_>, count: usize) -> fmt::Result {
     if count > LISTED { write!(formatter, ", and {} more", count - LISTED) } else { Ok(()) }
 }
 
-/// The directories in a version's directory.
+/// Platform directories of a version.
 fn platforms(directory: &Path) -> io::Result<Vec<String>> {
     let entries = std::fs::read_dir(directory)?.filter_map(Result::ok).filter(|entry| entry.path().is_dir());
     let names = entries.map(|entry| shown(&entry.file_name()));
-    // What somebody is still unpacking.
+    // An installation in progress.
     let mut names: Vec<String> = names.filter(|name| !name.starts_with('.')).collect();
     names.sort();
     names.truncate(LISTED);
     Ok(names)
 }
 
-/// A file's name as an error shows it.
+/// A file's name for an error.
 fn shown(name: &OsStr) -> String {
     const SHOWN: usize = 100;
     name.to_string_lossy().chars().take(SHOWN).flat_map(char::escape_debug).collect()

@@ -1,7 +1,7 @@
-//! The list of sums that a publisher signs: `terraform-provider-TYPE_VERSION_SHA256SUMS`.
+//! The list of checksums that a publisher signs: `terraform-provider-TYPE_VERSION_SHA256SUMS`.
 //!
-//! Lines are `SUM  FILE`, as `sha256sum` writes and reads them. What is no such line is passed over, as OpenTofu has it; a file
-//! with two sums is refused, because nobody can know which of them was meant.
+//! Lines are `CHECKSUM  FILE`, as of `sha256sum`. Other lines are ignored, as by OpenTofu; a file
+//! with two checksums is an error.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -12,7 +12,7 @@ use std::path::Path;
 
 use crate::hashes;
 
-/// The SHA-256 of a file, written in hexadecimal digits.
+/// The SHA-256 of a file, displayed in hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileSum(pub [u8; 32]);
 
@@ -21,11 +21,11 @@ pub struct FileSum(pub [u8; 32]);
 #[error("{0:?} is not a SHA-256, which has 64 hexadecimal digits")]
 pub struct FileSumError(pub String);
 
-/// The sums of a release's files.
+/// The checksums of a release's files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Checksums(BTreeMap<String, FileSum>);
 
-/// A list of sums contradicts itself.
+/// A list with two checksums of one file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the list of checksums has two for {file:?}: {first} and {second}")]
 pub struct ChecksumsError {
@@ -38,14 +38,14 @@ impl FileSum {
     /// Reads 64 hexadecimal digits.
     ///
     /// # Errors
-    /// When the text is something else.
+    /// When the text is invalid.
     pub fn parse(text: &str) -> Result<Self, FileSumError> {
         let mut sum = [0; 32];
         hex::decode_to_slice(text, &mut sum).map_err(|_| FileSumError(text.chars().take(100).collect()))?;
         Ok(Self(sum))
     }
 
-    /// The sum of a file.
+    /// The checksum of a file.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -67,7 +67,7 @@ impl fmt::Debug for FileSum {
 }
 
 impl Checksums {
-    /// Reads a list.
+    /// Parses a list.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, ChecksumsError> {
         let mut sums = BTreeMap::new();
         for line in bytes.split(|byte| *byte == b'\n') {
@@ -86,12 +86,12 @@ impl Checksums {
         Ok(Self(sums))
     }
 
-    /// The sum of a file.
+    /// The checksum of a file.
     pub(crate) fn of(&self, file: &str) -> Option<FileSum> {
         self.0.get(file).copied()
     }
 
-    /// All files and their sums.
+    /// All files and their checksums.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, FileSum)> {
         self.0.iter().map(|(file, sum)| (file.as_str(), *sum))
     }
@@ -100,7 +100,7 @@ impl Checksums {
 fn parse_line(line: &str) -> Option<(FileSum, &str)> {
     let (sum, file) = line.trim().split_once(char::is_whitespace)?;
     let file = file.trim_start();
-    // A star says that the sum was made of the bytes, which is so in any case.
+    // The star means binary mode, which makes no difference.
     let file = file.strip_prefix('*').unwrap_or(file);
     let sum = FileSum::parse(sum).ok()?;
     (!file.is_empty()).then_some((sum, file))

@@ -1,9 +1,10 @@
-//! What users have told Terraform and OpenTofu about where providers come from: the CLI configuration.
+//! The CLI configuration of Terraform and OpenTofu, as far as it concerns providers.
 //!
-//! Files, order, precedence and meaning are OpenTofu's, which reads Terraform's files too; so whoever has made `tofu init`
-//! work in a closed network need tell us nothing. Two things differ on purpose. A file that cannot be understood is an error
-//! here, while both of them complain and go on with what is left: that would ask the public registry behind the back of
-//! somebody who has configured a mirror. And what nobody knows is warned about, so that a slip of the pen is seen.
+//! Files, order, precedence and meaning are OpenTofu's, which reads Terraform's files too; so a
+//! configuration with which `tofu init` works needs no changes. Two things differ on purpose. An
+//! invalid file is an error, while both of them ignore it with a warning: that would query the
+//! public registry although a mirror is configured. And unknown settings cause a warning, so that
+//! typing errors are noticed.
 
 mod client;
 mod config;

@@ -1,39 +1,39 @@
-//! Which versions of a provider will do: `~> 3.0, != 3.2.1`.
+//! Version constraints: `~> 3.0, != 3.2.1`.
 //!
-//! The grammar is that of OpenTofu and Terraform, who call it Ruby's: comparisons with a version, separated by commas, that
-//! all must hold. A version may be cut short (`3` is `3.0.0`); with `~>`, its length says which number may grow.
-//! Prereleases are for those who ask for them: one will do only if it is named exactly.
+//! The grammar is that of OpenTofu and Terraform, from Ruby: comparisons with a version, separated
+//! by commas, that all must hold. A version may be abbreviated (`3` is `3.0.0`); with `~>`, its
+//! length determines which number may increase. Prereleases match only if they are named exactly.
 //!
-//! Odd cases are decided as in the library that those two use (go-versions), with three exceptions: a prerelease is compared by
-//! the rules of semantic versions throughout, and both an operator without a version and an ending that no version can have
-//! are refused.
+//! Odd cases follow their library (go-versions), with three exceptions: prereleases are compared by
+//! the rules of semantic versions throughout, and both an operator without a version and an invalid
+//! suffix are refused.
 
 use std::cmp::Ordering;
 use std::fmt;
 
 use semver::{BuildMetadata, Prerelease, Version};
 
-/// More than any sensible constraint; each part of it is compared with each version.
+/// Length limit; each comparison is evaluated for each version.
 const LONGEST: usize = 1024;
 
-/// A condition on versions.
+/// A version constraint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VersionConstraint {
     text: String,
     comparisons: Vec<Comparison>,
 }
 
-/// A text is no version constraint: whoever wrote it can mend it.
+/// A text is no version constraint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("could not parse version constraint {constraint:?}: {fault}{}", help(.constraint))]
 pub struct ConstraintError {
-    /// As it was given; the beginning of it if it is long.
+    /// The text; truncated if it is long.
     pub constraint: String,
-    /// What is wrong.
+    /// The reason.
     pub fault: ConstraintFault,
 }
 
-/// What is wrong with a version constraint.
+/// Why a version constraint is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConstraintFault {
     #[error("it is longer than {LONGEST} bytes")]
@@ -46,7 +46,7 @@ pub enum ConstraintFault {
     V,
     #[error("there may be one space at most behind the operator {0:?}")]
     Spaces(String),
-    /// An operator, or nothing, where a version should be.
+    /// An operator, or nothing, without a version.
     #[error("there is no version{}; write for example \">= 1.2.3\"", at(.0))]
     NoVersion(String),
     #[error("{0:?} stands for no number; leave out what may be anything, as in \"~> 1.0\"")]
@@ -75,17 +75,17 @@ enum Operator {
     GreaterOrEqual,
     Less,
     LessOrEqual,
-    /// `~>` with three numbers: the last one may grow.
+    /// `~>` with three numbers: the last one may increase.
     Patch,
-    /// `~>` with fewer: all but the first may grow.
+    /// `~>` with fewer: all but the first may increase.
     Minor,
 }
 
 impl VersionConstraint {
-    /// Reads a constraint. An empty one allows every version that is not a prerelease.
+    /// Parses a constraint. An empty one matches every version that is not a prerelease.
     ///
     /// # Errors
-    /// When it is none.
+    /// When it is invalid.
     pub fn parse(text: &str) -> Result<Self, ConstraintError> {
         let fault = |fault| ConstraintError { constraint: beginning(text).to_owned(), fault };
         if text.len() > LONGEST {
@@ -116,7 +116,7 @@ impl VersionConstraint {
         Ok(Self { text: text.trim().to_owned(), comparisons })
     }
 
-    /// The empty one, which allows every version that is not a prerelease.
+    /// The empty constraint, which matches every version that is not a prerelease.
     pub const fn any() -> Self {
         Self { text: String::new(), comparisons: Vec::new() }
     }
@@ -127,7 +127,7 @@ impl VersionConstraint {
         Self { text: version.to_string(), comparisons: vec![comparison] }
     }
 
-    /// Whether a version will do.
+    /// Whether a version matches.
     pub fn allows(&self, version: &Version) -> bool {
         let asked_for = |comparison: &Comparison| {
             comparison.operator == Operator::Equal && comparison.boundary == *version
@@ -136,14 +136,14 @@ impl VersionConstraint {
             && self.comparisons.iter().all(|comparison| comparison.holds(version))
     }
 
-    /// The only version that can do, where there is only one.
+    /// The only matching version, if there is only one.
     pub fn only_version(&self) -> Option<&Version> {
         let equal = |comparison: &&Comparison| comparison.operator == Operator::Equal;
         self.comparisons.iter().find(equal).map(|comparison| &comparison.boundary)
     }
 
-    /// The one form of all texts that mean the same, as lock files have it: each condition once and written out, ordered by
-    /// version and, for the same one, from what it must exceed to what it must not be.
+    /// The canonical form, as in lock files: distinct comparisons with complete versions, ordered
+    /// by version and then by operator.
     pub fn canonical(&self) -> String {
         let mut comparisons: Vec<&Comparison> = self.comparisons.iter().collect();
         comparisons.sort_by(|one, other| {
@@ -154,13 +154,13 @@ impl VersionConstraint {
         comparisons.into_iter().map(Comparison::to_string).collect::<Vec<_>>().join(", ")
     }
 
-    /// It allows every version that is not a prerelease.
+    /// Whether it matches every version that is not a prerelease.
     pub(crate) fn is_any(&self) -> bool {
         self.comparisons.is_empty()
     }
 }
 
-/// As it was written.
+/// The original text.
 impl fmt::Display for VersionConstraint {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.text)
@@ -194,7 +194,7 @@ impl fmt::Display for Comparison {
 }
 
 impl Operator {
-    /// Its place among conditions on the same version in the canonical form.
+    /// Rank among comparisons with the same version in the canonical form.
     fn rank(self) -> u8 {
         match self {
             Self::Greater => 0,
@@ -212,7 +212,7 @@ impl Operator {
 impl Comparison {
     fn holds(&self, version: &Version) -> bool {
         let Self { operator, boundary } = self;
-        // What is built in which way has no rank; only a version that is named exactly is told apart by it.
+        // Build metadata has no order; only an exact version compares it.
         let rank = version.cmp_precedence(boundary);
         match operator {
             Operator::Equal => version == boundary,
@@ -232,7 +232,8 @@ impl Comparison {
     }
 }
 
-/// Whether the version comes before `major.minor.0`; without a minor number, before the next major one.
+/// Whether the version is lower than `major.minor.0`; without a minor number, lower than the next
+/// major one.
 fn is_below(version: &Version, major: u64, minor: Option<u64>) -> bool {
     match minor {
         Some(minor) => version.cmp_precedence(&Version::new(major, minor, 0)) == Ordering::Less,
@@ -240,7 +241,7 @@ fn is_below(version: &Version, major: u64, minor: Option<u64>) -> bool {
     }
 }
 
-/// One comparison, and what is behind it.
+/// A comparison, and the remaining text.
 fn parse_comparison(text: &str) -> Result<(Comparison, &str), ConstraintFault> {
     let is_operator = |character: char| {
         !(character.is_ascii_alphanumeric() || is_space(character) || character == '.' || character == '*')
@@ -260,7 +261,7 @@ fn parse_comparison(text: &str) -> Result<(Comparison, &str), ConstraintFault> {
     }
     let (numbers, count, rest) = parse_numbers(rest)?;
     let (prerelease, behind) = suffix(rest, '-');
-    // Nothing follows a hyphen that has nothing behind it.
+    // A hyphen with nothing after it is not consumed.
     let (build, rest) = if behind.len() + 1 == rest.len() { ("", behind) } else { suffix(behind, '+') };
     let invalid = |suffix: &str| ConstraintFault::Suffix(beginning(suffix).to_owned());
     let operator = match kind {
@@ -296,7 +297,7 @@ fn operator_named(text: &str) -> Result<Operator, ConstraintFault> {
     Err(ConstraintFault::Operator { operator: beginning(text).to_owned(), meant })
 }
 
-/// The numbers before the first character that belongs to none, and how many there are. A dot may be the end of all.
+/// The leading numbers, and how many there are. A dot may be at the end.
 fn parse_numbers(text: &str) -> Result<([u64; 3], usize, &str), ConstraintFault> {
     let mut numbers = [0; 3];
     let mut count = 0;
@@ -326,7 +327,7 @@ fn parse_numbers(text: &str) -> Result<([u64; 3], usize, &str), ConstraintFault>
     }
 }
 
-/// What follows `mark`, if that is there. It may be nothing.
+/// The text after `mark`, if present. It may be empty.
 fn suffix(text: &str, mark: char) -> (&str, &str) {
     match text.strip_prefix(mark) {
         Some(rest) => {
@@ -352,8 +353,8 @@ fn is_path(text: &str) -> bool {
     text.starts_with(['/', '\\']) || text.starts_with("~/")
 }
 
-/// What to do where a shell took the constraint apart: in `NAME ~> 3.8` it expands `~` to the home directory and redirects to the file
-/// `3.8`, and of `NAME '~>' 3.8` only the operator arrives.
+/// Advice when a shell has split the constraint: in `NAME ~> 3.8` it expands `~` to the home
+/// directory and redirects to the file `3.8`, and of `NAME '~>' 3.8` only the operator arrives.
 fn help(constraint: &str) -> &'static str {
     let text = constraint.trim();
     let is_operator = !text.is_empty() && text.chars().all(|character| "~<>=!^".contains(character));
@@ -372,7 +373,7 @@ fn at(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!(" in {text:?}") }
 }
 
-/// As much of a text from outside as an error shows.
+/// The beginning of an external text, for an error.
 fn beginning(text: &str) -> &str {
     const SHOWN: usize = 100;
     text.char_indices().nth(SHOWN).map_or(text, |(end, _)| &text[..end])
@@ -398,7 +399,7 @@ mod tests {
         allowed.collect::<Vec<_>>().join(" ")
     }
 
-    /// The expectations are what go-versions 1.0.3 answers.
+    /// The expected results are those of go-versions 1.0.3.
     #[test]
     fn each_constraint_allows_what_it_allows_elsewhere() {
         for (text, expected) in [
@@ -416,7 +417,7 @@ mod tests {
             ("~>1.2.3", "1.2.3 1.2.4"),
             ("~> 1.2", "1.2.3 1.2.4 1.3.0"),
             ("~>1", ONES),
-            // Shorter than a version: the rest is zero, not anything.
+            // Missing numbers are zero, not wildcards.
             ("1", "1.0.0"),
             ("1.0", "1.0.0"),
             ("1.2", ""),
@@ -444,7 +445,7 @@ mod tests {
             ("~>2.0.0-rc1", "2.0.0 2.0.1"),
             ("2.0.0-rc1,~>2.0.0-rc1", "2.0.0-rc1"),
             ("1.0.0-", "1.0.0"),
-            // Build metadata counts only where a version is named exactly.
+            // Build metadata counts only in an exact version.
             ("1.0.0+meta", "1.0.0+meta"),
             ("1.0+meta", "1.0.0+meta"),
             ("1.0.0+", "1.0.0"),
@@ -523,7 +524,7 @@ mod tests {
 
     #[test]
     fn prereleases_are_ordered_as_semantic_versions_are() {
-        // go-versions takes the one with fewer parts for the lower one, whatever the parts are.
+        // go-versions orders the one with fewer parts first, whatever the parts are.
         assert_eq!(allowed(">=1.0.0-beta.2,1.0.0-beta1"), "1.0.0-beta1");
         assert_eq!(allowed(">=1.0.0-alpha.1,1.0.0-beta1"), "1.0.0-beta1");
     }

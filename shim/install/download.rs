@@ -1,7 +1,8 @@
-//! Fetches an archive into a file, going on where a broken connection has left off.
+//! Downloads an archive into a file, and resumes after a broken connection.
 //!
-//! Servers of archives are asked for the rest of what is there already. One that begins anew is believed; what comes out in the end is
-//! judged by its sum, and if a file that was put together has a wrong one, it is fetched once more in one piece.
+//! Servers are asked for the remaining range. If one sends the whole file instead, it starts again;
+//! the result is verified by its checksum, and if a resumed file has a wrong one, it is downloaded
+//! once more in one piece.
 
 use std::fmt;
 use std::io;
@@ -16,21 +17,21 @@ use tokio::io::{AsyncSeekExt as _, AsyncWriteExt as _};
 use crate::FileSum;
 use crate::web::{Ask, Opened, Refusal, WebClient, WebError, WebFault};
 
-/// More than any provider's archive has.
+/// Size limit of an archive.
 const LARGEST: u64 = 2 << 30;
-/// However much each attempt brings, there is an end.
+/// Limit of attempts, also of those that make progress.
 const MOST_ATTEMPTS: u32 = 100;
 
-/// How far a download is.
+/// Progress of a download.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// How many bytes are there.
+    /// Received bytes.
     pub received: u64,
-    /// How many there will be, if the server says so.
+    /// Total bytes, if the server reports them.
     pub total: Option<u64>,
 }
 
-/// An archive is not there.
+/// A download failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DownloadError {
     #[error("{0}")]
@@ -45,7 +46,8 @@ pub(crate) enum DownloadError {
     WrongSum { expected: FileSum, found: FileSum },
 }
 
-/// Fetches what has this sum, if it is known, into a new file. However small the limit of what is asked for, it is that of archives.
+/// Downloads a file with this checksum, if known, into a new file. The size limit of `ask` is
+/// replaced by that of archives.
 pub(crate) async fn download(
     web: &WebClient,
     ask: &Ask<'_>,
@@ -71,7 +73,7 @@ pub(crate) async fn download(
     }
 }
 
-/// Fetches all of it; whether it came in one piece.
+/// Downloads all of it; returns whether it came in one piece.
 async fn fetch(
     web: &WebClient,
     ask: &Ask<'_>,
@@ -128,7 +130,7 @@ async fn fetch(
                 }
             }
             Err(refusal) if refusal.error.is_not_satisfiable() && received > 0 => {
-                // There is no such rest: begin anew.
+                // There is no such range: starts again.
                 begin_anew(&mut file).await.map_err(write)?;
                 (received, pieces, mark) = (0, 0, None);
                 without_progress += 1;
@@ -145,7 +147,7 @@ async fn fetch(
             .await
             .map_err(|error| DownloadError::Web(Box::new(error)))?;
     }
-    // The last attempt has no next one, so it ended above.
+    // The last attempt has returned above.
     Err(DownloadError::Web(Box::new(WebError::new(ask.url, WebFault::Redirects(ask.redirects)))))
 }
 
@@ -154,7 +156,7 @@ async fn begin_anew(file: &mut File) -> io::Result<()> {
     file.rewind().await.map(drop)
 }
 
-/// Whether an answer is the rest of what is there.
+/// Whether a response is the remaining range.
 fn goes_on(opened: &Opened, received: u64) -> bool {
     let begins = || {
         let range = opened.headers.get(header::CONTENT_RANGE)?.to_str().ok()?;
@@ -163,7 +165,7 @@ fn goes_on(opened: &Opened, received: u64) -> bool {
     opened.status == StatusCode::PARTIAL_CONTENT && begins() == Some(received)
 }
 
-/// For people: how much of how much.
+/// Received and total size, for users.
 impl fmt::Display for Progress {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let megabytes = |bytes: u64| format!("{}.{}", bytes / 1_000_000, bytes % 1_000_000 / 100_000);

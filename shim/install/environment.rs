@@ -1,10 +1,10 @@
-//! The environment variables that say where things are. A value of its own, so that tests need not change the process's.
+//! Environment variables as a value, so that tests need not change the process's.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Environment variables. One that is empty counts as not set.
+/// Environment variables. Empty ones count as not set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Environment {
     variables: BTreeMap<String, OsString>,
@@ -18,7 +18,7 @@ impl Environment {
         )
     }
 
-    /// These.
+    /// From pairs.
     pub(crate) fn from_pairs(
         pairs: impl IntoIterator<Item = (impl Into<String>, impl Into<OsString>)>,
     ) -> Self {
@@ -26,24 +26,24 @@ impl Environment {
         Self { variables: pairs.filter(|(_, value): &(String, OsString)| !value.is_empty()).collect() }
     }
 
-    /// A variable's text. One that is not in UTF-8 has none.
+    /// A variable's text; `None` if it is not UTF-8.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.variables.get(name)?.to_str()
     }
 
-    /// A variable that is a path.
+    /// A variable as a path.
     pub(crate) fn path(&self, name: &str) -> Option<PathBuf> {
         self.variables.get(name).map(PathBuf::from)
     }
 
-    /// The names and texts of the variables whose names start with this, without it.
+    /// The variables with this prefix, which is removed from their names.
     pub(crate) fn starting_with(&self, prefix: &str) -> impl Iterator<Item = (&str, &str)> {
         self.variables
             .iter()
             .filter_map(move |(name, value)| Some((name.strip_prefix(prefix)?, value.to_str()?)))
     }
 
-    /// A text with `$NAME` and `${NAME}` replaced by what the variables hold; by nothing, where they are not set.
+    /// Replaces `$NAME` and `${NAME}` by variables' values, or by nothing if they are not set.
     pub(super) fn expand(&self, text: &str) -> String {
         let mut expanded = String::new();
         let mut rest = text;

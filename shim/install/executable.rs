@@ -1,14 +1,14 @@
-//! The program of a provider that somebody put somewhere.
+//! Finds a provider binary by a path without its version.
 
 use std::path::{Path, PathBuf};
 
-/// The program that `prefix` leads to.
+/// The binary at the path `prefix`.
 ///
-/// A path names the beginning of a file's name, since released providers carry their version in it: with
-/// `./terraform-provider-random` a file `terraform-provider-random_v3.6.0_x5` is found too. A file of exactly that name
-/// comes first, then the lexically first one that goes on with `_` or `.`, as Terraform has it; files that may be executed
-/// go before the archives and checksums that lie beside them. Where there is none the path itself is returned, so that
-/// launching it says what is wrong with it.
+/// Released binaries have their version in the name: `./terraform-provider-random` also finds
+/// `terraform-provider-random_v3.6.0_x5`. The exact name has precedence, then the lexically first
+/// one that continues with `_` or `.`, as in Terraform; executable files have precedence over
+/// archives and checksums. If there is none, the path itself is returned, so that the launch
+/// reports the error.
 pub fn find_executable(prefix: &Path) -> PathBuf {
     if prefix.is_file() {
         return prefix.to_owned();
@@ -21,10 +21,10 @@ pub fn find_executable(prefix: &Path) -> PathBuf {
     find_in_directory(directory, name).ok().flatten().unwrap_or_else(|| prefix.to_owned())
 }
 
-/// The program in a directory whose name is `name`, or goes on behind it with `_` or `.`.
+/// The binary in a directory whose name is `name`, or continues with `_` or `.`.
 ///
-/// The lexically first one counts, as Terraform has it, but files that may be executed go before the archives and checksums
-/// that lie beside them.
+/// The lexically first one counts, as in Terraform, but executable files have precedence over
+/// archives and checksums.
 pub(super) fn find_in_directory(directory: &Path, name: &str) -> std::io::Result<Option<PathBuf>> {
     let candidates = std::fs::read_dir(directory)?
         .filter_map(Result::ok)

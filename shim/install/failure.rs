@@ -1,18 +1,19 @@
-//! What a failed installation means for a provider binary that is in the cache already, and that isthmus did not put there.
+//! The effect of a failed installation on an unrecorded provider binary in the cache.
 //!
-//! Such a binary may be started only where its origin gave no answer at all or answered that it does not have the provider.
-//! Everything else is a refusal: a verification that failed, and just as much an answer that cannot be verified. So the
-//! method `class` of each error names every variant; a new kind of failure has to be put into one of the classes.
+//! Such a binary may be started only if its origin did not respond or responded that it does not
+//! have the provider. Everything else is a refusal: a failed verification, and also a response that
+//! cannot be verified. So the method `class` of each error names every variant; a new kind of
+//! failure must be classified.
 //!
-//! A connection that breaks in the middle of an answer is a refusal too, although nothing was refused: the origin was reached, and
-//! what it had to say about the provider is not known.
+//! A connection that breaks during a response is a refusal too: the origin was reached, and its
+//! response is unknown.
 
-/// What a failed installation means for a binary that is in the cache. Of several, the greatest counts.
+/// The effect of a failed installation on a binary in the cache. Of several, the greatest counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum FailureClass {
-    /// The origin answered that it does not have the provider, or does not have the version for this platform.
+    /// The origin responded that it does not have the provider, or the version for this platform.
     Absent,
-    /// The origin could not be reached, or could not answer: DNS, TCP, a timeout, 429 and 5xx.
+    /// The origin could not be reached, or could not respond: DNS, TCP, a timeout, 429 and 5xx.
     Unreachable,
     /// Everything else: the provider must not be started.
     Refused,

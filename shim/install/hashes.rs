@@ -1,8 +1,9 @@
-//! Sums by which a provider's package is known again: `h1:` and `zh:`, as lock files and mirrors have them.
+//! Package hashes: `h1:` and `zh:`, as in lock files and mirrors.
 //!
-//! `zh:` is the sum of an archive, byte by byte. It is what registries sign, but nobody can tell it from what has been
-//! unpacked. `h1:` is a sum of names and contents, the same for an archive and for a directory; it comes from Go's module sums,
-//! and counts what they count: all entries of an archive, and all files of a directory, links as what they lead to.
+//! `zh:` is the checksum of an archive. It is what registries sign, but cannot be computed from an
+//! unpacked package. `h1:` is a hash of names and contents, the same for an archive and for a
+//! directory; it comes from Go's module checksums, and includes all entries of an archive, and all
+//! files of a directory, with links followed.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,10 +15,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
 
-/// More files than any provider has.
+/// Limit of files.
 const MOST_FILES: usize = 100_000;
 
-/// More than any provider unpacks to. The largest ones have some hundred megabytes.
+/// Limit of unpacked bytes. The largest providers have some hundred megabytes.
 const LARGEST: u64 = 8 << 30;
 
 /// A package on disk.
@@ -29,38 +30,38 @@ pub enum PackageForm {
     Archive(PathBuf),
 }
 
-/// The sum of a package, with its scheme in front: `h1:…`. They are sorted as texts are, as lock files have them.
+/// The hash of a package with its scheme as prefix: `h1:…`. Ordered as text, as in lock files.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PackageHash(String);
 
-/// What a sum is made of.
+/// Scheme of a hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HashScheme {
     /// `h1`: the names and contents of files.
     Contents,
     Archive,
-    /// One that is not known here. Such sums are kept, and never match.
+    /// An unknown scheme. Such hashes are preserved, and never match.
     Other,
 }
 
-/// A text is no sum.
+/// A text is no hash.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not the sum of a package, which starts with its scheme and a colon, as in \"h1:\"")]
 pub struct HashError(pub String);
 
-/// A package could not be summed up.
+/// Hashing a package failed.
 #[derive(Debug, thiserror::Error)]
 #[error("the package at {} cannot be summed up", path.display())]
 pub struct SumError {
-    /// What of it.
+    /// The package.
     pub path: PathBuf,
-    /// Why not.
+    /// The cause.
     #[source]
     pub source: io::Error,
 }
 
 impl PackageHash {
-    /// Reads `SCHEME:SUM`.
+    /// Parses `SCHEME:HASH`.
     ///
     /// # Errors
     /// When there is no scheme.
@@ -71,12 +72,12 @@ impl PackageHash {
         }
     }
 
-    /// An archive's sum that is known from elsewhere, such as from a registry.
+    /// The hash of an archive with a known checksum.
     pub fn of_archive_sum(sha256: [u8; 32]) -> Self {
         Self(format!("zh:{}", hex::encode(sha256)))
     }
 
-    /// The sum of an archive.
+    /// The hash of an archive.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -85,10 +86,10 @@ impl PackageHash {
         sum.map(Self::of_archive_sum).map_err(|source| SumError { path: path.to_owned(), source })
     }
 
-    /// The sum of a package's files.
+    /// The hash of a package's contents.
     ///
     /// # Errors
-    /// When it cannot be read, or is none.
+    /// When it cannot be read, or is no package.
     pub fn of_contents(package: &PackageForm) -> Result<Self, SumError> {
         let sums = match package {
             PackageForm::Directory(path) => sums_of_directory(path),
@@ -98,7 +99,7 @@ impl PackageHash {
         of_all.map_err(|source| SumError { path: package.path().to_owned(), source })
     }
 
-    /// What it is made of.
+    /// Its scheme.
     pub(crate) fn scheme(&self) -> HashScheme {
         match self.0.split_once(':') {
             Some(("h1", _)) => HashScheme::Contents,
@@ -120,14 +121,14 @@ impl fmt::Display for PackageHash {
 }
 
 impl PackageForm {
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         match self {
             Self::Directory(path) | Self::Archive(path) => path,
         }
     }
 
-    /// The first of these sums that it has. Each kind of sum is made once at most.
+    /// The first of these hashes that matches. Each scheme is computed at most once.
     pub(crate) fn first_match<'h>(
         &self,
         wanted: impl IntoIterator<Item = &'h PackageHash>,
@@ -153,7 +154,7 @@ impl PackageForm {
     }
 }
 
-/// The sum over lines of sums and names, in the order of the names' bytes.
+/// The hash of lines of hashes and names, ordered by the names' bytes.
 fn of_sums(sums: &BTreeMap<Vec<u8>, [u8; 32]>) -> io::Result<PackageHash> {
     let mut all = Sha256::new();
     for (name, sum) in sums {
@@ -171,7 +172,7 @@ fn of_sums(sums: &BTreeMap<Vec<u8>, [u8; 32]>) -> io::Result<PackageHash> {
 fn sums_of_directory(directory: &Path) -> io::Result<BTreeMap<Vec<u8>, [u8; 32]>> {
     let mut sums = BTreeMap::new();
     let mut left = LARGEST;
-    // Depth is bounded by the length of paths, so an explicit stack is for the program's own.
+    // Depth is bounded by the length of paths, so an explicit stack protects the program's own.
     let mut directories = vec![(directory.to_owned(), Vec::new())];
     while let Some((directory, name)) = directories.pop() {
         for entry in std::fs::read_dir(&directory)? {
@@ -185,7 +186,7 @@ fn sums_of_directory(directory: &Path) -> io::Result<BTreeMap<Vec<u8>, [u8; 32]>
                 directories.push((entry.path(), name));
             } else {
                 let file = File::open(entry.path())?;
-                // Devices and pipes never end.
+                // Reading devices and pipes may never end.
                 if !file.metadata()?.is_file() {
                     return Err(invalid(format!("{} is not a file", entry.path().display())));
                 }
@@ -218,7 +219,7 @@ fn sums_of_archive(path: &Path) -> io::Result<BTreeMap<Vec<u8>, [u8; 32]>> {
     Ok(sums)
 }
 
-/// The sum of what is read, which must not be more than what is left.
+/// The checksum of a reader, whose length must not exceed `left`.
 pub(crate) fn sum_of(mut reader: impl Read, left: &mut u64) -> io::Result<[u8; 32]> {
     let mut sum = Sha256::new();
     let mut buffer = vec![0; 1 << 16];
@@ -272,7 +273,8 @@ mod tests {
 
     #[test]
     fn a_directory_and_an_archive_of_the_same_files_have_one_sum_of_contents() {
-        // sha256sum of "HASH  a.txt\nHASH  a/c\nHASH  b\n", as Go's golang.org/x/mod/sumdb/dirhash makes it.
+        // The sha256sum of "HASH  a.txt\nHASH  a/c\nHASH  b\n", as by Go's
+        // golang.org/x/mod/sumdb/dirhash.
         let lines = format!(
             "{}  a.txt\n{}  a/c\n{}  b\n",
             hex::encode(Sha256::digest("")),
@@ -311,7 +313,7 @@ mod tests {
             packed.first_match(others.iter().chain([&contents])).expect("it can be read"),
             Some(&contents)
         );
-        // What has been unpacked has no archive's sum.
+        // An unpacked package has no archive hash.
         let directory = directory();
         assert_eq!(
             PackageForm::Directory(directory.path().into()).first_match([&whole]).expect("it can be read"),

@@ -1,12 +1,12 @@
-//! The language of CLI configuration files, HCL 1 and its JSON form, as far as its syntax goes.
+//! The syntax of CLI configuration files: HCL 1 and its JSON form.
 //!
-//! Terraform and OpenTofu still read `.terraformrc` by the first version of their configuration language. It is looser than
-//! the second one, and what people have in these files needs that: quoted keys (`"hashicorp/random" = "/dir"`), several
-//! arguments in a line, numbers as strings. Readers of the second version refuse it, hence one of our own. The dependency
-//! lock file is of the second version, but all that it may contain is read alike by both.
+//! Terraform and OpenTofu still parse `.terraformrc` by HCL 1. It is looser than HCL 2, as existing
+//! files require: quoted keys (`"hashicorp/random" = "/dir"`), several arguments in a line, numbers
+//! as strings. HCL 2 parsers refuse these. The dependency lock file is in HCL 2, but its possible
+//! contents are the same in both.
 //!
-//! The result is a tree of named items with their places in the text; what they mean is the business of those who ask.
-//! A file's first character decides between the two forms (`{` is JSON), whatever the file is called.
+//! The result is a tree of named items with their positions, without interpretation. A file's first
+//! character decides between the two forms (`{` is JSON), whatever the file is called.
 
 mod lexer;
 mod parser;
@@ -17,7 +17,7 @@ pub(crate) use tree::{Body, Content, Item, Key, Value};
 use tree::{LONGEST, SyntaxError};
 pub(crate) use tree::{Position, SyntaxFault};
 
-/// Reads a file.
+/// Parses a file.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Body, SyntaxError> {
     if bytes.len() > LONGEST {
         return Err(SyntaxError { position: Position::START, fault: SyntaxFault::TooLong });
@@ -114,7 +114,7 @@ mod tests {
                 r#"{"credentials": {"h": {"token": "\u00e9\ud83d\ude00\/"}}}"#,
                 r#"(credentials(h(token"é😀/")))"#,
             ),
-            // A list of blocks is several blocks, and a name may come more than once.
+            // A list of blocks is several blocks, and a name may occur more than once.
             (
                 r#"{"p": [{"direct": [{}, {"include": []}], "m": {"a": 1}, "m": {"a": 2}}]}"#,
                 "(p(direct() direct(include[]) m(a#1) m(a#2)))",

@@ -1,14 +1,15 @@
-//! From a provider's address to a program that may be started: found in the cache, or fetched, verified and put there.
+//! Installation of providers: from an address to a verified binary in the cache.
 //!
-//! A version that is named exactly and is in the cache needs no network. Otherwise it is the newest that any of the origins has which the
-//! user's configuration names; what a registry answered is remembered for a while. When they cannot be queried, the newest of the
-//! cache is taken, with a warning. A lock file goes before all of this.
+//! An exact version in the cache needs no network. Otherwise the newest matching version of the
+//! configured origins is installed; a registry's version list is cached for a while. When origins
+//! cannot be queried, the newest matching version in the cache is used, with a warning. A lock file
+//! has precedence over all of this.
 //!
-//! A version is put into the cache whole: it is downloaded and unpacked in a directory beside its place, and appears there by one
-//! rename, under the lock of the place. Whoever is killed on the way leaves nothing but that directory, which the next one who has
-//! the lock removes. What is in the cache without a record of its verification was not installed by isthmus: it is fetched once more
-//! and compared. Where no origin can be reached, or none has it, it is started with a warning, each time; whatever else keeps it from
-//! being verified is a refusal, and it is not started ([`FailureClass`]).
+//! Installations are atomic: the package is downloaded and unpacked in a staging directory and
+//! renamed, under the version's lock. A killed process leaves only the staging directory, which the
+//! next holder of the lock removes. A version in the cache without a record was not installed by
+//! isthmus: it is downloaded and compared. If no origin can be reached, or none has it, it is
+//! started with a warning, each time; after any other failure it is not started ([`FailureClass`]).
 
 mod delivery;
 mod error;
@@ -50,8 +51,8 @@ use place::{Place, Placed};
 pub use policy::SignaturePolicy;
 use project_lock::ProjectLock;
 
-/// How long it is before the origins are queried again about what they did not verify: an engine starts a plugin several times in one
-/// run, and each query of a network that swallows everything takes half a minute.
+/// How long unverified providers are not queried again: an engine starts a plugin several times in
+/// one run, and a query in a network that drops all packets takes half a minute.
 const ASK_AGAIN: Duration = Duration::from_secs(15 * 60);
 
 /// Installs providers.
@@ -61,23 +62,23 @@ pub struct Installer {
     origins: Origins,
     policy: SignaturePolicy,
     lock: Option<ProjectLock>,
-    /// Whether the origins are queried about what they did not verify a moment ago.
+    /// Whether unverified providers are queried again at once.
     queries_again: bool,
 }
 
 impl Installer {
-    /// Installs into a cache, from these places.
+    /// Installs from these origins into a cache.
     pub fn new(cache: ProviderCache, origins: Origins, policy: SignaturePolicy) -> Self {
         Self { cache, origins, policy, lock: None, queries_again: false }
     }
 
-    /// The same, that queries the origins again about what they did not verify, however lately that was.
+    /// Queries unverified providers again, however recent the last query was.
     #[must_use]
     pub fn querying_again(self) -> Self {
         Self { queries_again: true, ..self }
     }
 
-    /// The same, of exactly the versions and packages that a project's lock file knows. It was read from `path`.
+    /// Installs exactly the versions and packages of a project's lock file, read from `path`.
     #[must_use]
     pub fn with_lock(self, lock: LockFile, path: PathBuf) -> Self {
         Self { lock: Some(ProjectLock { file: lock, path }), ..self }
@@ -88,18 +89,18 @@ impl Installer {
         &self.cache
     }
 
-    /// Where a provider's developers want it to be taken from; that goes before everything else.
+    /// The development override of a provider, which has precedence over everything else.
     ///
     /// # Errors
-    /// When it is not there.
+    /// When it does not exist.
     pub fn overridden(&self, address: &ProviderAddress) -> Result<Option<Overridden>, Box<InstallError>> {
         self.origins.overridden(address).transpose()
     }
 
-    /// The newest version of a provider that will do, or the one that is locked.
+    /// The newest matching version of a provider, or the locked one.
     ///
     /// # Errors
-    /// When it cannot be had, or is not what it should be.
+    /// When it cannot be installed or verified.
     pub async fn install(
         &self,
         address: &ProviderAddress,
@@ -140,10 +141,10 @@ impl Installer {
         }
     }
 
-    /// Fetches the package of a version for any machine into a directory, and puts nothing into the cache.
+    /// Downloads the package of a version for any platform into a directory, without installing it.
     ///
     /// # Errors
-    /// When it cannot be had, or is not what it should be.
+    /// When it cannot be downloaded or verified.
     pub async fn deliver(
         &self,
         address: &ProviderAddress,
@@ -157,15 +158,16 @@ impl Installer {
         receiver.take(offer, place, directory.join("archive.zip")).await
     }
 
-    /// The versions of a provider that there are, best source first where several have one.
+    /// The available versions of a provider, from the best origin if several have one.
     ///
     /// # Errors
-    /// When nobody has any, or somebody does not answer as he should.
+    /// When no origin has any, or one fails.
     pub async fn versions(&self, address: &ProviderAddress) -> Result<Listing, Box<InstallError>> {
         self.origins.listing(&self.cache, address, false).await
     }
 
-    /// The newest version of the cache, because the origins have none that will do, or cannot be queried.
+    /// The newest matching version in the cache, because the origins have none, or cannot be
+    /// queried.
     async fn newest_of_cache(
         &self,
         address: &ProviderAddress,
@@ -179,7 +181,7 @@ impl Installer {
         };
         let why = error.to_string();
         let mut installed = match self.checked(address, &found).await? {
-            // It was verified when it was installed. That there may be a newer one is another matter.
+            // It was verified on installation. A newer version may exist nevertheless.
             Some(installed) if self.policy.is_verified(&installed.verification) => installed,
             _ => self.unverified(address, found, error).await?,
         };
@@ -191,7 +193,7 @@ impl Installer {
         Ok(installed)
     }
 
-    /// One version of a provider.
+    /// Installs a version of a provider.
     async fn version(
         &self,
         address: &ProviderAddress,
@@ -213,7 +215,7 @@ impl Installer {
         match found {
             Ok(found) => {
                 let error = match *error {
-                    // A cache that cannot be written says nothing about the provider. The origins do.
+                    // The cache cannot be written, which does not affect the verification.
                     InstallError::Write { .. } => {
                         let offer = self.origins.offer(address, version, self.cache.platform()).await;
                         offer.err().unwrap_or(error)
@@ -236,7 +238,7 @@ impl Installer {
         blocking(move || cache.find(&address, &constraint)).await
     }
 
-    /// A provider of the cache, if it is known who vouches for it.
+    /// A provider in the cache, if it is verified.
     async fn checked(
         &self,
         address: &ProviderAddress,
@@ -265,7 +267,7 @@ impl Installer {
         }
     }
 
-    /// Whether a provider has to be verified now, before it is started.
+    /// Whether a provider must be verified before it is started.
     fn is_due(&self, verification: &Verification) -> bool {
         match verification {
             Verification::Unverified { since, .. } if !self.policy.enforce_validation => {
@@ -277,8 +279,8 @@ impl Installer {
         }
     }
 
-    /// A provider of the cache that could not be verified, because of this error: it may be started only if that says that no origin
-    /// could be reached or none has it, and then with a warning.
+    /// An unverified provider in the cache: the error decides whether it may be started, with a
+    /// warning: only if no origin could be reached or none has it.
     async fn unverified(
         &self,
         address: &ProviderAddress,
@@ -306,7 +308,7 @@ impl Installer {
         let verification = Verification::Unverified { since: seconds(self.origins.now()), reason };
         let (recorded, executable) = (verification.clone(), found.executable.clone());
         blocking(move || {
-            // In a cache that cannot be written it is the same at each start; its programs are not read for nothing.
+            // In a read-only cache it would be the same at each start.
             if path.parent().is_some_and(|directory| tempfile::tempfile_in(directory).is_ok()) {
                 let _ = Record::of(&executable, None, recorded).and_then(|record| record.write(&path));
             }
@@ -315,7 +317,8 @@ impl Installer {
         Ok(Installed::cached(address, found, verification))
     }
 
-    /// Fetches a version, and puts it into the cache, unless somebody else has done so meanwhile.
+    /// Downloads a version and puts it into the cache, unless another process has done so
+    /// meanwhile.
     async fn fetch(
         &self,
         address: &ProviderAddress,
@@ -355,7 +358,8 @@ impl Installer {
         };
         let Delivery { package, verification, mut warnings, .. } = delivery;
         let recorded = verification.clone();
-        // The lock goes along, so that it is held until this is over, whoever still waits for it.
+        // The lock is moved along, so that it is held until completion, even if this future is
+        // dropped.
         let placed = blocking(move || {
             let placed = place.fill(&staging, &package, recorded);
             drop((staging, lock));
@@ -375,7 +379,7 @@ impl Installer {
         Ok(Installed { version: version.clone(), executable, verification, warnings })
     }
 
-    /// Why a version cannot be had, with what there is instead.
+    /// Adds available alternatives to the error.
     async fn explained(
         &self,
         address: &ProviderAddress,

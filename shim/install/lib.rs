@@ -1,9 +1,10 @@
 //! Installs Terraform providers as `terraform init` and `tofu init` do.
 //!
-//! An [`Installer`] turns a [`ProviderAddress`] and a [`VersionConstraint`] into a verified provider binary in a
-//! [`ProviderCache`]. Where it looks is said by a [`CliConfig`]: registries, mirrors that are directories, servers or OCI
-//! repositories, and development overrides. What it installs is checked against checksums and signatures, and a [`LockFile`]
-//! may pin it. `examples/resolve.rs` is a whole program.
+//! An [`Installer`] turns a [`ProviderAddress`] and a [`VersionConstraint`] into a verified
+//! provider binary in a [`ProviderCache`]. A [`CliConfig`] configures its origins: registries,
+//! mirrors in directories, servers or OCI repositories, and development overrides. Packages are
+//! verified by checksums and signatures, and may be pinned in a [`LockFile`]. See
+//! `examples/resolve.rs`.
 
 #![warn(missing_docs)]
 

@@ -1,11 +1,12 @@
-//! The dependency lock file, `.terraform.lock.hcl`: which version of each provider a project uses, and the sums of its packages.
+//! The dependency lock file, `.terraform.lock.hcl`: the version of each provider in a project, and
+//! its package hashes.
 //!
-//! It is read as strictly as OpenTofu reads it, and written byte for byte as OpenTofu writes it, so that neither finds
-//! anything to change in what the other has written. As there, what people add by hand is lost when it is written; only the
-//! comments at its head stay, which say by whom it is maintained.
+//! It is read as strictly and written byte for byte as by OpenTofu, so that neither changes the
+//! other's file. As there, users' additions are lost when it is written, except the comments at its
+//! head.
 //!
-//! The file is in HCL 2, but nothing in it may be more than strings, lists and blocks, which both versions of the language
-//! share; so the reader of the CLI configuration reads it.
+//! The file is in HCL 2, but it may only contain strings, lists and blocks, which HCL 1 shares; so
+//! the parser of the CLI configuration reads it.
 
 mod error;
 mod provider_lock;
@@ -23,19 +24,19 @@ pub(crate) use error::LockFault;
 pub use error::LockFileError;
 pub use provider_lock::{NotLocked, OtherPackage, ProviderLock};
 
-/// What the file is called, beside the project.
+/// Name of the file, in the project's directory.
 pub const LOCK_FILE_NAME: &str = ".terraform.lock.hcl";
 
-/// The comments that a new file starts with.
+/// The comments at the head of a new file.
 const HEADER: &str = "# This file is maintained automatically by \"isthmus install --lock\".\n\
                       # Manual edits may be lost in future updates.\n";
 
-/// A lock file's content.
+/// The contents of a lock file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockFile {
     header: String,
     providers: BTreeMap<ProviderAddress, ProviderLock>,
-    /// What was not understood, but does no harm.
+    /// Warnings.
     pub warnings: Vec<String>,
 }
 
@@ -46,10 +47,10 @@ impl Default for LockFile {
 }
 
 impl LockFile {
-    /// The lock file in a directory; an empty one, where there is none.
+    /// Reads the lock file in a directory; a missing one is empty.
     ///
     /// # Errors
-    /// When it cannot be read or understood.
+    /// When it cannot be read or is invalid.
     pub fn read(path: &Path) -> Result<Self, LockFileError> {
         match std::fs::read(path) {
             Ok(bytes) => Self::parse(&bytes, path),
@@ -58,16 +59,16 @@ impl LockFile {
         }
     }
 
-    /// Reads a lock file's text. The path is for errors.
+    /// Parses a lock file. The path is for errors.
     ///
     /// # Errors
-    /// When it cannot be understood.
+    /// When it is invalid.
     pub(crate) fn parse(bytes: &[u8], path: &Path) -> Result<Self, LockFileError> {
         let read::Content { header, providers, warnings } = read::parse(bytes, path)?;
         Ok(Self { header: header.unwrap_or_else(|| HEADER.to_owned()), providers, warnings })
     }
 
-    /// Replaces the file, in one step.
+    /// Replaces the file atomically.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -76,17 +77,17 @@ impl LockFile {
             .map_err(|source| LockFileError::Write { path: path.to_owned(), source })
     }
 
-    /// What the project uses of a provider.
+    /// The lock of a provider.
     pub fn provider(&self, address: &ProviderAddress) -> Option<&ProviderLock> {
         self.providers.get(address)
     }
 
-    /// All providers.
+    /// All locked providers.
     pub fn providers(&self) -> impl Iterator<Item = (&ProviderAddress, &ProviderLock)> {
         self.providers.iter()
     }
 
-    /// Locks a provider. As long as its version stays, all sums that were known stay known.
+    /// Locks a provider. For the same version, existing hashes are preserved.
     pub fn lock(&mut self, address: ProviderAddress, mut lock: ProviderLock) {
         if let Some(previous) = self.providers.remove(&address)
             && previous.version == lock.version

@@ -1,4 +1,4 @@
-//! Places that providers are copied to, for networks that do not reach their registries.
+//! Provider mirrors.
 
 mod filesystem;
 mod network;

@@ -1,7 +1,8 @@
-//! The protocol of provider registries: which versions there are, and where the archive of one lies.
+//! The provider registry protocol: versions, and packages of a version.
 //!
-//! A host says where its registry is in a document at a well-known path. What it says is remembered as long as the client
-//! lives. A user's own word on where it is (a `host` block of the CLI configuration) goes before it, and then the host is not asked.
+//! A host's service discovery document has the registry's address, which is remembered as long as
+//! the client exists. A `host` block of the CLI configuration has precedence; then the host is not
+//! queried.
 
 mod answers;
 mod choice;
@@ -24,18 +25,18 @@ pub(crate) use answers::{ListedVersion, Listing, RegistryPackage};
 pub use choice::{NoVersion, choose};
 pub(crate) use error::{Enforced, PackageFault, RegistryError};
 
-/// What a registry of providers is called among the services of a host.
+/// The service name of provider registries.
 const SERVICE: &str = "providers.v1";
-/// What every host has that offers services.
+/// The path of the service discovery document.
 const DISCOVERY: &str = ".well-known/terraform.json";
-/// Limits of the document of services.
+/// Size limit of the service discovery document.
 const LARGEST_DISCOVERY: u64 = 1 << 20;
 const DISCOVERY_REDIRECTS: u8 = 3;
 
-/// Where services are, by host and by name, as a user says.
+/// Configured services, by host and by name.
 pub(crate) type ServiceOverrides = BTreeMap<String, BTreeMap<String, String>>;
 
-/// Asks registries. Cloning it shares what it knows.
+/// A client of registries. Clones share its state.
 #[derive(Clone, Debug)]
 pub(crate) struct RegistryClient {
     web: WebClient,
@@ -44,23 +45,22 @@ pub(crate) struct RegistryClient {
 }
 
 impl RegistryClient {
-    /// A client.
     pub(crate) fn new(web: WebClient, overrides: ServiceOverrides) -> Self {
         Self { web, overrides: Arc::new(overrides), known: Arc::default() }
     }
 
-    /// The same, asking with another client.
+    /// With another web client.
     #[must_use]
     pub(crate) fn with_web(self, web: WebClient) -> Self {
         Self { web, ..self }
     }
 
-    /// What it asks with.
+    /// Its web client.
     pub(crate) fn web(&self) -> &WebClient {
         &self.web
     }
 
-    /// Which versions of a provider there are.
+    /// The versions of a provider.
     pub(crate) async fn versions(&self, address: &ProviderAddress) -> Result<Listing, RegistryError> {
         let url = self.endpoint(address, &["versions"]).await?;
         let ask = Ask::json(&url).with_token_of(address.host());
@@ -74,7 +74,7 @@ impl RegistryClient {
         Ok(answer.into())
     }
 
-    /// Where the archive of a version lies, and what it must be.
+    /// The package of a version.
     pub(crate) async fn package(
         &self,
         address: &ProviderAddress,
@@ -109,7 +109,7 @@ impl RegistryClient {
         Ok(url)
     }
 
-    /// Where the registry of an address is.
+    /// The registry of an address.
     async fn service(&self, address: &ProviderAddress) -> Result<Url, RegistryError> {
         let host = address.host();
         let no_service = || RegistryError::NoService { host: host.to_owned() };
@@ -127,7 +127,7 @@ impl RegistryClient {
             let service = services.get(SERVICE).ok_or_else(no_service)?;
             return resolve(&discovery, service).ok_or_else(|| invalid(service));
         }
-        // Held while the host is asked, so that it is asked once.
+        // Held during the query, so that there is only one.
         let mut known = self.known.lock().await;
         if let Some(url) = known.get(host) {
             return Ok(url.clone());

@@ -1,22 +1,21 @@
-//! Addresses as errors and warnings show them: without what may authorise.
+//! URLs in errors and warnings, without credentials.
 //!
-//! Registries sign links to archives in the query, and whoever has such a link has the archive.
+//! Registries sign links to archives in the query, which authorises a download.
 
 use url::Url;
 
-/// An address as it may be shown.
+/// A URL without credentials.
 pub(crate) fn shown(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);
     url.set_fragment(None);
-    // Only addresses that cannot have them refuse.
+    // It fails only for URLs that cannot have them.
     let _ = url.set_username("");
     let _ = url.set_password(None);
     url.to_string()
 }
 
-/// What somebody wrote as an address, as it may be shown, whether or not it is one: with `…` in place of its user and password, and
-/// without its query.
+/// A text that may be a URL: with `…` in place of its user and password, and without its query.
 pub(crate) fn shown_text(text: &str) -> String {
     const HIDDEN: &str = "…";
     let is_scheme =
@@ -24,7 +23,7 @@ pub(crate) fn shown_text(text: &str) -> String {
     let scheme = text.split_once("://").filter(|(scheme, _)| is_scheme(scheme));
     let (scheme, rest) = scheme.map_or(("", text), |(scheme, rest)| (&text[..scheme.len() + 3], rest));
     let (authority, behind) = rest.split_at(rest.find(['/', '\\', '?', '#']).unwrap_or(rest.len()));
-    // What is special may stand in a password as it is, and then nobody knows where the password ends.
+    // Special characters may be unescaped in a password, whose end is then unknown.
     if behind.contains('@') && rest.split('@').next().is_some_and(|before| before.contains(':')) {
         return format!("{scheme}{HIDDEN}");
     }

@@ -1,11 +1,11 @@
-//! Whether a list of sums is signed by one of the keys that a registry vouches for.
+//! Verification of signed lists of checksums.
 //!
-//! The OpenPGP library reads packets and does the arithmetic; what counts as a good signature is decided here. A key signs
-//! if its own certificate says that it may; subkeys must be bound to it, and it to them. What is signed must be hashed by
-//! something that is not broken; how a key's own certificate was hashed is left to whoever made it long ago, since the key itself
-//! comes from the registry. A key that was withdrawn because it may be in the wrong hands signs nothing; one that was retired signs
-//! nothing after that. Keys of large publishers do expire without being replaced, so an expired one is told and not refused, as
-//! OpenTofu has it; a setting of OpenTofu's refuses it.
+//! The OpenPGP library parses packets and verifies signatures cryptographically; the policy is
+//! here. A key may sign if its self-signature says so; subkeys must be bound to it, and it to them.
+//! Documents must be signed with a secure hash; a key's own self-signature need not be, since the
+//! key comes from the registry. A compromised key is invalid; a retired one is for later
+//! signatures. Keys of large publishers expire without being replaced, so an expired one is a
+//! warning, as in OpenTofu, whose setting refuses it.
 //!
 //! All of this blocks the thread, for some milliseconds with a large key.
 
@@ -17,23 +17,23 @@ use pgp::crypto::hash::HashAlgorithm;
 use pgp::packet::{RevocationCode, Signature, SignatureType, SubpacketData};
 use pgp::types::{KeyDetails as _, Tag, VerifyingKey};
 
-/// More keys than any registry names; each is tried.
+/// Limit of keys; each is tried.
 const MOST_KEYS: usize = 50;
-/// More bytes than the key of anybody who signs providers has.
+/// Size limit of a key.
 const LARGEST_KEY: usize = 1 << 20;
-/// More bytes than a file of signatures has.
+/// Size limit of signatures.
 const LARGEST_SIGNATURE: usize = 1 << 16;
 
-/// A good signature.
+/// A valid signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Signed {
-    /// Whose it is: the fingerprint of the publisher's key, in hexadecimal digits.
+    /// The fingerprint of the publisher's key, in hexadecimal digits.
     pub key: String,
-    /// Since when the key, or the signature, does not hold any more.
+    /// When the key or the signature expired, if it has.
     pub expired: Option<SystemTime>,
 }
 
-/// There is no good signature.
+/// There is no valid signature.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
     #[error("the signature cannot be read: {0}")]
@@ -46,7 +46,7 @@ pub enum SignatureError {
     Bad { key: String, fault: SignatureFault },
 }
 
-/// What is wrong with a signature by a known key.
+/// Why the signature of a known key is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureFault {
     #[error("the list of checksums is not what was signed")]
@@ -55,19 +55,20 @@ pub enum SignatureFault {
     WeakHash(String),
     #[error("it is not the signature of a document")]
     OtherKind,
-    /// The key is for something else, such as for encryption.
+    /// The key is for another purpose, such as encryption.
     #[error("the key is not for signing")]
     NotForSigning,
     #[error("the subkey is not bound to the key")]
     Unbound,
-    /// The key says nothing valid about itself.
+    /// The key has no valid self-signature.
     #[error("the key has not signed its own certificate")]
     Uncertified,
     #[error("the key was revoked")]
     Revoked,
 }
 
-/// Whether `document` is signed by one of the keys, each in ASCII armor, and by which one.
+/// Verifies that `document` is signed by one of the keys, each in ASCII armor, and returns which
+/// one.
 pub(crate) fn verify(
     document: &[u8],
     signature: &[u8],
@@ -116,7 +117,7 @@ fn read_signatures(bytes: &[u8]) -> Result<Vec<Signature>, SignatureError> {
     }
 }
 
-/// The keys that can be read; what cannot be read beside them does no harm.
+/// The readable keys; others are ignored.
 fn read_keys(armored: &[String]) -> Result<Vec<SignedPublicKey>, SignatureError> {
     let mut keys = Vec::new();
     let mut fault = "the registry names none".to_owned();
@@ -140,7 +141,7 @@ fn read_keys(armored: &[String]) -> Result<Vec<SignedPublicKey>, SignatureError>
     if keys.is_empty() { Err(SignatureError::NoKey(fault)) } else { Ok(keys) }
 }
 
-/// Whether the signature is a good one of this key; nothing, if it says that it is somebody else's.
+/// Verifies a signature by this key; `None` if it is of another key.
 fn check(
     document: &[u8],
     signature: &Signature,
@@ -202,13 +203,13 @@ fn check_by(
     Ok(Signed { key: key.fingerprint().to_string(), expired })
 }
 
-/// Whether the signature names this key as the one that made it.
+/// Whether the signature names this key as its issuer.
 fn is_by(signature: &Signature, key: &impl VerifyingKey) -> bool {
     signature.issuer_key_id().contains(&&key.legacy_key_id())
         || signature.issuer_fingerprint().contains(&&key.fingerprint())
 }
 
-/// Nobody can make two documents of the same hash.
+/// Whether the hash is collision-resistant.
 fn is_strong(hash: HashAlgorithm) -> bool {
     matches!(
         hash,
@@ -220,7 +221,7 @@ fn is_strong(hash: HashAlgorithm) -> bool {
     )
 }
 
-/// The newest of what a key says validly about itself.
+/// The newest valid self-signature of a key.
 fn self_signature(key: &SignedPublicKey) -> Option<&Signature> {
     let direct = key.details.direct_signatures.iter();
     let direct = direct.filter(|signature| {
@@ -240,7 +241,7 @@ fn self_signature(key: &SignedPublicKey) -> Option<&Signature> {
     direct.chain(users).max_by_key(|signature| signature.created())
 }
 
-/// The newest of what binds a signing subkey to its key, in both directions.
+/// The newest binding of a signing subkey to its key, in both directions.
 fn binding<'a>(
     key: &SignedPublicKey,
     subkey: &'a SignedPublicSubKey,
@@ -258,7 +259,7 @@ fn binding<'a>(
     Ok(newest)
 }
 
-/// Whether a key may sign documents. One that says nothing of what it is for may, if it can.
+/// Whether a key may sign documents. Without key flags it may, if its algorithm can.
 fn may_sign(about_key: &Signature) -> bool {
     let says = about_key.config().is_some_and(|config| {
         config.hashed_subpackets().any(|packet| matches!(packet.data, SubpacketData::KeyFlags(_)))
@@ -266,7 +267,7 @@ fn may_sign(about_key: &Signature) -> bool {
     !says || about_key.key_flags().sign()
 }
 
-/// Whether a revocation makes worthless what was signed at this time.
+/// Whether a revocation invalidates signatures of this time.
 fn withdraws(revocation: &Signature, made: Option<SystemTime>) -> bool {
     let retired = matches!(
         revocation.revocation_reason_code(),
@@ -282,7 +283,7 @@ fn end(begin: SystemTime, after: Option<pgp::types::Duration>) -> Option<SystemT
     begin.checked_add(Duration::from_secs(u64::from(seconds)))
 }
 
-/// Who made a signature, as it says itself.
+/// The issuer in a signature.
 fn signer(signature: &Signature) -> String {
     let fingerprints = signature.issuer_fingerprint().into_iter().map(ToString::to_string);
     let ids = signature.issuer_key_id().into_iter().map(ToString::to_string);

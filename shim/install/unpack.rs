@@ -1,8 +1,8 @@
-//! Unpacks an archive whose sum is good but whose maker need not be.
+//! Unpacking of archives from untrusted publishers.
 //!
-//! A good sum says that an archive is what somebody published, not that it means well. So it may put files only into the directory
-//! that is given, only files, and not more of them than any provider has. Nothing in it may depend on how a file system compares
-//! names: two that differ in case alone are refused everywhere. Modes are not imported but for one bit: whether a file is a program.
+//! A valid checksum does not make an archive harmless. So it may only create files in the given
+//! directory, within limits. Nothing depends on how a file system compares names: two that differ
+//! in case alone are refused everywhere. Modes are ignored except whether a file is executable.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -14,32 +14,32 @@ use isthmus_common::permissions::{DIRECTORY, FILE, create_directories};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-/// The bits of a mode that say what kind of file it is, and the two kinds that may be unpacked.
+/// The file type in a mode, and the two types that may be unpacked.
 const KIND: u32 = 0o170_000;
 const FILE_KIND: u32 = 0o100_000;
 const DIRECTORY_KIND: u32 = 0o040_000;
-/// The bits of a mode that say that a file is a program.
+/// The executable bits of a mode.
 const PROGRAM: u32 = 0o111;
-/// Archives made on Windows have no modes, so a provider's program is known by its name too.
+/// Archives made on Windows have no modes, so a provider binary is recognised by its name too.
 const PROGRAM_PREFIX: &str = "terraform-provider-";
 
-/// How much an archive may be.
+/// Limits of an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct UnpackLimits {
-    /// The most files and directories.
+    /// Maximum files and directories.
     pub entries: usize,
-    /// The most bytes of all files together.
+    /// Maximum bytes of all files.
     pub bytes: u64,
-    /// The most bytes that one byte of the archive may become.
+    /// Maximum compression ratio.
     pub ratio: u64,
-    /// How many bytes are allowed whatever the ratio is.
+    /// Bytes that are allowed for any ratio.
     pub small: u64,
-    /// The longest name in bytes.
+    /// Maximum length of a name in bytes.
     pub name: usize,
     pub depth: usize,
 }
 
-/// An archive is not unpacked; what was unpacked of it so far is worthless.
+/// An archive was not unpacked completely; its files must be discarded.
 #[derive(Debug, thiserror::Error)]
 pub enum UnpackError {
     #[error("the archive {} cannot be read", path.display())]
@@ -58,7 +58,7 @@ pub enum UnpackError {
     },
 }
 
-/// What an archive may not hold.
+/// Why an archive is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnpackFault {
     #[error("it has more than {0} entries")]
@@ -73,7 +73,7 @@ pub enum UnpackFault {
     Kind(String),
     #[error("{0:?} in it is encrypted")]
     Encrypted(String),
-    /// Two of one name, or a file where a directory is.
+    /// A duplicate name, or a file in place of a directory.
     #[error("{0:?} is in it twice, or differs from another name only in case")]
     Twice(String),
     #[error("{0:?} in it is longer than it says")]
@@ -87,7 +87,7 @@ impl Default for UnpackLimits {
     }
 }
 
-/// Unpacks an archive into an empty directory that nobody else writes to.
+/// Unpacks an archive into an empty directory without other writers.
 pub(crate) fn unpack(archive: &Path, directory: &Path, limits: &UnpackLimits) -> Result<(), UnpackError> {
     let unreadable = |source| UnpackError::Archive { path: archive.to_owned(), source };
     let refused = |fault| UnpackError::Refused { path: archive.to_owned(), fault };
@@ -158,13 +158,13 @@ pub(crate) fn unpack(archive: &Path, directory: &Path, limits: &UnpackLimits) ->
             })?;
             file.write_all(&buffer[..count]).map_err(write)?;
         }
-        // Renaming the directory must not come to the disk before what is in it.
+        // The content must be durable before the directory is renamed.
         file.sync_all().map_err(write)?;
     }
     Ok(())
 }
 
-/// The parts of a name that leads into the directory, whatever system reads it.
+/// The parts of a name that stays within the directory on any system.
 fn parts<'a>(name: &'a str, limits: &UnpackLimits) -> Option<Vec<&'a str>> {
     const LONGEST_PART: usize = 255;
     let path = name.strip_suffix('/').unwrap_or(name);
@@ -176,7 +176,7 @@ fn parts<'a>(name: &'a str, limits: &UnpackLimits) -> Option<Vec<&'a str>> {
     (parts.len() <= limits.depth && !parts.iter().any(bad)).then_some(parts)
 }
 
-/// What is in the directory by now, without regard to case.
+/// The names in the directory, without regard to case.
 #[derive(Debug, Default)]
 struct Names(HashMap<String, Taken>);
 
@@ -187,7 +187,7 @@ struct Taken {
 }
 
 impl Names {
-    /// Takes a name, and those of the directories that it is in; false if something else has one of them.
+    /// Adds a name and its parent directories; `false` if one of them is in use.
     fn take(&mut self, parts: &[&str], is_directory: bool) -> bool {
         let mut path = String::new();
         for (index, part) in parts.iter().enumerate() {

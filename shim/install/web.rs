@@ -1,9 +1,10 @@
-//! The way to registries, mirrors and the servers that archives lie on.
+//! Access to registries, mirrors and servers of archives.
 //!
-//! Two layers. A [`Transport`](transport::Transport) makes one exchange and is a seam: the real one is [`HttpTransport`], tests script their own.
-//! [`WebClient`] is what everything else uses: it follows redirects, tries again, sends a token only where it belongs, and never
-//! takes in more than it was told to. Redirects are followed here and not by the HTTP library because what may be sent along
-//! depends on them, and because addresses in a document are relative to where it was found in the end.
+//! There are two layers. A [`Transport`](transport::Transport) makes one exchange: the real one is
+//! [`HttpTransport`], and tests have a scripted one. [`WebClient`] follows redirects, retries,
+//! sends a token only to its host, and limits sizes. Redirects are followed here and not by the
+//! HTTP library because credentials depend on them, and because addresses in a document are
+//! relative to its final address.
 
 mod authorities;
 mod client;

@@ -1,4 +1,4 @@
-//! How an OCI registry wants to be told who asks, and what is sent in answer.
+//! Authentication challenges of OCI registries, and responses to them.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,14 +7,14 @@ use serde::Deserialize;
 
 use super::OciSecret;
 
-/// How a registry wants to be told who asks.
+/// An authentication challenge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Challenge {
     Basic,
     Bearer { realm: String, service: Option<String> },
 }
 
-/// What a server of tokens answers.
+/// The response of a token server.
 #[derive(Deserialize)]
 pub(crate) struct TokenAnswer {
     token: Option<String>,
@@ -22,13 +22,14 @@ pub(crate) struct TokenAnswer {
 }
 
 impl Challenge {
-    /// The first challenge of an answer that is understood.
+    /// The first supported challenge in a response.
     pub(crate) fn of(headers: &HeaderMap) -> Option<Self> {
         let challenges = headers.get_all(header::WWW_AUTHENTICATE).iter();
         challenges.filter_map(|value| Self::parse(value.to_str().ok()?)).next()
     }
 
-    /// `Bearer realm="https://auth.example/token",service="registry.example"`, or `Basic realm="…"`.
+    /// Parses `Bearer realm="https://auth.example/token",service="registry.example"`, or `Basic
+    /// realm="…"`.
     fn parse(text: &str) -> Option<Self> {
         let (scheme, mut rest) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
         if scheme.eq_ignore_ascii_case("basic") {
@@ -56,7 +57,7 @@ impl Challenge {
 }
 
 impl TokenAnswer {
-    /// What is sent along then.
+    /// The `Authorization` header.
     pub(crate) fn header(self) -> Option<HeaderValue> {
         let token = self.token.or(self.access_token).filter(|token| !token.is_empty());
         sensitive(&format!("Bearer {}", token?))
@@ -64,14 +65,14 @@ impl TokenAnswer {
 }
 
 impl OciSecret {
-    /// A name and password as they are sent.
+    /// The header for a name and password.
     pub(crate) fn basic(&self) -> Option<HeaderValue> {
         let Self::Password { username, password } = self else { return None };
         let both = STANDARD.encode(format!("{username}:{}", password.expose()));
         sensitive(&format!("Basic {both}"))
     }
 
-    /// A token as it is sent, if that is what is configured.
+    /// The header for a token, if one is configured.
     pub(crate) fn bearer(&self) -> Option<HeaderValue> {
         let Self::Tokens { access_token, .. } = self else { return None };
         sensitive(&format!("Bearer {}", access_token.expose()))

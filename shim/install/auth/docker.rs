@@ -13,10 +13,10 @@ use super::helper::run;
 use super::oci::{OciPrefix, OciSecret};
 use crate::Environment;
 
-/// More than any file of credentials has.
+/// Size limit of a credentials file.
 const LONGEST: u64 = 4 << 20;
 
-/// A file of Docker's or Podman's.
+/// A credentials file of Docker or Podman.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct DockerFile {
@@ -32,11 +32,11 @@ impl DockerFile {
     pub(super) fn read(path: &Path) -> io::Result<Self> {
         let mut bytes = Vec::new();
         std::fs::File::open(path)?.take(LONGEST).read_to_end(&mut bytes)?;
-        // The text itself may be a secret.
+        // The file may contain secrets.
         serde_json::from_slice(&bytes).map_err(|error| io::Error::other(format!("line {}", error.line())))
     }
 
-    /// Who asks, by registry or repository. What is not understood has no effect.
+    /// Secrets by registry or repository. Unsupported entries are ignored.
     pub(super) fn secrets(&self) -> impl Iterator<Item = (OciPrefix, OciSecret)> {
         let auths = self.auths.iter().filter_map(|(prefix, value)| {
             let auth = STANDARD.decode(value.get("auth")?.as_str()?).ok()?;
@@ -52,7 +52,7 @@ impl DockerFile {
     }
 }
 
-/// Where Podman and Docker keep what they have been told, in the order of OpenTofu.
+/// The credentials files of Podman and Docker, in OpenTofu's order.
 pub(super) fn ambient_files(environment: &Environment) -> Vec<PathBuf> {
     let home = environment.path(if cfg!(windows) { "USERPROFILE" } else { "HOME" });
     let configuration = environment.path("XDG_CONFIG_HOME").or_else(|| Some(home.as_ref()?.join(".config")));
@@ -75,12 +75,12 @@ struct HelperAnswer {
     secret: String,
 }
 
-/// Asks a program of Docker's, which answers to an address with a name and a password.
+/// Runs a Docker credentials helper, which returns a name and a password for an address.
 pub(super) async fn ask_helper(name: &str, registry: &str) -> Result<Option<OciSecret>, String> {
     let program = PathBuf::from(format!("docker-credential-{name}"));
     let finished = run(&program, ["get"], &format!("https://{registry}")).await?;
     if !finished.succeeded {
-        // That it knows nothing, it says in this way.
+        // The text by which a helper reports that it has no credentials.
         let said = String::from_utf8_lossy(&finished.output).to_lowercase();
         if said.contains("credentials not found") {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Runs credentials helpers, and lets none of them hang or flood the daemon.
+//! Runs credentials helpers with limits of time and output.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 
-/// The longest that a program may take; it may have to ask another server.
+/// Timeout; a helper may query another server.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// More than any answer has.
+/// Limit of output.
 const LONGEST: u64 = 1 << 20;
 
-/// What a program has said.
+/// The result of a helper.
 #[derive(Debug)]
 pub(super) struct Finished {
     pub(super) succeeded: bool,
@@ -21,7 +21,7 @@ pub(super) struct Finished {
 }
 
 impl Finished {
-    /// What it has complained about, for an error.
+    /// Its standard error, for an error.
     pub(super) fn complaint(&self) -> String {
         const SHOWN: usize = 1000;
         let text = String::from_utf8_lossy(&self.complaint);
@@ -30,7 +30,8 @@ impl Finished {
     }
 }
 
-/// Runs a program to its end. Fails with the reason if it does not start or end, or says too much.
+/// Runs a program until it exits. Fails with the reason if it does not start, exceeds the timeout,
+/// or writes too much.
 pub(super) async fn run<'a>(
     program: &Path,
     arguments: impl IntoIterator<Item = &'a str>,
@@ -61,7 +62,7 @@ async fn run_within<'a>(
     let finish = async {
         let write = async {
             if let Some(mut stdin) = stdin {
-                // It need not read what it does not want.
+                // It need not read its input.
                 let _ = stdin.write_all(input.as_bytes()).await;
             }
             Ok(())
@@ -86,7 +87,7 @@ async fn read(stream: Option<impl AsyncRead + Unpin>) -> Result<Vec<u8>, String>
     Ok(bytes)
 }
 
-/// Whether a helper can have this name. It becomes a part of a file's name, and must not lead elsewhere.
+/// Whether a helper may have this name, which becomes a part of a file's name.
 pub(crate) fn is_program_name(name: &str) -> bool {
     !name.is_empty() && !name.contains(['/', '\\', '\0'])
 }
@@ -104,7 +105,7 @@ mod tests {
         let finished = shell("cat; echo why >&2; exit 1", "input").await.expect("it ends");
         assert_eq!((finished.succeeded, finished.output.as_slice()), (false, b"input".as_slice()));
         assert_eq!(finished.complaint(), "why");
-        // One that reads nothing is not waited for.
+        // A program that reads nothing is not waited for.
         let finished = shell("exec <&-; true", &"x".repeat(1 << 20)).await.expect("it ends");
         assert_eq!((finished.succeeded, finished.complaint().as_str()), (true, "it does not say why"));
     }

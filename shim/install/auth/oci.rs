@@ -1,4 +1,4 @@
-//! Credentials of OCI registries, and which repositories they are for.
+//! Credentials of OCI registries and the repositories that they are for.
 
 use std::path::PathBuf;
 
@@ -6,23 +6,23 @@ use isthmus_common::Secret;
 
 use crate::shown::shown_text;
 
-/// Who asks a part of a registry of containers.
+/// Credentials of a registry or a part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OciCredentials {
     pub(crate) prefix: OciPrefix,
     pub(crate) secret: OciSecret,
 }
 
-/// A registry of containers, or the repositories below a path in it.
+/// A registry, or a repository prefix in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OciPrefix {
-    /// The registry's host, with its port if there is one.
+    /// The registry's host, with its port if any.
     pub(crate) registry: String,
-    /// The path of a repository, or what several start with.
+    /// The path or path prefix of repositories.
     pub(crate) repository: Option<String>,
 }
 
-/// How one says who one is.
+/// A secret for a registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum OciSecret {
     Password {
@@ -31,22 +31,22 @@ pub(crate) enum OciSecret {
     },
     Tokens {
         access_token: Secret,
-        /// What a new one is got for.
+        /// The refresh token for a new one.
         refresh_token: Secret,
     },
-    /// By what the program `docker-credential-NAME` says.
+    /// By the credentials helper `docker-credential-NAME`.
     Helper(String),
 }
 
-/// Where else it is looked up who asks.
+/// Default sources of credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OciDefaultCredentials {
-    /// In the files of Docker and Podman.
+    /// Credentials files of Docker and Podman.
     pub(crate) discover_ambient_credentials: bool,
-    /// In these files and no others.
+    /// These files only.
     pub(crate) docker_style_config_files: Option<Vec<PathBuf>>,
     pub(crate) docker_credentials_helper: Option<String>,
-    /// Where it says so; nothing, where nothing does.
+    /// The position in the configuration, if configured.
     pub(crate) place: Option<String>,
 }
 
@@ -76,7 +76,7 @@ impl Default for OciDefaultCredentials {
 }
 
 impl OciPrefix {
-    /// Reads `REGISTRY[/REPOSITORY]`.
+    /// Parses `REGISTRY[/REPOSITORY]`.
     pub(crate) fn parse(text: &str) -> Result<Self, OciPrefixFault> {
         let (registry, repository) = match text.split_once('/') {
             Some((registry, repository)) => (registry, Some(repository)),
@@ -102,7 +102,7 @@ impl OciPrefix {
         Ok(Self { registry: registry.to_owned(), repository: repository.map(str::to_owned) })
     }
 
-    /// How well it fits a repository: not at all, or the better the more parts of the path it names.
+    /// The number of matching path parts; `None` if it does not match.
     pub(crate) fn fits(&self, registry: &str, repository: &str) -> Option<usize> {
         let parts: Vec<&str> =
             self.repository.as_deref().map(|path| path.split('/').collect()).unwrap_or_default();
@@ -111,7 +111,7 @@ impl OciPrefix {
     }
 }
 
-/// Letters and digits, and between any two of them nothing, a dot, one or two underscores, or hyphens.
+/// Letters and digits, separated by a dot, one or two underscores, or hyphens.
 fn is_path_part(part: &str) -> bool {
     let is_letter = |character: char| character.is_ascii_lowercase() || character.is_ascii_digit();
     let is_between =

@@ -1,7 +1,7 @@
-//! Who asks which OCI registry.
+//! Credentials for OCI registries.
 //!
-//! What the CLI configuration says of a repository goes before what it says of its registry, and that before what Docker and
-//! Podman have been told.
+//! The CLI configuration of a repository has precedence over that of its registry, and that over
+//! files of Docker and Podman.
 
 use std::io;
 use std::path::Path;
@@ -10,19 +10,19 @@ use super::docker::{DockerFile, ambient_files, ask_helper};
 use super::oci::{OciCredentials, OciDefaultCredentials, OciPrefix, OciSecret};
 use crate::Environment;
 
-/// Knows who asks OCI registries.
+/// Finds credentials for OCI registries.
 #[derive(Debug, Default)]
 pub(crate) struct OciAuthenticator {
-    /// What the CLI configuration and files of Docker's say, best first among those that fit equally well.
+    /// Configured credentials, best first among equally specific ones.
     known: Vec<(OciPrefix, OciSecret)>,
-    /// Who is asked about all other registries.
+    /// The credentials helper for all other registries.
     helper: Option<String>,
-    /// What could not be read, and has no effect.
+    /// Files that could not be read, and have no effect.
     pub(crate) warnings: Vec<String>,
 }
 
 impl OciAuthenticator {
-    /// What is configured, and what is in the files that are to be looked at.
+    /// From the configuration and the credentials files.
     pub(crate) fn new(
         configured: &[OciCredentials],
         defaults: &OciDefaultCredentials,
@@ -44,7 +44,7 @@ impl OciAuthenticator {
         authenticator
     }
 
-    /// Who asks a repository.
+    /// The secret for a repository.
     pub(crate) async fn secret(&self, registry: &str, repository: &str) -> Result<Option<OciSecret>, String> {
         let mut best: Option<(usize, &OciSecret)> = None;
         for (prefix, secret) in &self.known {

@@ -1,6 +1,6 @@
-//! The tokens that a user has for registries and network mirrors: in variables, in files, from a program.
+//! Tokens for registries and network mirrors, from variables, files, and a credentials helper.
 //!
-//! A variable `TF_TOKEN_HOST` goes before what files say, and files go before the program, as with OpenTofu.
+//! A variable `TF_TOKEN_HOST` has precedence over files, and files over the helper, as in OpenTofu.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -16,20 +16,20 @@ use isthmus_common::BoxFuture;
 
 use crate::Environment;
 
-/// What variables that hold a token start with.
+/// Prefix of variables with tokens.
 const VARIABLE: &str = "TF_TOKEN_";
 
-/// What the programs that know tokens are called.
+/// Prefix of credentials helpers' names.
 const PROGRAM: &str = "terraform-credentials-";
 
-/// A program that knows tokens.
+/// A credentials helper.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CredentialsHelper {
-    /// What it is called behind `terraform-credentials-`.
+    /// Its name after `terraform-credentials-`.
     pub(crate) name: String,
-    /// What it is started with, before what it is asked for.
+    /// Its arguments before the command.
     pub(crate) arguments: Vec<String>,
-    /// The directories in which it may lie, best first.
+    /// The directories to search, best first.
     pub(crate) directories: Vec<PathBuf>,
 }
 
@@ -39,19 +39,19 @@ pub(crate) struct RegistryCredentials {
     variables: BTreeMap<String, Secret>,
     files: BTreeMap<String, Secret>,
     helper: Option<Helper>,
-    /// What the helper has answered.
+    /// The helper's responses.
     answers: tokio::sync::Mutex<HashMap<String, Option<Token>>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Helper {
     configured: CredentialsHelper,
-    /// Nothing, if it is nowhere.
+    /// `None` if it was not found.
     program: Option<PathBuf>,
 }
 
 impl RegistryCredentials {
-    /// The tokens of variables, of files by host, and of a helper.
+    /// Tokens of variables, of files by host, and of a helper.
     pub(crate) fn new(
         files: BTreeMap<String, Secret>,
         helper: Option<CredentialsHelper>,
@@ -68,7 +68,7 @@ impl RegistryCredentials {
         }
     }
 
-    /// What is told with the configuration: a program that is nowhere. It is asked for nothing, as with OpenTofu; most providers
+    /// A warning that the helper was not found. It is not an error, as in OpenTofu: most providers
     /// need no token.
     pub(crate) fn warning(&self) -> Option<String> {
         let Helper { configured, program: None } = self.helper.as_ref()? else { return None };
@@ -86,7 +86,7 @@ impl RegistryCredentials {
             return as_token(secret.expose()).map(Some);
         }
         let Some(Helper { configured, program: Some(program) }) = &self.helper else { return Ok(None) };
-        // One question at a time: a program may ask the user something.
+        // One query at a time: a helper may prompt the user.
         let mut answers = self.answers.lock().await;
         if let Some(answer) = answers.get(host) {
             return Ok(answer.clone());
@@ -106,7 +106,7 @@ impl CredentialsSource for RegistryCredentials {
     }
 }
 
-/// What a program answers. There may be more in it, for kinds of credentials to come.
+/// The helper's response. Fields for other kinds of credentials are ignored.
 #[derive(Deserialize)]
 struct Answer {
     token: Option<serde_json::Value>,
@@ -120,7 +120,7 @@ async fn ask(program: &Path, helper: &CredentialsHelper, host: &str) -> Result<O
         return Err(format!("{} failed: {}", program.display(), finished.complaint()));
     }
     let answer: Option<Answer> = serde_json::from_slice(&finished.output)
-        // The text itself may be a token.
+        // The text may be a token.
         .map_err(|error| {
             format!("{} did not answer with a JSON object (line {})", program.display(), error.line())
         })?;
@@ -134,13 +134,14 @@ fn as_token(text: &str) -> Result<Token, String> {
     Token::new(text).map_err(|error| format!("what is configured is no token: {error}"))
 }
 
-/// The host that a variable is for, as addresses have it. Dots may be underscores in it and hyphens two of them, because
-/// shells allow neither; and it may be in Punycode.
+/// The host of a variable, in the form of addresses. Dots may be replaced by underscores and
+/// hyphens by two of them, because shells allow neither; and it may be in Punycode.
 fn host_of_variable(name: &str) -> Option<String> {
     normalise_any_host(&name.replace("__", "-").replace('_', ".")).ok()
 }
 
-/// The program of a helper: the newest one in any of the directories, `terraform-credentials-NAME[_vVERSION]`.
+/// The helper's executable: the newest one in any of the directories,
+/// `terraform-credentials-NAME[_vVERSION]`.
 fn find(helper: &CredentialsHelper) -> Option<PathBuf> {
     let mut found: Option<(Version, PathBuf)> = None;
     for directory in &helper.directories {
@@ -178,7 +179,7 @@ mod tests {
     use super::*;
     use crate::CliConfig;
 
-    /// A home with a program that answers in JSON by host, and counts how often it was asked.
+    /// A home with a helper that returns JSON by host, and counts its runs.
     const PROGRAM_TEXT: &str = r#"#!/bin/sh
 echo "$@" >> "$(dirname "$0")/asked"
 case "$4" in

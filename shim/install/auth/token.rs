@@ -1,4 +1,4 @@
-//! The tokens that private registries and mirrors want. They show in no log.
+//! Tokens for private registries and mirrors. They are not logged.
 
 use std::fmt;
 
@@ -7,13 +7,13 @@ use isthmus_common::Secret;
 
 use isthmus_common::BoxFuture;
 
-/// Knows tokens by the host that they are for.
+/// A source of tokens by host.
 pub(crate) trait CredentialsSource: fmt::Debug + Send + Sync + 'static {
-    /// The token for a host as addresses have it: in Unicode, with its port if that is not 443.
+    /// The token for a host in the form of addresses: in Unicode, with its port if that is not 443.
     fn token<'a>(&'a self, host: &'a str) -> BoxFuture<'a, Result<Option<Token>, CredentialsError>>;
 }
 
-/// A token could not be looked up, such as when a helper failed.
+/// Looking up a token failed, for instance in a helper.
 #[derive(Debug, thiserror::Error)]
 #[error("the credentials for {host} could not be looked up: {reason}")]
 pub struct CredentialsError {
@@ -21,7 +21,6 @@ pub struct CredentialsError {
     pub reason: String,
 }
 
-/// No tokens.
 #[cfg(test)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct NoCredentials;
@@ -43,14 +42,13 @@ pub(crate) struct Token(Secret<HeaderValue>);
 pub(crate) struct TokenError;
 
 impl Token {
-    /// A token as it was configured.
+    /// A configured token.
     pub(crate) fn new(text: &str) -> Result<Self, TokenError> {
         let mut value = HeaderValue::from_str(&format!("Bearer {text}")).map_err(|_| TokenError)?;
         value.set_sensitive(true);
         Ok(Self(Secret::new(value)))
     }
 
-    /// What is sent.
     pub(crate) fn header(&self) -> HeaderValue {
         self.0.expose().clone()
     }

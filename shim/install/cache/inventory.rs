@@ -1,7 +1,8 @@
-//! What is in the cache: every version of every provider for every kind of machine, and what else lies there.
+//! The inventory of the cache: every version of every provider for every platform, and other
+//! entries.
 //!
-//! Unlike a search, which looks at one provider's directory only, this walks through all of it; it is for people. Nothing is followed
-//! out of the cache but the directory of a version, which may be a link, as in Terraform's own directories of providers.
+//! Unlike a search, it reads the whole cache, for users. Links are followed only for the directory
+//! of a version, as in Terraform's own directories of providers.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -17,62 +18,62 @@ use super::{PROGRAM_PREFIX, ProviderCache, shown};
 use crate::executable::find_in_directory;
 use crate::{FileSum, Platform, ProviderAddress};
 
-/// How deep a package is looked into, and how many files of it: only to tell its size.
+/// Limits of depth and files in determining a package's size.
 const DEEPEST: usize = 32;
 const MOST_FILES: usize = 100_000;
 
 /// A version of a provider in the cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CachedPackage {
-    /// Which provider.
+    /// Its provider.
     pub address: ProviderAddress,
-    /// Which version.
+    /// Its version.
     pub version: Version,
-    /// For which machines.
+    /// Its platform.
     pub platform: Platform,
     /// Its directory.
     pub directory: PathBuf,
-    /// Its program.
+    /// Its binary.
     pub executable: PathBuf,
-    /// Who vouches for it; nothing if that is not recorded, because somebody else has put it there.
+    /// How it was verified; `None` without a record: not installed by isthmus.
     pub verification: Option<Verification>,
-    /// How many bytes its files have.
+    /// Size of its files in bytes.
     pub size: u64,
-    /// When it was last installed or started, as far as the file system remembers.
+    /// When it was last installed or started, by the file system's times.
     pub used: Option<SystemTime>,
 }
 
-/// Something in the cache that is no version of a provider.
+/// An entry in the cache that is no version of a provider.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PassedOver {
     pub path: PathBuf,
-    /// Why it was passed over.
+    /// Why it was skipped.
     pub reason: String,
 }
 
-/// What somebody was putting together, and may still be.
+/// An installation that is in progress or was interrupted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Unfinished {
     pub path: PathBuf,
-    /// The directory that it is to become, or to belong to.
+    /// The directory of its version.
     pub(super) package: PathBuf,
-    /// How many bytes it has so far.
+    /// Its size in bytes.
     pub size: u64,
 }
 
-/// All that is in the cache.
+/// The inventory of the cache.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inventory {
     /// The versions, by provider and platform, newest first.
     pub packages: Vec<CachedPackage>,
-    /// What else is there.
+    /// Skipped entries.
     pub skipped: Vec<PassedOver>,
-    /// What is not finished.
+    /// In-progress or interrupted installations.
     pub unfinished: Vec<Unfinished>,
 }
 
 impl ProviderCache {
-    /// All that is in the cache, for machines of all kinds. A cache that is not there is empty.
+    /// The inventory for all platforms. A missing cache is empty.
     ///
     /// # Errors
     /// When its directory cannot be read.
@@ -179,18 +180,18 @@ impl ProviderCache {
         }
     }
 
-    /// The sum of the archive that a version came out of, as it was recorded.
+    /// The recorded checksum of a version's archive.
     pub fn archive_sum(&self, address: &ProviderAddress, version: &Version) -> Option<FileSum> {
         Record::read(&Record::path_of(&self.package_directory(address, version)))?.archive_sum()
     }
 }
 
 impl CachedPackage {
-    /// Compares a whole program with its record, whatever the file system says of it, and tells who vouches for it. Without a record there
-    /// is nothing to compare it with.
+    /// Compares the whole binary with its record, even if its file stamp is unchanged, and returns
+    /// its verification; `None` without a record.
     ///
     /// # Errors
-    /// When it is not the one that was installed, or cannot be read.
+    /// When it was altered, or cannot be read.
     pub fn verify(&self) -> Result<Option<Verification>, AlteredError> {
         let path = Record::path_of(&self.directory);
         let Some(mut record) = Record::read(&path) else { return Ok(None) };
@@ -204,7 +205,7 @@ impl Inventory {
         self.skipped.push(PassedOver { path: path.to_owned(), reason });
     }
 
-    /// What is in a directory, without what cannot be read.
+    /// The entries of a directory that can be read.
     fn list(&mut self, directory: &Path) -> Vec<PathBuf> {
         match fs::read_dir(directory) {
             Ok(entries) => {
@@ -219,7 +220,7 @@ impl Inventory {
         }
     }
 
-    /// The directories in a directory; whatever else is there is in nobody's way.
+    /// The subdirectories of a directory; other entries are ignored.
     fn directories(&mut self, directory: &Path) -> Vec<PathBuf> {
         let mut paths = self.list(directory);
         paths.retain(|path| path.is_dir() && !name(path).starts_with('.'));
@@ -227,7 +228,7 @@ impl Inventory {
     }
 }
 
-/// The provider whose directory this is, if it has the one name under which it is looked for.
+/// The provider of this directory, if its name is normalised.
 fn address(root: &Path, directory: &Path) -> Result<ProviderAddress, String> {
     let path = directory.strip_prefix(root).unwrap_or(directory);
     let parts: Option<Vec<&str>> = path.iter().map(OsStr::to_str).collect();
@@ -241,7 +242,7 @@ fn name(path: &Path) -> String {
     shown(path.file_name().unwrap_or_default())
 }
 
-/// The bytes of all files, without what links lead to.
+/// Size of all files, without following links.
 fn size(path: &Path) -> u64 {
     let (mut size, mut left) = (0, MOST_FILES);
     let mut paths = vec![(path.to_owned(), DEEPEST)];
@@ -258,8 +259,8 @@ fn size(path: &Path) -> u64 {
     size
 }
 
-/// The newest of what tells of a use. A system reads a program that it starts, and notes that at least once a day unless it is told not
-/// to; when a package was put there, its directory was made.
+/// The newest time of use. The system updates access times of binaries at least daily, unless
+/// disabled; an installation creates the directory.
 fn used(directory: &Path, executable: &Path, record: &Path) -> Option<SystemTime> {
     let made = |path: &Path| path.metadata().ok()?.modified().ok();
     let started = || executable.metadata().ok()?.accessed().ok();
@@ -400,7 +401,7 @@ pub(super) mod tests {
         let directory = fixture.install(RANDOM, "3.9.0");
         let package = || fixture.inventory().packages.remove(0);
         assert_eq!(package().verify().expect("as it was"), Some(Verification::Unsigned));
-        // As long, as old and as new, by the same file: only its content tells.
+        // The same size, times and inode: only its content differs.
         let program = package().executable;
         let record = Record::path_of(&directory);
         fs::write(&program, "A program").expect("a file");

@@ -1,9 +1,9 @@
-//! One at a time: who may change a version's directory.
+//! The lock of a version's directory.
 //!
-//! The lock is on the file `OS_ARCH.lock` beside the directory, and of the kind that OpenTofu and the Go bridge take (`fcntl`), so that all
-//! three keep out of each other's way. Such a lock belongs to a process and not to a thread, and is lost as soon as the process closes
-//! the file anywhere; hence within this process a lock of its own comes first. Whoever is killed loses the lock, and a lock
-//! says nothing of what it protects: the file stays, and is empty.
+//! The lock is on the file `OS_ARCH.lock` next to the directory, and of the kind that OpenTofu and
+//! the Go bridge use (`fcntl`), so that it works with both. Such a lock belongs to a process and
+//! not to a thread, and is lost as soon as the process closes the file anywhere; hence there is
+//! also a lock within this process. A killed process loses the lock. The file is empty and remains.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -19,27 +19,27 @@ use tokio::sync::OwnedMutexGuard;
 
 use super::beside::beside;
 
-/// The longest pause between two looks at a lock that somebody else has.
+/// Maximum delay between attempts.
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 
-/// The locks of this process, by their files.
+/// The locks within this process, by file.
 static HERE: LazyLock<Mutex<HashMap<PathBuf, Arc<tokio::sync::Mutex<()>>>>> = LazyLock::new(Mutex::default);
 
 /// A lock that is held until this is dropped.
 #[derive(Debug)]
 pub(crate) struct DirectoryLock {
-    // The file's lock ends first.
+    // The file's lock is released first.
     _file: File,
     _here: OwnedMutexGuard<()>,
 }
 
 impl DirectoryLock {
-    /// Where the lock of a version's directory lies.
+    /// The lock file of a version's directory.
     pub(crate) fn path_of(package: &Path) -> PathBuf {
         beside(package, ".lock")
     }
 
-    /// Takes a lock; nothing if somebody else has it.
+    /// Tries to lock; `None` if it is locked.
     pub(crate) fn try_take(path: &Path) -> io::Result<Option<Self>> {
         let Ok(here) = lock_here(path).try_lock_owned() else { return Ok(None) };
         let file = open(path)?;
@@ -53,7 +53,7 @@ impl DirectoryLock {
         }
     }
 
-    /// Takes a lock, and waits for it if somebody else has it, which is told once.
+    /// Locks after waiting, which is reported once to `waiting`.
     pub(crate) async fn take(path: &Path, waiting: impl FnOnce()) -> io::Result<Self> {
         let here = lock_here(path);
         let mut waiting = Some(waiting);
@@ -86,7 +86,7 @@ impl DirectoryLock {
     }
 }
 
-/// This process's own lock for a file.
+/// The lock within this process for a file.
 fn lock_here(path: &Path) -> Arc<tokio::sync::Mutex<()>> {
     let mut all = HERE.lock().unwrap_or_else(PoisonError::into_inner);
     all.retain(|_, lock| Arc::strong_count(lock) > 1);

@@ -1,12 +1,12 @@
-//! Directories that are removed with all that is in them, and what may be mounted there.
+//! Checks for mounts in directories that are about to be removed.
 //!
-//! A file system that a user has mounted inside a directory of ours is the user's: removing a tree would empty it.
+//! A file system that a user has mounted in a directory of ours must not be emptied.
 
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-/// Refuses a directory in which something is mounted. Symbolic links are not followed.
+/// Fails if something is mounted in a directory. Symbolic links are not followed.
 pub(super) fn require_none_in(directory: &Path) -> io::Result<()> {
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
@@ -25,7 +25,7 @@ pub(super) fn require_none_in(directory: &Path) -> io::Result<()> {
 #[cfg(target_os = "linux")]
 fn is_mount_point(directory: &Path) -> io::Result<bool> {
     use rustix::fs::{AtFlags, StatxAttributes, StatxFlags, statx};
-    // By the attribute: what is bound from the same file system has the same device number.
+    // By the attribute: bind mounts of the same file system have the same device number.
     let found = statx(File::open(directory)?, "", AtFlags::EMPTY_PATH, StatxFlags::empty())?;
     Ok(found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
 }

@@ -1,8 +1,9 @@
-//! What is known of an installed provider: which program it is, and who vouches for it.
+//! The record of an installed provider: its binary, and how it was verified.
 //!
-//! The record lies beside the version's directory, in `OS_ARCH.verified.json`, and is written before the directory appears under its
-//! name; so a directory without a record is somebody else's, such as the Go bridge's. The program is known by its SHA-256, and is read
-//! again only where its [`FileStamp`] is another one.
+//! It is next to the version's directory, in `OS_ARCH.verified.json`, and is written before the
+//! directory; so a directory without a record was not installed by isthmus, but by the Go bridge,
+//! for instance. The binary is identified by its SHA-256, and is read again only if its
+//! [`FileStamp`] has changed.
 
 use std::fmt;
 use std::io::{self, Read as _, Write as _};
@@ -15,36 +16,37 @@ use serde::{Deserialize, Serialize};
 use super::beside::beside;
 use crate::FileSum;
 
-/// The version of the format; a record of another one is as if it were not there.
+/// Version of the format; records of others are ignored.
 const FORMAT: u32 = 2;
-/// What every record begins with, without white space.
+/// Beginning of every record, without white space.
 const BEGINNING: &[u8] = b"{\"format\":";
-/// What the names of records begin with that are being written.
+/// Prefix of temporary files of records.
 const UNFINISHED: &str = ".record-";
-/// What the names of records end with, behind those of the directories that they are about.
+/// Suffix of records' names, after the directory's.
 const RECORD: &str = ".verified.json";
-/// More bytes than a record has.
+/// Size limit of a record.
 const LARGEST: u64 = 1 << 20;
 
-/// Who vouches for a provider.
+/// How a provider was verified.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verification {
-    /// Its publisher: the archive is in a list of sums that is signed by this key, which the registry vouches for.
+    /// By its publisher's signature: the archive is in a signed list of checksums, by a key that
+    /// the registry lists.
     Signed {
         /// The key's fingerprint, in hexadecimal digits.
         key: String,
     },
-    /// Its registry: the archive is the one that it names, and nobody has signed it.
+    /// By its registry's checksum, without a signature.
     Unsigned,
-    /// Whoever runs this mirror, which the user has configured: a directory, or the address of a server.
+    /// By this mirror, which the user has configured: a directory, or the address of a server.
     Mirrored {
         /// The mirror.
         mirror: String,
     },
-    /// Nobody: it was there, and its origin gave nothing to compare it with.
+    /// Not at all: isthmus did not install it, and its origin returned nothing to compare it with.
     Unverified {
-        /// When that was last tried, in seconds of Unix time.
+        /// The last attempt, in seconds of Unix time.
         since: u64,
         /// Why it could not be verified.
         reason: UnverifiedReason,
@@ -52,7 +54,8 @@ pub enum Verification {
 }
 
 impl Verification {
-    /// Whether this program installed the provider, or found it to be what it would have installed. Otherwise it is other people's.
+    /// Whether isthmus installed the provider, or found it identical to what it would have
+    /// installed.
     pub fn is_installed(&self) -> bool {
         match self {
             Self::Signed { .. } | Self::Unsigned | Self::Mirrored { .. } => true,
@@ -61,13 +64,13 @@ impl Verification {
     }
 }
 
-/// Why a provider could not be verified, and is started all the same. There is no other reason.
+/// Why a provider could not be verified, but may be started. All other reasons are refusals.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UnverifiedReason {
-    /// No origin could be reached; the text tells why not.
+    /// No origin could be reached, with the reason.
     Unreachable(String),
-    /// No origin has the version; the text tells which.
+    /// No origin has the version, with the reason.
     Absent(String),
 }
 
@@ -91,68 +94,68 @@ impl fmt::Display for Verification {
     }
 }
 
-/// What is known of an installed provider.
+/// The record of an installed provider.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Record {
     format: u32,
     pub(crate) program: String,
-    /// Its sum, in hexadecimal digits.
+    /// The binary's checksum, in hexadecimal digits.
     sha256: String,
-    /// The archive's sum, if there was one.
+    /// The archive's checksum, if there was one.
     pub(crate) archive_sha256: Option<String>,
     pub(crate) verification: Verification,
     stamp: [i64; FileStamp::NUMBERS],
 }
 
-/// The program is not the one that was installed.
+/// The binary is not the one that was installed.
 #[derive(Debug, thiserror::Error)]
 pub enum AlteredError {
-    /// It has another content.
+    /// Its content has changed.
     #[error(
         "the program {} was altered after it was installed: its SHA-256 is {found}, and was {expected}. Remove the directory {} \
          to have it downloaded again", program.display(), directory.display()
     )]
     Content {
-        /// The program.
+        /// The binary.
         program: PathBuf,
         /// The directory of the version.
         directory: PathBuf,
-        /// What it was.
+        /// The recorded checksum.
         expected: FileSum,
-        /// What it is.
+        /// The actual checksum.
         found: FileSum,
     },
-    /// Another file goes before it.
+    /// Another file has precedence over it.
     #[error(
         "the program {} is not the one that was installed, which is called {expected}. Remove the directory {} to have it \
          downloaded again", program.display(), directory.display()
     )]
     Name {
-        /// The program.
+        /// The binary.
         program: PathBuf,
         /// The directory of the version.
         directory: PathBuf,
-        /// What the installed one is called.
+        /// Name of the installed binary.
         expected: String,
     },
     /// It cannot be read.
     #[error("the program {} cannot be read", program.display())]
     Read {
-        /// The program.
+        /// The binary.
         program: PathBuf,
-        /// Why not.
+        /// The cause.
         #[source]
         source: io::Error,
     },
 }
 
 impl Record {
-    /// Where the record of a version's directory lies.
+    /// The path of the record of a version's directory.
     pub(crate) fn path_of(package: &Path) -> PathBuf {
         beside(package, RECORD)
     }
 
-    /// The record of a program that was just put there.
+    /// The record of a new binary.
     pub(crate) fn of(
         program: &Path,
         archive: Option<FileSum>,
@@ -169,17 +172,17 @@ impl Record {
         })
     }
 
-    /// The program's sum.
+    /// The binary's checksum.
     pub(crate) fn sum(&self) -> Option<FileSum> {
         FileSum::parse(&self.sha256).ok()
     }
 
-    /// The archive's sum, if it came out of one.
+    /// The archive's checksum, if any.
     pub(crate) fn archive_sum(&self) -> Option<FileSum> {
         FileSum::parse(self.archive_sha256.as_deref()?).ok()
     }
 
-    /// Reads a record; nothing if there is none that can be used.
+    /// Reads a record; `None` if there is no valid one.
     pub(crate) fn read(path: &Path) -> Option<Self> {
         if path.metadata().ok()?.len() > LARGEST {
             return None;
@@ -188,7 +191,7 @@ impl Record {
         (record.format == FORMAT && record.sum().is_some()).then_some(record)
     }
 
-    /// Writes the record, all of it or nothing, unless a file of others is in its place.
+    /// Writes the record atomically, unless the existing file is not ours.
     pub(crate) fn write(&self, path: &Path) -> io::Result<()> {
         require_own(path)?;
         let directory = path.parent().unwrap_or_else(|| Path::new("."));
@@ -198,12 +201,13 @@ impl Record {
         file.persist(path).map(|_| ()).map_err(|error| error.error)
     }
 
-    /// Whether a program is the recorded one; by its content where its stamp is another one, which is brought up to date then.
+    /// Whether a binary matches the record: by its content if its stamp has changed, which is then
+    /// updated.
     pub(crate) fn check(&mut self, program: &Path, path: &Path) -> Result<(), AlteredError> {
         self.check_content(program, path, false)
     }
 
-    /// The same, by the program's content in any case.
+    /// The same, always by content.
     pub(crate) fn check_whole(&mut self, program: &Path, path: &Path) -> Result<(), AlteredError> {
         self.check_content(program, path, true)
     }
@@ -231,15 +235,15 @@ impl Record {
         }
         if !is_unchanged {
             self.stamp = stamp;
-            // If it cannot be written, the program is read again the next time.
+            // If it cannot be written, the binary is read again next time.
             let _ = self.write(path);
         }
         Ok(())
     }
 }
 
-/// Refuses a file in the place of a record, or of a list of versions, that does not begin as ours do. One that is empty or missing
-/// is in nobody's way.
+/// Refuses an existing file that does not begin like a record or list of versions of ours. Empty
+/// and missing ones are accepted.
 pub(crate) fn require_own(path: &Path) -> io::Result<()> {
     let not_ours = || {
         let text = format!("{} was not written by isthmus; move it away", path.display());
@@ -267,13 +271,13 @@ pub(crate) fn remove_own(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Refuses a program that is not the one that was installed, and tells what is known of its verification. Of one without a record that is
-/// nothing: it is in no cache, or isthmus did not install it. This reads files, mostly small ones.
+/// Refuses an altered binary, and returns its verification; `None` without a record: it is in no
+/// cache, or isthmus did not install it. Reads files, mostly small ones.
 ///
 /// # Errors
 /// When it was altered, or cannot be read.
 pub fn check_program(program: &Path) -> Result<Option<Verification>, AlteredError> {
-    // Where it lies by its name, and where links to it lead.
+    // By its path, and by the path that links lead to.
     for program in [Ok(program.to_owned()), program.canonicalize()].into_iter().flatten() {
         let Some(directory) = program.parent() else { continue };
         let path = Record::path_of(directory);
@@ -308,7 +312,7 @@ mod tests {
     fn a_program_that_is_as_it_was_is_not_read() {
         let (_directory, program, path) = installed();
         let mut record = Record::read(&path).expect("a record");
-        // Nothing but the stamp is looked at: with it, any sum will do.
+        // Only the stamp is compared, so the checksum does not matter.
         record.sha256 = "0".repeat(64);
         record.check(&program, &path).expect("as it was");
     }

@@ -1,8 +1,9 @@
-//! Taking versions out of the cache, without pulling them from under anybody.
+//! Removal of versions from the cache, safe with concurrent processes.
 //!
-//! A version is removed under the lock of its directory, which whoever installs it holds too; if somebody has it, the version stays. It
-//! disappears in one step: its directory is renamed to what an installation that was broken off leaves, so that whoever is killed on the way
-//! leaves nothing worse, and only then its record and its files go. The lock itself stays, and is empty: somebody may be waiting for it.
+//! A version is removed under the lock of its directory; if it is locked, it stays. It disappears
+//! atomically: its directory is renamed to a staging directory, like that of an interrupted
+//! installation, and then its record and its files are removed. The lock file remains, because
+//! other processes may be waiting for it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,22 +16,21 @@ use super::mounts;
 use super::record::{Record, remove_own, require_own};
 use super::staging::{self, Staging, is_staging};
 
-/// The programs that run on this machine, as far as this process may know.
+/// The binaries that are running on this machine, as far as this process can see.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunningPrograms(BTreeSet<PathBuf>);
 
-/// What became of something that was to be removed.
+/// The result of a removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Removal {
-    /// It is gone.
+    /// It was removed.
     Removed,
-    /// It is still there, because somebody is installing it, or removing it too.
+    /// It is locked by an installation or a removal.
     Busy,
 }
 
 impl RunningPrograms {
-    /// Those that run at this moment. Where there is no `/proc`, nobody can tell, and there seem to be none; nor can it be told of
-    /// other users' programs.
+    /// The running binaries. Without `/proc`, and for other users' processes, there are none.
     pub fn now() -> Self {
         let processes = fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
         Self(processes.filter_map(|process| fs::read_link(process.path().join("exe")).ok()).collect())
@@ -38,14 +38,14 @@ impl RunningPrograms {
 
     /// Whether one of them is in this directory.
     pub fn has_one_in(&self, directory: &Path) -> bool {
-        // The system tells where programs are in the end.
+        // The system reports paths without links.
         let Ok(directory) = directory.canonicalize() else { return false };
         self.0.range(directory.clone()..).next().is_some_and(|program| program.starts_with(directory))
     }
 }
 
 impl CachedPackage {
-    /// Removes a version. What runs of it goes on running.
+    /// Removes a version. Its running processes are unaffected.
     ///
     /// # Errors
     /// When it cannot be removed.
@@ -68,13 +68,13 @@ impl CachedPackage {
 }
 
 impl Unfinished {
-    /// Removes what somebody has left unfinished.
+    /// Removes an interrupted installation.
     pub fn remove(&self) -> io::Result<Removal> {
         let Some(_lock) = DirectoryLock::try_take(&DirectoryLock::path_of(&self.package))? else {
             return Ok(Removal::Busy);
         };
         if self.path.symlink_metadata().is_err() {
-            // Whoever has had the lock in between has finished it, or removed it.
+            // Another process has completed or removed it meanwhile.
             return Ok(Removal::Removed);
         }
         if !is_staging(&self.path) {
@@ -134,7 +134,7 @@ mod tests {
         let left = Staging::create_in(&fixture.path("example.com/a/b/1.0.0"), platform).expect("a directory");
         let unfinished = left.abandon().join("archive.zip");
         fs::write(&unfinished, "123").expect("a file");
-        // What only looks like it.
+        // Files with similar names.
         let notes = fixture.file("example.com/a/b/1.0.0/.linux_amd64.unfinished-x/notes.txt", "of a user");
         let inventory = fixture.inventory();
         assert_eq!(inventory.unfinished.len(), 1);

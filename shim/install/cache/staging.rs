@@ -1,8 +1,8 @@
-//! The directory that a version is put together in, or removed from, beside its place.
+//! The staging directory of an installation or removal, next to the version's.
 //!
-//! It disappears with its owner, whatever is in it. What a killed process leaves is removed later, by another process
-//! that holds the version's lock, and only if the directory carries our marker: a cache may be shared with other
-//! programs, and a name proves nothing. What versions without markers left has to be removed by hand.
+//! It is removed on drop. That of a killed process is removed later, by another process with the
+//! version's lock, and only if it has our marker: a cache may be shared with other programs. Those
+//! of versions without markers must be removed by hand.
 
 use std::fs::{File, Permissions};
 use std::io;
@@ -16,17 +16,17 @@ use tempfile::TempDir;
 
 use super::mounts;
 
-/// A staging directory; removed when dropped.
+/// A staging directory; removed on drop.
 #[derive(Debug)]
 pub(crate) struct Staging {
     directory: TempDir,
 }
 
-/// What the names of staging directories contain; before it comes the platform, behind a full stop.
+/// Infix of staging directories' names, after a full stop and the platform.
 pub(super) const UNFINISHED: &str = ".unfinished-";
 
 impl Staging {
-    /// Creates one for a version for a platform, beside the version's directory.
+    /// Creates one for a version and a platform, next to the version's directory.
     pub(crate) fn create_in(version: &Path, platform: Platform) -> io::Result<Self> {
         let directory = tempfile::Builder::new()
             .prefix(&prefix(platform))
@@ -37,23 +37,23 @@ impl Staging {
         Ok(Self { directory })
     }
 
-    /// Where it is.
+    /// Its path.
     pub(crate) fn path(&self) -> &Path {
         self.directory.path()
     }
 
-    /// Removes it, and returns what dropping it would ignore.
+    /// Removes it, and returns errors that drop would ignore.
     pub(crate) fn close(self) -> io::Result<()> {
         self.directory.close()
     }
 }
 
-/// What the names of staging directories for a platform start with.
+/// Prefix of names of staging directories for a platform.
 pub(super) fn prefix(platform: Platform) -> String {
     format!(".{platform}{UNFINISHED}")
 }
 
-/// Whether a killed process of ours may have left this directory. Whoever has the version's lock knows that it did.
+/// Whether this is a staging directory. If the version's lock is held, its process was killed.
 pub(super) fn is_staging(path: &Path) -> bool {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return false };
     let is_ours = || -> io::Result<bool> {
@@ -63,19 +63,19 @@ pub(super) fn is_staging(path: &Path) -> bool {
     is_ours().unwrap_or(false)
 }
 
-/// Removes the staging directories for a platform that killed processes left beside a version. The caller has the
-/// version's lock.
+/// Removes abandoned staging directories of a version and a platform. The caller has the version's
+/// lock.
 pub(crate) fn remove_abandoned(version: &Path, platform: Platform) {
     let prefix = prefix(platform);
     for entry in std::fs::read_dir(version).into_iter().flatten().flatten() {
         if entry.file_name().as_encoded_bytes().starts_with(prefix.as_bytes()) && is_staging(&entry.path()) {
-            // What cannot be removed does no harm where it is.
+            // A failure is harmless.
             let _ = remove(&entry.path());
         }
     }
 }
 
-/// Removes a staging directory with all that is in it, unless something is mounted there.
+/// Removes a staging directory, unless something is mounted there.
 pub(super) fn remove(staging: &Path) -> io::Result<()> {
     mounts::require_none_in(staging)?;
     std::fs::remove_dir_all(staging)

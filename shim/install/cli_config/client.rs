@@ -1,5 +1,5 @@
-//! One client for everything that providers are asked of: as patient, with the tokens, behind the proxies and with the trust that
-//! the configuration and the environment say.
+//! The web client for all requests about providers: timeouts, tokens, proxies and trust by the
+//! configuration and the environment.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,18 +8,18 @@ use super::{CliConfig, RegistryProtocols};
 use crate::Environment;
 use crate::web::{HttpSettings, HttpTransport, WebClient, WebSettings};
 
-/// The most attempts that can be configured.
+/// Maximum number of configurable attempts.
 const MOST_ATTEMPTS: u32 = 20;
-/// The longest that an answer may take, in seconds: a day.
+/// Maximum timeout in seconds: a day.
 const LONGEST: u32 = 86_400;
 
 impl CliConfig {
-    /// The client of whoever has this configuration and environment. Nothing is read or opened until it is first asked for
-    /// something. What it does not understand of the environment is told then, by the variable's name.
+    /// The client for this configuration and environment. Nothing is read or opened until the first
+    /// request, which fails if the environment is invalid, with the variable's name.
     pub(crate) fn web_client(&self, environment: &Environment) -> WebClient {
         let settings = WebSettings::configured(self.registry_protocols, environment);
         let mut http = HttpSettings::from_environment(environment);
-        // Whoever waits longer for an answer waits longer for its beginning too.
+        // A longer timeout is also a longer wait for the beginning of the response.
         http.silence = http.silence.max(settings.patience);
         let credentials = self.registry_credentials(environment);
         WebClient::new(Arc::new(HttpTransport::new(http)), Arc::new(credentials)).with_settings(settings)
@@ -27,8 +27,8 @@ impl CliConfig {
 }
 
 impl WebClient {
-    /// The same, which repeats a broken download as often as a source of providers says (`download_retry_count`), if it says so.
-    /// That goes before the environment, as with OpenTofu.
+    /// The same with the number of retries of an installation method (`download_retry_count`), if
+    /// any. It has precedence over the environment, as in OpenTofu.
     #[must_use]
     pub(crate) fn with_download_retries(self, retries: Option<u32>) -> Self {
         let mut settings = self.settings();
@@ -38,14 +38,14 @@ impl WebClient {
 }
 
 impl WebSettings {
-    /// What Terraform's and OpenTofu's variables say, else what files say. What is no number in a variable has no effect, as it has
-    /// there.
+    /// Terraform's and OpenTofu's variables, or else the files. Variables that are no number are
+    /// ignored, as there.
     pub(crate) fn configured(files: RegistryProtocols, environment: &Environment) -> Self {
         let number = |name| environment.text(name)?.trim().parse::<u32>().ok();
         let standard = Self::default();
         let retries = number("TF_REGISTRY_DISCOVERY_RETRY").or(files.retry_count);
         let patience = number("TF_REGISTRY_CLIENT_TIMEOUT").filter(|seconds| *seconds > 0);
-        // In a file, none at all means without end.
+        // In a file, 0 means no timeout.
         let in_files =
             files.request_timeout_seconds.map(|seconds| if seconds == 0 { LONGEST } else { seconds });
         let patience = patience.or(in_files).map(|seconds| Duration::from_secs(seconds.min(LONGEST).into()));

@@ -1,5 +1,5 @@
-//! What one file says, and how it goes together with what earlier ones said: of a simple setting the first one counts, of a
-//! host's the last one.
+//! Decoding of one file, and merging with earlier ones: the first one counts for simple settings,
+//! the last one for a host's.
 
 mod installation;
 mod oci;
@@ -18,7 +18,8 @@ use crate::hcl1::{self, Body, Key, Position};
 use reader::Reader;
 use section::{Decoded, Located};
 
-/// What there is in a file. What follows the empty line has nothing to do with providers, or no effect any more.
+/// Known names in a file. Those after the empty line do not concern providers, or have no effect
+/// any more.
 const KNOWN: [&str; 13] = [
     "credentials",
     "credentials_helper",
@@ -81,7 +82,7 @@ impl Reader<'_> {
                 return Err(value.wrong("services", "a block"));
             };
             for item in &named.items {
-                // Services of other kinds have settings of their own in place of an address.
+                // Other kinds of services have settings in place of an address.
                 if let hcl1::Content::String(address) = &item.value.content {
                     services.insert(item.name.text.clone(), address.clone());
                 }
@@ -94,7 +95,7 @@ impl Reader<'_> {
         for block in body.labelled("credentials", "credentials \"HOST\" { token = \"…\" }") {
             let (label, block) = block?;
             let host = host(label)?;
-            // Other ways to say who asks may come one day, and are ignored until then.
+            // Future kinds of credentials are ignored.
             match block.some_text("token")? {
                 Some(token) => self.config.credentials.insert(host, Secret::new(token.to_owned())),
                 None => self.config.credentials.remove(&host),

@@ -1,4 +1,4 @@
-//! What can be wrong with a CLI configuration. The user can mend all of it, and is told where.
+//! Errors of CLI configurations, with their positions.
 
 use std::fmt;
 use std::io;
@@ -11,52 +11,52 @@ use crate::auth::OciPrefixFault;
 use crate::hcl1::{Position, SyntaxFault};
 use crate::shown::shown_text;
 
-/// A CLI configuration cannot be used.
+/// A CLI configuration is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum CliConfigError {
-    /// A file is there, but cannot be read.
+    /// An existing file cannot be read.
     #[error("the CLI configuration at {} cannot be read", path.display())]
     Read {
         /// The file or directory.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// A file is not in the language.
+    /// A syntax error.
     #[error("{}:{position}: {fault}", file.display())]
     Syntax {
         /// The file.
         file: PathBuf,
-        /// Where in it.
+        /// The position.
         position: Position,
-        /// What is wrong.
+        /// The reason.
         fault: SyntaxFault,
     },
-    /// A file says something that has no meaning.
+    /// An invalid setting.
     #[error("{}:{position}: {fault}", file.display())]
     Content {
         /// The file.
         file: PathBuf,
-        /// Where in it.
+        /// The position.
         position: Position,
-        /// What is wrong.
+        /// The reason.
         fault: Box<ConfigFault>,
     },
 }
 
-/// What has no meaning.
+/// Why a setting is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigFault {
-    /// A number where a text should be, and the like.
+    /// A value of another kind.
     #[error("{name:?} is {found}, but must be {expected}")]
     Kind {
         name: String,
-        /// What it must be.
+        /// The expected kind.
         expected: &'static str,
         found: &'static str,
     },
-    /// Something that must be said is not.
+    /// A required argument is missing.
     #[error("the block {block:?} needs the argument {argument:?}")]
     Missing { block: String, argument: &'static str },
     #[error("the block {block:?} is written {form}")]
@@ -89,12 +89,12 @@ pub enum ConfigFault {
          docker_credentials_helper"
     )]
     OciSecret,
-    /// A helper knows whole registries only.
+    /// A helper is for whole registries only.
     #[error("docker_credentials_helper is asked by registry, so the label cannot name a repository")]
     OciHelperOfRepository,
     #[error("{0:?} is not the name of a credentials helper")]
     Helper(String),
-    /// What contradicts itself.
+    /// Contradictory settings.
     #[error("docker_style_config_files has no meaning where discover_ambient_credentials is false")]
     OciContradiction,
 }
@@ -111,13 +111,13 @@ impl From<PatternError> for ConfigFault {
     }
 }
 
-/// Something that has no effect.
+/// A setting without effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigWarning {
-    /// The file, if it is about one.
+    /// The file, if any.
     pub file: Option<PathBuf>,
     pub position: Option<Position>,
-    /// What, and what follows from it.
+    /// The warning.
     pub text: String,
 }
 

@@ -1,9 +1,11 @@
-//! Which files make up the configuration, and in which order: OpenTofu's rules, by which Terraform's files are found too.
+//! The files of the configuration and their order, by OpenTofu's rules, which include Terraform's
+//! files.
 //!
-//! First the main file: the one that `TF_CLI_CONFIG_FILE` (formerly `TERRAFORM_CONFIG`) names; else `~/.tofurc`, or
-//! `~/.terraformrc` if only that is there; else `$XDG_CONFIG_HOME/opentofu/tofurc`. Then, unless a variable named the main
-//! file, all `*.tfrc` and `*.tfrc.json` in `~/.terraform.d` (in `$XDG_CONFIG_HOME/opentofu` if only that is there), by name.
-//! On Windows the directory of application data takes the home's place, and the names lack the dots.
+//! First the main file: that of `TF_CLI_CONFIG_FILE` (formerly `TERRAFORM_CONFIG`); else
+//! `~/.tofurc`, or `~/.terraformrc` if only that exists; else `$XDG_CONFIG_HOME/opentofu/tofurc`.
+//! Then, unless a variable names the main file, all `*.tfrc` and `*.tfrc.json` in `~/.terraform.d`
+//! (in `$XDG_CONFIG_HOME/opentofu` if only that exists), by name. On Windows the application data
+//! directory replaces the home, and the names have no dots.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,10 +14,10 @@ use super::error::{CliConfigError, ConfigWarning};
 use crate::Environment;
 use crate::Platform;
 
-/// More files than anybody has.
+/// Limit of files in a directory.
 const MOST: usize = 1000;
 
-/// The files that are there, in the order in which they are read.
+/// The existing files, in their order.
 pub(super) fn find(
     environment: &Environment,
     warnings: &mut Vec<ConfigWarning>,
@@ -38,7 +40,7 @@ pub(super) fn find(
     Ok(files)
 }
 
-/// The directories in which programs beside providers lie, best first: those that know tokens.
+/// The directories of credentials helpers, best first.
 pub(super) fn plugin_directories(environment: &Environment) -> Vec<PathBuf> {
     let directories = data_directories(environment).into_iter();
     directories
@@ -50,7 +52,7 @@ pub(super) fn plugin_directories(environment: &Environment) -> Vec<PathBuf> {
 }
 
 impl Environment {
-    /// The directories that are filesystem mirrors without anybody saying so, best first. Most are not there.
+    /// Implied filesystem mirrors, best first. Most do not exist.
     pub fn implied_mirrors(&self, working_directory: &Path) -> Vec<PathBuf> {
         let mut directories = vec![working_directory.join("terraform.d").join("plugins")];
         directories.extend(data_directories(self).into_iter().map(|directory| directory.join("plugins")));
@@ -82,7 +84,7 @@ fn directory(environment: &Environment) -> Option<PathBuf> {
     if directory.exists() { Some(directory) } else { own_directory(environment) }
 }
 
-/// OpenTofu's own directory, if there can be one.
+/// OpenTofu's own directory, if any.
 fn own_directory(environment: &Environment) -> Option<PathBuf> {
     if cfg!(windows) { None } else { Some(environment.path("XDG_CONFIG_HOME")?.join("opentofu")) }
 }
@@ -94,7 +96,7 @@ fn data_directories(environment: &Environment) -> Vec<PathBuf> {
     first.into_iter().chain(second.map(|directory| directory.join("opentofu"))).collect()
 }
 
-/// Where operating systems want programs to keep what belongs to them.
+/// The data directories of the operating system.
 fn system_directories(environment: &Environment) -> Vec<PathBuf> {
     let home = environment.home();
     if cfg!(windows) {

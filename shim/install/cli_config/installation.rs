@@ -1,4 +1,4 @@
-//! From where which providers come, as a CLI configuration says it.
+//! Installation methods of a CLI configuration.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,57 +6,57 @@ use std::path::PathBuf;
 use super::{ProviderPattern, RepositoryTemplate};
 use crate::ProviderAddress;
 
-/// From where which providers come.
+/// Installation methods of providers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ProviderInstallation {
-    /// Directories of providers that are used as they are, whatever version is wanted: for those who develop them.
+    /// Development overrides: directories of providers that are used for any version.
     pub(crate) dev_overrides: BTreeMap<ProviderAddress, PathBuf>,
-    /// Where else providers come from, best first.
+    /// Installation methods, best first.
     pub(crate) methods: Vec<InstallationMethod>,
     pub(crate) place: String,
 }
 
-/// One place that providers come from.
+/// An installation method.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InstallationMethod {
     pub(crate) location: MethodLocation,
-    /// Only these come from there; none means all.
+    /// Patterns of included providers; empty: all.
     pub(crate) include: Vec<ProviderPattern>,
     pub(crate) exclude: Vec<ProviderPattern>,
 }
 
-/// What kind of place it is.
+/// Its location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum MethodLocation {
-    /// The registry that the provider's address names.
+    /// The registry of the provider's address.
     Direct {
-        /// How often a download is repeated.
+        /// Number of download retries.
         download_retry_count: Option<u32>,
     },
     FilesystemMirror {
         path: PathBuf,
     },
     NetworkMirror {
-        /// Where the directory of hosts is.
+        /// Its base URL.
         url: String,
-        /// How often a download is repeated.
+        /// Number of download retries.
         download_retry_count: Option<u32>,
-        /// The sums that it gives for other platforms may go into a lock file.
+        /// Whether its hashes for other platforms may go into a lock file.
         trust_all_hashes: bool,
     },
     OciMirror {
-        /// In which of its repositories a provider is.
+        /// The repository of a provider.
         repository: RepositoryTemplate,
     },
 }
 
 impl InstallationMethod {
-    /// The place of all providers.
+    /// A method for all providers.
     pub(crate) fn of_all(location: MethodLocation) -> Self {
         Self { location, include: Vec::new(), exclude: Vec::new() }
     }
 
-    /// Whether this provider comes from there.
+    /// Whether the method includes this provider.
     pub(crate) fn has(&self, address: &ProviderAddress) -> bool {
         let matches = |patterns: &[ProviderPattern]| patterns.iter().any(|pattern| pattern.matches(address));
         !matches(&self.exclude) && (self.include.is_empty() || matches(&self.include))

@@ -1,14 +1,14 @@
-//! Finds and reads the files of a CLI configuration, and makes of it who asks whom.
+//! Finds and reads the files of a CLI configuration, and creates its credentials sources.
 
 use super::{CliConfig, CliConfigError, ConfigWarning, decode, files};
 use crate::Environment;
 use crate::auth::{OciAuthenticator, RegistryCredentials};
 
 impl CliConfig {
-    /// Reads the configuration of whoever has this environment.
+    /// Loads the configuration of this environment.
     ///
     /// # Errors
-    /// When a file that is there cannot be read or understood.
+    /// When an existing file cannot be read or is invalid.
     pub fn load(environment: &Environment) -> Result<Self, CliConfigError> {
         let mut config = Self::default();
         let files = files::find(environment, &mut config.warnings)?;
@@ -39,17 +39,17 @@ impl CliConfig {
         Ok(config)
     }
 
-    /// Whether it says from where providers come.
+    /// Whether it has installation methods.
     pub fn has_provider_installation(&self) -> bool {
         self.provider_installation.is_some()
     }
 
-    /// Who asks registries and network mirrors.
+    /// Credentials of registries and network mirrors.
     pub(crate) fn registry_credentials(&self, environment: &Environment) -> RegistryCredentials {
         RegistryCredentials::new(self.credentials.clone(), self.credentials_helper.clone(), environment)
     }
 
-    /// Who asks OCI registries. This reads the files of Docker and Podman.
+    /// Credentials of OCI registries. Reads the files of Docker and Podman.
     pub(crate) fn oci_authenticator(&self, environment: &Environment) -> OciAuthenticator {
         OciAuthenticator::new(&self.oci_credentials, &self.oci_default_credentials, environment)
     }

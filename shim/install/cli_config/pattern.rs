@@ -1,23 +1,23 @@
-//! Which providers a place is for: `example.com/*/*`, `hashicorp/*`.
+//! Patterns of provider source addresses: `example.com/*/*`, `hashicorp/*`.
 
 use std::fmt;
 
 use crate::address::{PartFault, normalise_host, normalise_part};
 use crate::{DEFAULT_HOST, ProviderAddress};
 
-/// What stands for anything.
+/// The wildcard.
 const ANY: &str = "*";
 
-/// A pattern of providers' addresses.
+/// A pattern of provider source addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ProviderPattern {
-    /// Nothing is any. From left to right, what is behind any is any.
+    /// `None` is a wildcard, as are all following parts then.
     host: Option<String>,
     namespace: Option<String>,
     provider_type: Option<String>,
 }
 
-/// A text is no pattern of providers' addresses.
+/// A text is no pattern of provider source addresses.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{pattern:?} is not a pattern of providers' addresses, which is written [HOST/]NAMESPACE/TYPE, with * for any: {fault}"
@@ -27,7 +27,7 @@ pub struct PatternError {
     pub fault: PatternFault,
 }
 
-/// What is wrong with a pattern.
+/// Why a pattern is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatternFault {
     #[error("it has {0} parts")]
@@ -39,12 +39,12 @@ pub enum PatternFault {
 }
 
 impl ProviderPattern {
-    /// Reads `[HOST/]NAMESPACE/TYPE`. Without a host it is the default one.
+    /// Parses `[HOST/]NAMESPACE/TYPE`. Without a host it is the default one.
     pub(crate) fn parse(text: &str) -> Result<Self, PatternError> {
         Self::read(text).map_err(|fault| PatternError { pattern: text.to_owned(), fault })
     }
 
-    /// Whether a provider is meant.
+    /// Whether it matches a provider.
     pub(crate) fn matches(&self, address: &ProviderAddress) -> bool {
         let matches = |part: &Option<String>, given: &str| part.as_deref().is_none_or(|part| part == given);
         matches(&self.host, address.host())
@@ -52,7 +52,7 @@ impl ProviderPattern {
             && matches(&self.provider_type, address.provider_type())
     }
 
-    /// What it says of the host, the namespace and the type; nothing is any.
+    /// Host, namespace and type; `None` is a wildcard.
     pub(super) fn parts(&self) -> [Option<&str>; 3] {
         [self.host.as_deref(), self.namespace.as_deref(), self.provider_type.as_deref()]
     }

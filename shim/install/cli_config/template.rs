@@ -1,7 +1,7 @@
-//! In which repository of a registry of containers a provider is: `example.com/mirror/${namespace}/${type}`.
+//! Templates of repositories in an OCI registry: `example.com/mirror/${namespace}/${type}`.
 //!
-//! OpenTofu takes any expression of its language inside the braces. Here there are the three names that it offers, alone: a
-//! template with more in it is refused when the configuration is read, and never understood as something else.
+//! OpenTofu accepts any expression inside the braces. Here there are only its three names: a
+//! template with anything else is refused when the configuration is read.
 
 use super::ProviderPattern;
 use crate::ProviderAddress;
@@ -9,23 +9,23 @@ use crate::address::host_in_ascii;
 use crate::auth::{OciPrefix, OciPrefixFault};
 use crate::shown::shown_text;
 
-/// A repository's address with holes for the parts of a provider's.
+/// A repository address with placeholders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RepositoryTemplate {
     text: String,
     pieces: Vec<Piece>,
 }
 
-/// A repository in a registry of containers.
+/// A repository in an OCI registry.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct OciRepository {
-    /// The registry's host, with its port if there is one.
+    /// The registry's host, with its port if any.
     pub registry: String,
-    /// The path of the repository there.
+    /// The path of the repository.
     pub name: String,
 }
 
-/// What is wrong with a template.
+/// Why a template is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateFault {
     #[error(
@@ -64,7 +64,7 @@ const PARTS: [(Part, &str); 3] =
     [(Part::Hostname, "hostname"), (Part::Namespace, "namespace"), (Part::Type, "type")];
 
 impl RepositoryTemplate {
-    /// Reads a template for the providers that these patterns match.
+    /// Parses a template for the providers of these patterns.
     pub(crate) fn parse(text: &str, include: &[ProviderPattern]) -> Result<Self, TemplateFault> {
         let template = Self { text: text.to_owned(), pieces: pieces(text)? };
         for (index, (part, name)) in PARTS.into_iter().enumerate() {
@@ -75,17 +75,17 @@ impl RepositoryTemplate {
                 return Err(TemplateFault::Ambiguous(name));
             }
         }
-        // What can only come out wrong should not wait for the first provider to come out.
+        // A template that is invalid for all providers is refused now.
         template.filled("example.com", "example-namespace", "example-type")?;
         Ok(template)
     }
 
-    /// Where this provider is.
+    /// The repository of this provider.
     pub(crate) fn repository(&self, address: &ProviderAddress) -> Result<OciRepository, TemplateFault> {
         self.filled(&host_in_ascii(address.host()), address.namespace(), address.provider_type())
     }
 
-    /// As it was written.
+    /// The original text.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }

@@ -1,4 +1,4 @@
-//! Files as people have them, from finding to meaning.
+//! CLI configurations, from files to their meaning.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ impl Home {
         CliConfig::load(&self.environment()).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// The files that were read, without the directory.
+    /// Paths of the files that were read, relative to the home.
     fn files(&self) -> Vec<String> {
         let files = self.load().files.into_iter();
         let inside =
@@ -54,7 +54,7 @@ impl Home {
         files.map(inside).collect()
     }
 
-    /// The error, without the directory.
+    /// The error, with relative paths.
     fn error(&self) -> String {
         let error = CliConfig::load(&self.environment()).expect_err("it is wrong").to_string();
         error.replace(&format!("{}/", self.directory.path().display()), "")
@@ -66,12 +66,12 @@ impl Home {
     }
 }
 
-/// What a single file comes to.
+/// The configuration of a single file.
 fn config(text: &str) -> CliConfig {
     Home::new().file(".tofurc", text).load()
 }
 
-/// What is wrong with a single file.
+/// The error of a single file.
 fn fault(text: &str) -> String {
     Home::new().file(".tofurc", text).error()
 }
@@ -92,14 +92,14 @@ fn files_are_found_where_opentofu_finds_them() {
     assert_eq!(home.files()[0], ".terraformrc");
     assert_eq!(home.files()[1..], in_directory);
 
-    // A user without any file of Terraform's has OpenTofu's own directory.
+    // OpenTofu's own directory, for a user without files of Terraform.
     let home = Home::new().variable("XDG_CONFIG_HOME", ".config").file(".config/opentofu/tofurc", "");
     let home = home.file(".config/opentofu/x.tfrc", "");
     assert_eq!(home.files(), [".config/opentofu/tofurc", ".config/opentofu/x.tfrc"]);
     let home = home.file(".terraformrc", "").file(".terraform.d/y.tfrc", "");
     assert_eq!(home.files(), [".terraformrc", ".terraform.d/y.tfrc"]);
 
-    // Whoever names a file wants that alone.
+    // A named file is the only one.
     let home = home.file("mine", "").variable("TERRAFORM_CONFIG", "mine");
     assert_eq!(home.files(), ["mine"]);
     let home = home.file("other", "").variable("TF_CLI_CONFIG_FILE", "other");
@@ -173,7 +173,7 @@ fn the_documented_example_says_where_providers_come_from() {
         assert!(
             matches!(&oci.location, MethodLocation::OciMirror { repository } if repository.text().starts_with("oci."))
         );
-        // Which of the four have a provider, as letters.
+        // Which of the four methods include a provider, as letters.
         let places = |address: &str| {
             let address = ProviderAddress::parse(address).expect(address);
             let methods = [directory, network, oci, direct].into_iter().zip("fnod".chars());

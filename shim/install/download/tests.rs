@@ -30,7 +30,7 @@ fn whole(pieces: &[&'static str], breaks: bool) -> Scripted {
     }
 }
 
-/// What came of it, what was asked for, and how far it was told to be.
+/// The result, the requests, and the reported progress.
 async fn fetched(answers: Vec<Scripted>) -> (Result<(), String>, Vec<String>, Vec<u64>) {
     let network = Arc::new(ScriptedTransport::default());
     for answer in answers {

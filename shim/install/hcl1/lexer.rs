@@ -1,4 +1,4 @@
-//! Cuts a text into words, numbers, strings and signs, for both forms of the language.
+//! The lexer for both forms of the language.
 
 use super::tree::{Position, SyntaxError, SyntaxFault};
 
@@ -13,7 +13,7 @@ pub(super) enum Token {
 }
 
 impl Token {
-    /// What it is, for an error.
+    /// Its description, for an error.
     pub(super) fn shown(&self) -> String {
         const SHOWN: usize = 40;
         match self {
@@ -26,7 +26,7 @@ impl Token {
     }
 }
 
-/// Which of the two forms is read.
+/// The form of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     Native,
@@ -45,7 +45,7 @@ impl<'a> Lexer<'a> {
         Self { rest: text, position: Position::START, form }
     }
 
-    /// The next token, and where it starts.
+    /// The next token and its position.
     pub(super) fn next(&mut self) -> Result<(Position, Token), SyntaxError> {
         self.skip_space_and_comments()?;
         let start = self.position;
@@ -121,7 +121,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// A number as it is written. JSON's are a part of the native ones.
+    /// A number, unparsed. JSON's are a subset of the native ones.
     fn number(&mut self) -> Option<String> {
         let text = self.take_while(|character| {
             character.is_ascii_alphanumeric() || matches!(character, '.' | '+' | '-')
@@ -141,7 +141,7 @@ impl<'a> Lexer<'a> {
         (all_digits(whole) && all_digits(fraction) && all_digits(exponent) && starts_well).then_some(text)
     }
 
-    /// A string in quotes. What is in `${...}` is left as it is, quotes included: a template is read by whoever uses it.
+    /// A quoted string. The content of `${...}` is preserved, quotes included.
     fn native_string(&mut self, start: Position) -> Result<String, SyntaxError> {
         let unterminated = || SyntaxError { position: start, fault: SyntaxFault::Unterminated("string") };
         let mut text = String::new();
@@ -175,7 +175,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// What a backslash and what follows it stand for.
+    /// The character of an escape sequence.
     fn native_escape(&mut self) -> Option<char> {
         match self.bump()? {
             'a' => Some('\u{7}'),
@@ -189,7 +189,7 @@ impl<'a> Lexer<'a> {
             '"' => Some('"'),
             first @ '0'..='7' => {
                 let value = first.to_digit(8)? * 64 + self.digits(2, 8)?;
-                // A byte; of those, only ASCII is a character by itself.
+                // A byte; only ASCII is a character by itself.
                 char::from_u32(value).filter(char::is_ascii)
             }
             'x' => char::from_u32(self.digits(2, 16)?).filter(char::is_ascii),
@@ -241,7 +241,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The number that the next so many digits make.
+    /// The number in the next `count` digits.
     fn digits(&mut self, count: usize, base: u32) -> Option<u32> {
         let mut value = 0_u32;
         for _ in 0..count {
@@ -251,8 +251,8 @@ impl<'a> Lexer<'a> {
         Some(value)
     }
 
-    /// A text from `<<NAME` to a line with that name alone. With `<<-`, all lines lose the space before the closing name,
-    /// if all have it.
+    /// A heredoc from `<<NAME` to a line with that name alone. With `<<-`, all lines lose the
+    /// indentation of the closing name, if all have it.
     fn heredoc(&mut self, start: Position) -> Result<String, SyntaxError> {
         let fault = |fault| SyntaxError { position: start, fault };
         if !self.rest.starts_with("<<") {
@@ -295,7 +295,7 @@ fn heredoc_text(lines: &[String], indent: &str, is_indented: bool) -> String {
         text.push('\n');
     }
     if !is_indented {
-        // As it is elsewhere: the space before the closing name belongs to the text.
+        // As elsewhere: the indentation of the closing name belongs to the text.
         text.push_str(indent);
     }
     text

@@ -1,8 +1,7 @@
-//! Both forms: `name = value`, `name "label" { … }`, and `{"name": value}`.
+//! The parser of both forms: `name = value`, `name "label" { … }`, and `{"name": value}`.
 //!
-//! In JSON, a list of objects stands for several blocks of one name, and so does a name that comes more than once. A general
-//! reader of JSON would lose both the places of what it reads, which errors name, and all but one of several members of the same
-//! name.
+//! In JSON, a list of objects represents several blocks of one name, and so does a repeated name. A
+//! general JSON parser would lose both the positions, which errors contain, and repeated members.
 
 use std::collections::HashMap;
 
@@ -32,7 +31,7 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    /// The items of the native form, up to and including the token that ends them.
+    /// The items of the native form, up to and including the closing token.
     fn body(&mut self, position: Position, end: &Token, depth: usize) -> Result<Body, SyntaxError> {
         let mut items: Vec<Item> = Vec::new();
         let mut assigned: HashMap<String, Position> = HashMap::new();
@@ -88,7 +87,7 @@ impl Parser<'_> {
         })
     }
 
-    /// The members of a JSON object up to and including the closing brace; the opening one is gone.
+    /// The members of a JSON object after the opening brace, up to and including the closing one.
     fn members(&mut self, position: Position, depth: usize) -> Result<Body, SyntaxError> {
         let mut items = Vec::new();
         let mut expected = "a name in quotes or }";
@@ -141,7 +140,8 @@ impl Parser<'_> {
         Ok(Value { position, content })
     }
 
-    /// The values up to and including the closing bracket. In the native form there may be a comma behind the last one.
+    /// The values up to and including the closing bracket. In the native form a comma may follow
+    /// the last one.
     fn list(&mut self, depth: usize) -> Result<Vec<Value>, SyntaxError> {
         let mut values = Vec::new();
         let expected = if self.form == Form::Native { "a value or ]" } else { "a value" };
@@ -166,7 +166,7 @@ impl Parser<'_> {
         if self.next.1 != *token {
             return Err(self.expected(expected));
         }
-        // The end has nothing behind it, and stays what comes next.
+        // The end of the file is not consumed.
         self.advance().map(drop)
     }
 

@@ -1,14 +1,14 @@
-//! What a file says: named items with their places in the text.
+//! The syntax tree: named items with their positions.
 
 use std::fmt;
 
-/// The longest file that is read. People write these by hand.
+/// Size limit of a file.
 pub(super) const LONGEST: usize = 1 << 20;
 
-/// How deep things may be nested in each other; what has a meaning is four deep.
+/// Maximum nesting; valid settings have a depth of four.
 pub(super) const DEEPEST: usize = 32;
 
-/// A place in a text, counted in characters from 1.
+/// A position in a text, counted in characters from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
     pub line: u32,
@@ -16,7 +16,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// Where a text starts.
+    /// The start of a text.
     pub(super) const START: Self = Self { line: 1, column: 1 };
 
     pub(super) fn behind(self, character: char) -> Self {
@@ -34,20 +34,20 @@ impl fmt::Display for Position {
     }
 }
 
-/// What is between two braces, or in a whole file.
+/// The contents of a block or a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Body {
     pub(crate) position: Position,
     pub(crate) items: Vec<Item>,
 }
 
-/// Something with a name: an argument or a block.
+/// A named item: an argument or a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Item {
     pub(crate) name: Key,
-    /// What stands between the name and the value, such as a host.
+    /// Labels between the name and the value, such as a host.
     pub(crate) labels: Vec<Key>,
-    /// The equals sign of `name = value`. In JSON there is no telling, and all items have none.
+    /// Whether it is `name = value`. In JSON it is unknown, and `false` for all items.
     pub(crate) is_assigned: bool,
     pub(crate) value: Value,
 }
@@ -75,7 +75,7 @@ pub(crate) enum Content {
 }
 
 impl Content {
-    /// What it is, for an error.
+    /// Its kind, for an error.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -88,14 +88,14 @@ impl Content {
     }
 }
 
-/// A text is not in the language.
+/// A syntax error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SyntaxError {
     pub(crate) position: Position,
     pub(crate) fault: SyntaxFault,
 }
 
-/// What is wrong with the syntax of a file.
+/// The reason of a syntax error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SyntaxFault {
     #[error("the file is longer than {LONGEST} bytes")]

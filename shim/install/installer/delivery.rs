@@ -1,7 +1,8 @@
-//! From what a place offers to a package on this machine of which it is known who vouches for it.
+//! Delivery: from an origin's offer to a verified package on this machine.
 //!
-//! A registry's archive must be in a list of sums, and that list must be signed by a key that the registry vouches for. Only the
-//! default host may leave the signature out. A mirror vouches for itself: the user has named it. Where it names sums, they must hold.
+//! A registry's archive must be in a list of checksums that is signed by a key that the registry
+//! lists. Only the default host may omit the signature. A mirror is trusted, because the user has
+//! configured it. Its hashes, if any, must match.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -20,26 +21,26 @@ use crate::signature::{Signed, verify};
 use crate::web::{Ask, WebClient};
 use crate::{DEFAULT_HOST, FileSum, PackageForm, PackageHash, ProviderAddress, SumError, Verification};
 
-/// The most bytes of a list of sums.
+/// Size limit of a list of checksums.
 const LARGEST_SUMS: u64 = 4 << 20;
-/// The most bytes of a signature.
+/// Size limit of a signature.
 const LARGEST_SIGNATURE: u64 = 1 << 16;
 
 /// A package on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// It: an archive, or the directory of a mirror that has it unpacked.
+    /// An archive, or the unpacked package of a mirror.
     pub package: PackageForm,
-    /// Who vouches for it.
+    /// How it was verified.
     pub verification: Verification,
-    /// The sums that are vouched for: its own, and those of the same version's packages for other machines.
+    /// Verified hashes: its own, and those of the version's packages for other platforms.
     pub vouched: Vec<PackageHash>,
-    /// What whoever asked for it should know.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
 impl Delivery {
-    /// All sums that may go into a lock file: those that are vouched for, and those that it has. It is read for that, as a whole.
+    /// All hashes for a lock file: the verified ones, and those computed from the package.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -57,7 +58,7 @@ impl Delivery {
     }
 }
 
-/// Which package is received, by what rules, and who is told.
+/// The provider to receive, the rules, and the listener.
 #[derive(Clone, Copy)]
 pub(super) struct Receiver<'a> {
     pub(super) address: &'a ProviderAddress,
@@ -67,7 +68,7 @@ pub(super) struct Receiver<'a> {
 }
 
 impl Receiver<'_> {
-    /// Takes an offer; what has to be downloaded goes into a new file. `mirror` is who offers it.
+    /// Receives an offer; downloads go into a new file. `mirror` is the origin.
     pub(super) async fn take(
         &self,
         offer: Offer,
@@ -159,13 +160,13 @@ impl Receiver<'_> {
         })
     }
 
-    /// The sums that are vouched for, once the list of sums was judged.
+    /// The verified hashes, after verification of the list of checksums.
     pub(super) fn lockable(&self, package: &RegistryPackage, sums: &Checksums) -> BTreeSet<PackageHash> {
         let is_word_enough = self.address.host() == DEFAULT_HOST && !self.policy.enforce_validation;
         package.lockable(sums, is_word_enough)
     }
 
-    /// Who vouches for an archive that a registry names.
+    /// Verifies an archive of a registry.
     pub(super) async fn judge(
         &self,
         registry: &RegistryClient,
@@ -213,16 +214,16 @@ impl Receiver<'_> {
     }
 }
 
-/// Who vouches for an archive.
+/// The verification of an archive.
 #[derive(Debug)]
 pub(super) struct Judgement {
     pub(super) verification: Verification,
-    /// The sums of the release's files, for all machines.
+    /// The checksums of the release's files, for all platforms.
     pub(super) sums: Checksums,
     pub(super) warnings: Vec<String>,
 }
 
-/// The archive's sum, if exactly one is named.
+/// The archive's checksum, if exactly one is given.
 fn archive_sum(hashes: &[PackageHash]) -> Option<FileSum> {
     let mut sums = hashes.iter().filter(|hash| hash.scheme() == HashScheme::Archive);
     let sum = sums.next()?;

@@ -1,4 +1,4 @@
-//! What keeps a provider from being started.
+//! Errors of installations.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,30 +13,30 @@ use crate::unpack::UnpackError;
 use crate::web::WebError;
 use crate::{MirrorError, NotLocked, PackageHash, ProviderAddress, SumError, VersionConstraint};
 
-/// A provider cannot be had.
+/// An installation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
-    /// The registry does not give it, or gives something else.
+    /// The registry failed.
     #[error(transparent)]
     Registry(RegistryError),
-    /// No version will do.
+    /// No version matches.
     #[error(transparent)]
     NoVersion(Box<NoVersion>),
-    /// There is no network.
+    /// The network is not used.
     #[error("the network is not used: {why}")]
     NoNetwork {
-        /// Why not.
+        /// The reason.
         why: String,
     },
-    /// The configuration has no place for it.
+    /// The configuration has no method for it.
     #[error(
         "no installation method for {} is configured at {place}; add one to the block provider_installation, or include the \
          provider in one that is there", address.for_display()
     )]
     NoSource {
-        /// Which provider.
+        /// The provider.
         address: ProviderAddress,
-        /// Where the methods are.
+        /// Position of the methods in the configuration.
         place: String,
     },
     /// A mirror does not have it.
@@ -47,68 +47,68 @@ pub enum InstallError {
         /// What it does not have.
         what: String,
     },
-    /// No place has it, each for its own reason.
+    /// No origin has it, each with its own reason.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Nowhere(Vec<Self>),
-    /// A directory that is a mirror cannot be used.
+    /// A filesystem mirror failed.
     #[error("{}", isthmus_common::error_chain(.0))]
     Mirror(MirrorError),
-    /// A mirror behind a network cannot be used.
+    /// A network or OCI mirror failed.
     #[error("{}", isthmus_common::error_chain(.0))]
     RemoteMirror(RemoteMirrorError),
-    /// What a mirror has is not what it says.
+    /// A mirror's package does not match its hashes.
     #[error(
         "{address} {version} is not installed: the archive that {mirror} gives has the sum {found}, and none of those that it \
          names ({})", .known.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
     )]
     OtherThanMirrored {
-        /// Which provider.
+        /// The provider.
         address: ProviderAddress,
-        /// Which version.
+        /// The version.
         version: Version,
         /// The mirror.
         mirror: String,
-        /// What it should have been.
+        /// The expected hashes.
         known: Vec<PackageHash>,
-        /// What it is.
+        /// The actual hash.
         found: PackageHash,
     },
-    /// The lock file does not allow it.
+    /// It is not in the lock file.
     #[error("{}", not_in_lock(path, address, constraint, locked.as_ref()))]
     NotInLock {
         /// The lock file.
         path: PathBuf,
-        /// Which provider.
+        /// The provider.
         address: ProviderAddress,
-        /// Which versions were wanted.
+        /// The requested versions.
         constraint: VersionConstraint,
-        /// Which one is locked, if any is.
+        /// The locked version, if any.
         locked: Option<Version>,
     },
-    /// It is not the package that the lock file knows.
+    /// The package does not match the lock file.
     #[error("{}", isthmus_common::error_chain(.0))]
     Locked(NotLocked),
-    /// A package cannot be summed up.
+    /// A package cannot be hashed.
     #[error("{}", isthmus_common::error_chain(.0))]
     Sum(SumError),
-    /// A directory that developers name has no provider.
+    /// A development override has no provider.
     #[error("dev_overrides at {place} names the directory {}, which holds no program that is called {program}; build it there", directory.display())]
     NoOverride {
         /// The directory.
         directory: PathBuf,
-        /// What the program would be called.
+        /// The name of the binary.
         program: String,
-        /// Where the directory is named.
+        /// Position of the override in the configuration.
         place: String,
     },
-    /// A directory that developers name cannot be read.
+    /// A development override cannot be read.
     #[error("dev_overrides at {place} names the directory {}, which cannot be read", directory.display())]
     Override {
         /// The directory.
         directory: PathBuf,
-        /// Where it is named.
+        /// Position of the override in the configuration.
         place: String,
-        /// Why not.
+        /// The cause.
         #[source]
         source: io::Error,
     },
@@ -117,63 +117,63 @@ pub enum InstallError {
         "{address} {version} in the cache is {verification}, and OPENTOFU_ENFORCE_GPG_VALIDATION is set: {error}"
     )]
     Enforced {
-        /// Which provider.
+        /// The provider.
         address: ProviderAddress,
-        /// Which version.
+        /// The version.
         version: Version,
-        /// What it is instead.
+        /// Its verification.
         verification: &'static str,
-        /// Why it could not be verified. It is told by this error itself.
+        /// Why it could not be verified. Part of the text.
         error: Box<Self>,
     },
     /// A mirror has the provider of the same name from the other public registry.
     #[error("{error}; {mirror} has {address}, which is another provider")]
     OtherRegistry {
-        /// What failed. It is told by this error itself.
+        /// The failure. Part of the text.
         error: Box<Self>,
         /// The mirror.
         mirror: String,
-        /// What it has.
+        /// The address in the mirror.
         address: ProviderAddress,
     },
     /// No origin can be reached, and the cache has none.
     #[error("{error}; {cached}")]
     Unreachable {
-        /// Why not. It is told by this error itself.
+        /// The cause. Part of the text.
         error: Box<Self>,
-        /// What the cache has.
+        /// The matching search in the cache.
         cached: Box<NotCached>,
     },
-    /// The archive speaks no protocol that is spoken here, whatever the list of versions says.
+    /// The package supports no known protocol, in contrast to the list of versions.
     #[error(
         "{address} {version} speaks no version of the plugin protocol that is spoken here, which are 5 and 6"
     )]
     Protocols {
-        /// Which provider.
+        /// The provider.
         address: ProviderAddress,
-        /// Which version.
+        /// The version.
         version: Version,
     },
-    /// The archive does not arrive.
+    /// The download failed.
     #[error("the archive of {address} cannot be downloaded: {error}")]
     Download {
-        /// Which provider.
+        /// The provider.
         address: ProviderAddress,
-        /// Why not. It is told by this error itself.
+        /// The cause. Part of the text.
         error: Box<WebError>,
     },
     /// The archive is refused.
     #[error(transparent)]
     Unpack(UnpackError),
-    /// There is no provider in the archive.
+    /// There is no provider binary in the archive.
     #[error("the archive for {} holds no program that is called {program}", archive_of.display())]
     NoProgram {
-        /// Where it would go.
+        /// The version's directory.
         archive_of: PathBuf,
-        /// What it would be called.
+        /// The name of the binary.
         program: String,
     },
-    /// What is there is not what was put there.
+    /// The binary was altered.
     #[error(transparent)]
     Altered(AlteredError),
     /// A mirror's unpacked package cannot be copied.
@@ -181,23 +181,23 @@ pub enum InstallError {
     Copy {
         /// The package.
         directory: PathBuf,
-        /// Why not.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// There is no place for it.
+    /// The cache cannot be written.
     #[error("{} cannot be written; set PULUMI_DYNAMIC_TF_PLUGIN_CACHE_DIR to a directory that can", path.display())]
     Write {
-        /// Where.
+        /// The file or directory.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         #[source]
         source: io::Error,
     },
 }
 
 impl InstallError {
-    /// What this means for a binary that is in the cache.
+    /// The effect on a binary in the cache.
     pub(crate) fn class(&self) -> FailureClass {
         match self {
             Self::Registry(error) => error.class(),
@@ -207,7 +207,7 @@ impl InstallError {
             Self::Unreachable { error, .. }
             | Self::Enforced { error, .. }
             | Self::OtherRegistry { error, .. } => error.class(),
-            // Without any there was no origin to have it, which `NoSource` says.
+            // Without any origin there is `NoSource` instead.
             Self::Nowhere(errors) => errors.iter().map(Self::class).max().unwrap_or(FailureClass::Refused),
             Self::NotMirrored { .. } => FailureClass::Absent,
             Self::NoNetwork { .. } => FailureClass::Unreachable,
@@ -228,8 +228,9 @@ impl InstallError {
         }
     }
 
-    /// Whether the next origin may have the provider: this one does not, or is behind a network that is not used. An origin that
-    /// cannot be reached is not passed over: that would query a public registry because a private mirror is down.
+    /// Whether the next origin may be tried: this one does not have the provider, or the network is
+    /// not used. An unreachable origin is not skipped: that would query a public registry because a
+    /// private mirror is down.
     pub(crate) fn allows_next_origin(&self) -> bool {
         match self {
             Self::NoNetwork { .. } => true,
@@ -238,7 +239,7 @@ impl InstallError {
         }
     }
 
-    /// Why none of several places has it.
+    /// Combines the errors of several origins.
     pub(super) fn nowhere(mut absences: Vec<Self>) -> Box<Self> {
         match absences.len() {
             1 => Box::new(absences.remove(0)),
@@ -246,7 +247,7 @@ impl InstallError {
         }
     }
 
-    /// The same, and what the cache has, where that might have helped.
+    /// Adds the contents of the cache, if they might help.
     pub(super) fn beside(self: Box<Self>, cached: Box<NotCached>) -> Box<Self> {
         match self.class() {
             FailureClass::Unreachable => Box::new(Self::Unreachable { error: self, cached }),
@@ -254,7 +255,7 @@ impl InstallError {
         }
     }
 
-    /// What to do about it, in lines of their own.
+    /// Advice, in help lines.
     pub fn help(&self) -> Vec<String> {
         match self {
             Self::Registry(error) => error.help().into_iter().collect(),
@@ -284,13 +285,13 @@ impl InstallError {
                 lines.push(cached.help());
                 lines
             }
-            // The others name what to do in their texts, or there is nothing.
+            // The others have their advice in the text, or none.
             _ => Vec::new(),
         }
     }
 }
 
-/// Errors that are told as they are, whatever was being done.
+/// Errors that are passed on unchanged.
 macro_rules! from {
     ($($source:ty => $variant:ident),* $(,)?) => {$(
         impl From<$source> for Box<InstallError> {

@@ -1,4 +1,4 @@
-//! What an installation reports: its progress, and what came of it.
+//! Progress and results of an installation.
 
 use std::path::PathBuf;
 
@@ -8,56 +8,56 @@ use crate::cache::CachedProvider;
 use crate::download::Progress;
 use crate::{ProviderAddress, Verification};
 
-/// A provider that may be started.
+/// An installed provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installed {
     /// Its version.
     pub version: Version,
-    /// Its program.
+    /// Its binary.
     pub executable: PathBuf,
-    /// Who vouches for it.
+    /// How it was verified.
     pub verification: Verification,
-    /// What whoever asked for it should know.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
-/// What is going on, for those who wait.
+/// A progress event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InstallEvent {
-    /// Somebody else is at the same.
+    /// Another process holds the lock.
     Waiting {
-        /// Which provider.
+        /// The provider.
         address: ProviderAddress,
-        /// Which version.
+        /// The version.
         version: Version,
     },
     /// A download begins.
     Downloading {
-        /// Which provider.
+        /// The provider.
         address: ProviderAddress,
-        /// Which version.
+        /// The version.
         version: Version,
-        /// From which server.
+        /// The server.
         server: String,
     },
-    /// It goes on.
+    /// The download's progress.
     Progress(Progress),
-    /// It is there, verified.
+    /// It is installed and verified.
     Installed {
-        /// Which provider.
+        /// The provider.
         address: ProviderAddress,
-        /// Which version.
+        /// The version.
         version: Version,
-        /// Who vouches for it.
+        /// How it was verified.
         verification: Verification,
     },
 }
 
-/// Whoever is told what is going on.
+/// Receiver of progress events.
 pub(crate) type Listener<'a> = &'a (dyn Fn(InstallEvent) + Send + Sync);
 
 impl Installed {
-    /// A provider of the cache. That nothing is known about it is told at each start.
+    /// A provider in the cache. An unverified one causes a warning at each start.
     pub(super) fn cached(
         address: &ProviderAddress,
         found: CachedProvider,

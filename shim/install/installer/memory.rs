@@ -1,7 +1,8 @@
-//! What a registry answered lately: which versions of a provider there are.
+//! The cache of registries' version lists.
 //!
-//! Engines start a plugin several times in one run, and each start that names no exact version would ask for the same. The answer
-//! lies in the provider's directory of the cache; one that is old, damaged, of another format or from the future is none.
+//! Engines start a plugin several times in one run, and each start without an exact version would
+//! query the same. The list is in the provider's directory of the cache; lists that are old,
+//! damaged, of another format or from the future are ignored.
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -14,24 +15,24 @@ use crate::cache::record::{remove_own, require_own, seconds};
 use crate::registry::Listing;
 use crate::{ProviderAddress, ProviderCache};
 
-/// The version of the format.
+/// Version of the format.
 const FORMAT: u32 = 1;
-/// How long an answer holds. A version that was published just now is found by naming it.
+/// Lifetime of a list. A version that was just published can be named exactly.
 const HOLDS: Duration = Duration::from_secs(15 * 60);
-/// What the names of answers begin with that are being written.
+/// Prefix of temporary files of lists.
 const UNFINISHED: &str = ".versions-";
-/// More bytes than an answer has.
+/// Size limit of a list.
 const LARGEST: u64 = 16 << 20;
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Remembered {
     format: u32,
-    /// When it was answered, in seconds of Unix time.
+    /// When it was received, in seconds of Unix time.
     asked: u64,
     listing: Listing,
 }
 
-/// What a registry answered lately.
+/// A cached version list.
 pub(super) fn recall(cache: &ProviderCache, address: &ProviderAddress, now: SystemTime) -> Option<Listing> {
     let path = path(cache, address);
     if path.metadata().ok()?.len() > LARGEST {
@@ -42,7 +43,7 @@ pub(super) fn recall(cache: &ProviderCache, address: &ProviderAddress, now: Syst
     (remembered.format == FORMAT && age < HOLDS.as_secs()).then_some(remembered.listing)
 }
 
-/// Remembers what a registry answered. What cannot be written is asked for again.
+/// Stores a version list. A failure is ignored.
 pub(super) fn remember(cache: &ProviderCache, address: &ProviderAddress, listing: &Listing, now: SystemTime) {
     let remembered = Remembered { format: FORMAT, asked: seconds(now), listing: listing.clone() };
     let write = || -> io::Result<()> {
@@ -56,7 +57,7 @@ pub(super) fn remember(cache: &ProviderCache, address: &ProviderAddress, listing
     let _ = write();
 }
 
-/// Forgets what a registry answered. What cannot be removed is believed a little longer.
+/// Removes a version list. A failure is ignored.
 pub(super) fn forget(cache: &ProviderCache, address: &ProviderAddress) {
     let _ = remove_own(&path(cache, address));
 }

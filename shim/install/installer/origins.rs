@@ -1,8 +1,8 @@
-//! The places that providers come from, and how each of them is asked.
+//! Origins of providers, and queries of them.
 //!
-//! What a user has configured decides which places have a provider, and in which order ([`Sources`]). A place that does not know the
-//! provider is passed over. One that fails is not: to go on to the next one would ask a public registry behind the back of
-//! somebody whose mirror is down.
+//! The configuration determines the origins of a provider and their order ([`Sources`]). An origin
+//! that does not have the provider is skipped. One that fails is not: the next one may be a public
+//! registry, which must not be queried because a mirror is down.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,11 +25,11 @@ use crate::{
     CliConfig, Environment, FilesystemMirror, PackageForm, Platform, ProviderAddress, ProviderCache, Sources,
 };
 
-/// Where providers come from.
+/// Origins of providers.
 #[derive(Clone, Debug)]
 pub struct Origins {
     sources: Arc<Sources>,
-    /// Or why there is none.
+    /// The network, or why it is not used.
     network: Result<Network, String>,
 }
 
@@ -39,15 +39,15 @@ struct Network {
     authenticator: Arc<OciAuthenticator>,
 }
 
-/// A provider that is used as it lies in a directory, because its developers want that.
+/// A development override in effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overridden {
     pub executable: PathBuf,
-    /// What the user is to be told.
+    /// The warning about it.
     pub warning: String,
 }
 
-/// One place that may have a provider.
+/// An origin of a provider.
 #[derive(Clone, Debug)]
 pub(super) enum Origin {
     Registry(RegistryClient),
@@ -62,19 +62,19 @@ pub(super) enum Origin {
         template: String,
         web: WebClient,
     },
-    /// One behind a network that is not there, for this reason.
+    /// An origin that needs the network, which is not used for this reason.
     Closed(String),
 }
 
-/// The package of a version, as a place offers it.
+/// The package of a version, as offered by an origin.
 #[derive(Clone, Debug)]
 pub(super) enum Offer {
-    /// By a registry, with sums and signatures.
+    /// By a registry, with checksums and signatures.
     Published {
         registry: RegistryClient,
         package: RegistryPackage,
     },
-    /// By a mirror behind a network, with sums or without.
+    /// By a network mirror, with or without hashes.
     Mirrored {
         web: WebClient,
         package: RemotePackage,
@@ -83,14 +83,14 @@ pub(super) enum Offer {
 }
 
 impl Origins {
-    /// These sources; who asks those behind a network is what the configuration and the environment say. This reads files of
-    /// credentials.
+    /// Origins from these sources, with the network settings of the configuration and the
+    /// environment. Reads credentials files.
     pub fn new(sources: Sources, config: &CliConfig, environment: &Environment) -> Self {
         let registry = RegistryClient::new(config.web_client(environment), config.hosts.clone());
         Self::asked_by(sources, registry, config.oci_authenticator(environment))
     }
 
-    /// These sources, and who asks those behind a network.
+    /// Origins from these sources, with these clients.
     pub(super) fn asked_by(
         sources: Sources,
         registry: RegistryClient,
@@ -100,17 +100,17 @@ impl Origins {
         Self { sources: Arc::new(sources), network: Ok(network) }
     }
 
-    /// Files of credentials that could not be read, and have no effect.
+    /// Credentials files that could not be read, and have no effect.
     pub fn warnings(&self) -> &[String] {
         self.network.as_ref().map_or(&[], |network| &network.authenticator.warnings)
     }
 
-    /// Those of these sources that need no network, for a reason that is told to whoever misses a provider.
+    /// Origins from these sources without the network, for a reason that errors contain.
     pub fn offline(sources: Sources, why: impl Into<String>) -> Self {
         Self { sources: Arc::new(sources), network: Err(why.into()) }
     }
 
-    /// What time it is, by the clock of those who ask.
+    /// The current time of the clients' clock.
     pub(super) fn now(&self) -> SystemTime {
         match &self.network {
             Ok(network) => network.registry.web().clock().now(),
@@ -118,12 +118,12 @@ impl Origins {
         }
     }
 
-    /// Whether there is no network.
+    /// Whether the network is not used.
     pub(super) fn is_offline(&self) -> bool {
         self.network.is_err()
     }
 
-    /// Where a provider's developers want it to be taken from.
+    /// The development override of a provider.
     pub(super) fn overridden(
         &self,
         address: &ProviderAddress,
@@ -144,7 +144,7 @@ impl Origins {
         })
     }
 
-    /// The places that may have a provider, best first.
+    /// The origins of a provider, best first.
     pub(super) fn of(&self, address: &ProviderAddress) -> Result<Vec<Origin>, Box<InstallError>> {
         let origins = self.sources.of(address).map(|kind| self.origin(kind));
         let origins = origins.collect::<Result<Vec<_>, _>>()?;
@@ -154,7 +154,7 @@ impl Origins {
         Ok(origins)
     }
 
-    /// Where the configuration says where providers come from.
+    /// Position of the installation methods in the configuration.
     fn place(&self) -> String {
         self.sources.place().to_owned()
     }
@@ -188,8 +188,8 @@ impl Origins {
         })
     }
 
-    /// The package of a version as the first origin offers it that has it, and the place of that origin. The next one is asked
-    /// only where an origin does not have the package.
+    /// The package of a version from the first origin that has it, and that origin's location. The
+    /// next one is queried only if an origin does not have the package.
     pub(super) async fn offer(
         &self,
         address: &ProviderAddress,
@@ -207,7 +207,8 @@ impl Origins {
         Err(InstallError::nowhere(absences))
     }
 
-    /// The versions of a provider that there are, of the best origin where several have one; `now`, whatever is remembered.
+    /// The available versions of a provider, from the best origin if several have one; `now`
+    /// ignores cached lists.
     pub(super) async fn listing(
         &self,
         cache: &ProviderCache,
@@ -235,7 +236,8 @@ impl Origins {
 }
 
 impl Origin {
-    /// The versions of a provider that it has. What a registry answers is remembered for a while; `now` asks it all the same.
+    /// The origin's versions of a provider. A registry's list is cached for a while; `now` queries
+    /// it anyway.
     pub(super) async fn versions(
         &self,
         cache: &ProviderCache,
@@ -324,7 +326,7 @@ impl Origin {
         }
     }
 
-    /// Whether it is a mirror; one behind a network, if that can be reached.
+    /// Whether it is a mirror; a network mirror only if it can be reached.
     pub(super) fn is_mirror(&self, is_reachable: bool) -> bool {
         match self {
             Self::Filesystem(_) => true,
@@ -333,7 +335,7 @@ impl Origin {
         }
     }
 
-    /// Where it is, for the record of what comes from it.
+    /// Its location, for records.
     fn place(&self) -> String {
         match self {
             Self::Registry(_) | Self::Closed(_) => String::new(),

@@ -1,5 +1,5 @@
-//! The provider of the same name in the other of the two public registries: OpenTofu and Terraform make the same directories of
-//! mirrors with other hosts in them.
+//! The provider of the same name in the other public registry: mirrors made by OpenTofu and
+//! Terraform have the same directories with different hosts.
 
 use super::error::InstallError;
 use super::origins::Origins;
@@ -9,7 +9,8 @@ use crate::{DEFAULT_HOST, ProviderAddress, ProviderCache};
 /// Terraform's registry. OpenTofu's is the default here.
 const TERRAFORM_HOST: &str = "registry.terraform.io";
 
-/// The error, and the mirror that has the provider of the same name from the other public registry.
+/// Adds the mirror that has the provider of the same name from the other public registry to the
+/// error.
 pub(super) async fn named_beside(
     error: Box<InstallError>,
     origins: &Origins,
@@ -33,7 +34,7 @@ pub(super) async fn named_beside(
     error
 }
 
-/// The address of the provider of the same name in the other of the two public registries.
+/// The address of the provider of the same name in the other public registry.
 fn in_other_registry(address: &ProviderAddress) -> Option<ProviderAddress> {
     let host = match address.host() {
         DEFAULT_HOST => TERRAFORM_HOST,

@@ -1,4 +1,4 @@
-//! Where a version goes, and how it gets there: at each moment the place is empty, or as it was, or complete.
+//! Atomic placement of a version in the cache.
 
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
@@ -13,31 +13,31 @@ use crate::executable::find_in_directory;
 use crate::unpack::{UnpackLimits, unpack};
 use crate::{FileSum, PackageForm, Verification};
 
-/// The most files and directories that are copied from a mirror's unpacked package, as with archives.
+/// Limit of files and directories in a mirror's unpacked package, as in archives.
 const MOST_ENTRIES: usize = 100_000;
 
-/// Where a version goes.
+/// The place of a version.
 #[derive(Debug)]
 pub(super) struct Place {
-    /// What the program's name begins with.
+    /// Prefix of the binary's name.
     pub(super) program: String,
     pub(super) record: PathBuf,
     pub(super) package: PathBuf,
-    /// The program that is there already.
+    /// The existing binary.
     pub(super) before: Option<PathBuf>,
 }
 
-/// What is there afterwards.
+/// The result of a placement.
 #[derive(Debug)]
 pub(super) struct Placed {
     pub(super) executable: PathBuf,
-    /// Where what was in its place is now.
+    /// The backup of replaced contents.
     pub(super) kept: Option<PathBuf>,
 }
 
 impl Place {
-    /// Unpacks or copies the package, and puts it there. What is in its place and is not the same is kept beside, since nothing tells
-    /// what users have put into it.
+    /// Unpacks or copies the package and moves it into place. Existing contents that differ are
+    /// backed up, since users may have added files.
     pub(super) fn fill(
         &self,
         staging: &Staging,
@@ -71,7 +71,7 @@ impl Place {
             && before.file_name() == program.file_name()
             && FileSum::of_file(before).is_ok_and(|sum| Some(sum) == record.sum())
         {
-            // It was the right one all along, and may be running.
+            // It was already identical, and may be running.
             let record = Record::of(before, sum, record.verification).map_err(write)?;
             record.write(&self.record).map_err(write)?;
             return Ok(Placed { executable: before.clone(), kept: None });
@@ -88,7 +88,7 @@ impl Place {
     }
 }
 
-/// Moves what is in a package's place into a new directory beside it, and returns where it is then.
+/// Moves existing contents into a new directory next to the place, and returns its path.
 fn keep_beside(package: &Path) -> io::Result<PathBuf> {
     let name = package.file_name().unwrap_or_default();
     let kept = tempfile::Builder::new()
@@ -101,7 +101,7 @@ fn keep_beside(package: &Path) -> io::Result<PathBuf> {
     Ok(kept)
 }
 
-/// Copies a directory's files; links as what they lead to, so that the copy needs nothing else.
+/// Copies a directory's files, with links followed, so that the copy is self-contained.
 fn copy(directory: &Path, into: &Path) -> io::Result<()> {
     let mut left = vec![(directory.to_owned(), into.to_owned())];
     let mut entries = 0;
@@ -122,7 +122,7 @@ fn copy(directory: &Path, into: &Path) -> io::Result<()> {
                 let mode = without_writers(metadata.permissions().mode());
                 std::fs::set_permissions(&to, std::fs::Permissions::from_mode(mode))?;
             } else {
-                // Devices and pipes never end.
+                // Reading devices and pipes may never end.
                 return Err(io::Error::other(format!("{} is not a file", from.display())));
             }
         }

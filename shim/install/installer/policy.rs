@@ -1,25 +1,25 @@
-//! What is demanded of signatures.
+//! Policy about signatures.
 
 use std::ffi::OsStr;
 
 use crate::Verification;
 
-/// What is demanded of signatures.
+/// Policy about signatures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SignaturePolicy {
-    /// Everything must be signed, at the default host too.
+    /// Signatures are required for the default host too.
     pub enforce_validation: bool,
-    /// Keys must not have expired.
+    /// Expired keys are refused.
     pub enforce_expiration: bool,
 }
 
 impl SignaturePolicy {
-    /// OpenTofu's variable that demands signatures.
+    /// OpenTofu's variable that requires signatures.
     pub const VALIDATION: &str = "OPENTOFU_ENFORCE_GPG_VALIDATION";
-    /// OpenTofu's variable that demands keys that have not expired.
+    /// OpenTofu's variable that refuses expired keys.
     pub const EXPIRATION: &str = "OPENTOFU_ENFORCE_GPG_EXPIRATION";
 
-    /// What OpenTofu's variables say.
+    /// The policy in OpenTofu's variables.
     pub fn from_environment() -> Self {
         let is_enforced = |name| Self::is_enforced(std::env::var_os(name).as_deref());
         Self {
@@ -28,8 +28,8 @@ impl SignaturePolicy {
         }
     }
 
-    /// Whether a variable's value demands more. OpenTofu understands nothing but `true`; here everything does that is no
-    /// spelling of false, since whoever writes `1` or `yes` wants to be protected.
+    /// Whether a variable enables enforcement. OpenTofu accepts only `true`; here every value does
+    /// that is no spelling of false, because `1` or `yes` is meant so.
     pub fn is_enforced(value: Option<&OsStr>) -> bool {
         let is_off = |value: &OsStr| {
             let text = value.to_str().map(str::trim);
@@ -40,7 +40,7 @@ impl SignaturePolicy {
         value.is_some_and(|value| !value.is_empty() && !is_off(value))
     }
 
-    /// Whether a record is enough to start a provider without a word.
+    /// Whether a recorded verification satisfies the policy.
     pub(super) fn is_verified(&self, verification: &Verification) -> bool {
         match verification {
             Verification::Signed { .. } | Verification::Mirrored { .. } => true,

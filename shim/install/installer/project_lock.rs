@@ -1,4 +1,4 @@
-//! What a project's lock file demands of an installation.
+//! The lock file of a project during an installation.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ pub(super) struct ProjectLock {
 }
 
 impl ProjectLock {
-    /// The version that is locked.
+    /// The locked version.
     pub(super) fn version(
         &self,
         address: &ProviderAddress,
@@ -30,7 +30,7 @@ impl ProjectLock {
         if constraint.allows(locked) { Ok(locked) } else { Err(refused(Some(locked.clone()))) }
     }
 
-    /// Refuses a package that is not the one that is locked. The sum of its archive is known without reading it.
+    /// Refuses a package that is not locked. A known checksum of its archive saves reading it.
     pub(super) async fn check(
         &self,
         address: &ProviderAddress,

@@ -1,4 +1,4 @@
-//! What can be known of a package without fetching it, and with less memory, for commands that install on purpose.
+//! Hashes of packages without downloading them, and control of the version cache, for commands.
 
 use std::collections::BTreeSet;
 
@@ -11,11 +11,12 @@ use super::{InstallError, Installer, memory};
 use crate::{PackageHash, Platform, ProviderAddress};
 
 impl Installer {
-    /// The sums of a version's packages that are vouched for by whoever offers the one for these machines: by a registry those of all
-    /// machines, if they are signed as they must be; by a mirror those that it names, or else that of what it has.
+    /// The verified hashes of a version's packages from the origin that offers the one for this
+    /// platform: from a registry those for all platforms, if they are signed as required; from a
+    /// mirror its given or computed ones.
     ///
     /// # Errors
-    /// When nobody offers the package, or nobody vouches for it who has to.
+    /// When no origin offers the package, or it cannot be verified.
     pub async fn announced(
         &self,
         address: &ProviderAddress,
@@ -37,13 +38,13 @@ impl Installer {
         }
     }
 
-    /// The same, whatever is locked.
+    /// Without a lock file.
     #[must_use]
     pub fn without_lock(self) -> Self {
         Self { lock: None, ..self }
     }
 
-    /// Has the registry asked again for the versions of a provider, however lately it was asked.
+    /// Removes a provider's cached version list, so that the registry is queried again.
     pub fn forget_versions(&self, address: &ProviderAddress) {
         memory::forget(&self.cache, address);
     }

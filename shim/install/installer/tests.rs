@@ -1,4 +1,4 @@
-//! The installer, against a registry on loopback with TLS.
+//! The installer with a registry on loopback with TLS.
 
 mod cached;
 mod classes;
@@ -28,7 +28,7 @@ use crate::{CliConfig, DEFAULT_HOST, Environment, PackageHash, Sources};
 
 const PROGRAM: &[u8] = b"\x7fELF a provider";
 
-/// A registry, and a cache that is empty.
+/// A registry and an empty cache.
 struct Fixture {
     registry: Registry,
     directory: tempfile::TempDir,
@@ -84,7 +84,7 @@ impl Fixture {
         from_registries(self.cache(), self.registry_client(), policy)
     }
 
-    /// An installer that trusts the authority of another registry alone.
+    /// An installer that trusts only another registry's CA.
     fn trusting(&self, other: &Registry) -> Installer {
         let settings = HttpSettings { extra_roots: vec![other.authority()], ..HttpSettings::default() };
         let web = WebClient::new(Arc::new(HttpTransport::new(settings)), Arc::new(NoCredentials));
@@ -111,7 +111,7 @@ impl Fixture {
         error
     }
 
-    /// Nothing was installed, and nothing is left of the attempt.
+    /// Nothing was installed, and the attempt left no files.
     fn is_empty(&self) {
         let directory = self.cache().provider_directory(&self.address());
         for version in std::fs::read_dir(&directory).into_iter().flatten().filter_map(Result::ok) {
@@ -126,7 +126,7 @@ impl Fixture {
         self.cache().package_directory(&self.address(), &Version::parse(version).expect(version))
     }
 
-    /// What the Go bridge leaves: a program, and no record.
+    /// A binary of the Go bridge, without a record.
     fn leave(&self, version: &str, content: &[u8]) -> PathBuf {
         let directory = self.package(version);
         std::fs::create_dir_all(&directory).expect("a directory");
@@ -151,7 +151,7 @@ fn provider(text: &str) -> ProviderAddress {
     ProviderAddress::parse(text).expect(text)
 }
 
-/// Installs providers of the default host from a registry of a test.
+/// Installs providers of the default host from a test's registry.
 fn at_default_host(fixture: &Fixture, policy: SignaturePolicy) -> Installer {
     let services = [("providers.v1".to_owned(), format!("{}/v1/providers/", fixture.registry.url()))];
     let overrides = ServiceOverrides::from([(DEFAULT_HOST.to_owned(), services.into())]);

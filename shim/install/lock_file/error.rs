@@ -1,4 +1,4 @@
-//! What is wrong with a lock file.
+//! Errors of lock files.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,15 +7,15 @@ use crate::ConstraintError;
 use crate::hashes::HashError;
 use crate::hcl1::{Position, SyntaxFault};
 
-/// A lock file cannot be used.
+/// A lock file is unusable.
 #[derive(Debug, thiserror::Error)]
 pub enum LockFileError {
-    /// It is there, but cannot be read.
+    /// An existing file cannot be read.
     #[error("the lock file {} cannot be read", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         #[source]
         source: io::Error,
     },
@@ -24,33 +24,33 @@ pub enum LockFileError {
     Write {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// It is not in the language.
+    /// A syntax error.
     #[error("{}:{position}: {fault}", path.display())]
     Syntax {
         /// The file.
         path: PathBuf,
-        /// Where in it.
+        /// The position.
         position: Position,
-        /// What is wrong.
+        /// The reason.
         fault: SyntaxFault,
     },
-    /// It says something that has no meaning.
+    /// Invalid contents.
     #[error("{}:{position}: {fault}", path.display())]
     Content {
         /// The file.
         path: PathBuf,
-        /// Where in it.
+        /// The position.
         position: Position,
-        /// What is wrong.
+        /// The reason.
         fault: Box<LockFault>,
     },
 }
 
-/// What has no meaning in a lock file.
+/// Why contents are invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LockFault {
     #[error(
@@ -61,7 +61,7 @@ pub enum LockFault {
     Form,
     #[error("{given:?} is not a provider's whole address{}", meant(.canonical.as_deref()))]
     Address { given: String, canonical: Option<String> },
-    /// A part of the program itself.
+    /// A built-in provider.
     #[error("{0} is a part of OpenTofu and Terraform themselves, and has no version to lock")]
     BuiltIn(String),
     #[error("the provider {address} is already locked at {first}")]
@@ -78,11 +78,11 @@ pub enum LockFault {
     Hash(#[from] HashError),
     #[error("the list of hashes is empty; leave it out, or name one")]
     NoHashes,
-    /// A number where a text should be, and the like.
+    /// A value of another kind.
     #[error("{name:?} is {found}, but must be {expected}")]
     Kind {
         name: String,
-        /// What it must be.
+        /// The expected kind.
         expected: &'static str,
         found: &'static str,
     },

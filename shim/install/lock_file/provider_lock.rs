@@ -1,4 +1,4 @@
-//! What a lock file says of one provider, and whether a package is the one.
+//! The lock of one provider, and verification of packages by it.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -8,21 +8,21 @@ use semver::Version;
 use crate::hashes::HashScheme;
 use crate::{PackageForm, PackageHash, ProviderAddress, SumError, VersionConstraint};
 
-/// What a project uses of a provider.
+/// The lock of a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderLock {
-    /// Its version.
+    /// The locked version.
     pub version: Version,
-    /// What the version was chosen by.
+    /// The constraint that it was selected by.
     pub constraint: VersionConstraint,
-    /// The sums of its packages, for any platform. A package is the right one if it has one of them.
+    /// Hashes of its packages, for any platform. A package is valid if one of them matches.
     pub hashes: BTreeSet<PackageHash>,
 }
 
-/// A package is not one that is locked.
+/// A package is not locked.
 #[derive(Debug, thiserror::Error)]
 pub enum NotLocked {
-    /// It has other sums.
+    /// It has other hashes.
     #[error(transparent)]
     Other(Box<OtherPackage>),
     /// It cannot be read.
@@ -30,7 +30,7 @@ pub enum NotLocked {
     Sum(#[from] SumError),
 }
 
-/// A package is not the one that the lock file knows.
+/// A package does not match the lock file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the package of {address} {version} at {} is not the one that the lock file knows: it has the sum {found}, and none of {}. \
@@ -45,24 +45,24 @@ pub struct OtherPackage {
     pub version: Version,
     /// The package.
     pub path: PathBuf,
-    /// Its sum.
+    /// Its hash.
     pub found: PackageHash,
-    /// What was expected.
+    /// The locked hashes.
     pub expected: Vec<PackageHash>,
 }
 
 impl ProviderLock {
-    /// Checks that a package is one that is locked, and tells by which sum. One without any sum that is known here is not
-    /// refused: there is nothing to compare it with.
+    /// Verifies that a package is locked, and returns the matching hash. Without any hash of a
+    /// known scheme it is accepted.
     ///
     /// # Errors
-    /// When it is another one, or cannot be read.
+    /// When it does not match, or cannot be read.
     pub fn check(
         &self,
         address: &ProviderAddress,
         package: &PackageForm,
     ) -> Result<Option<&PackageHash>, NotLocked> {
-        // What has been unpacked has no archive's sum.
+        // An unpacked package has no archive hash.
         let is_comparable = |hash: &&PackageHash| match (hash.scheme(), package) {
             (HashScheme::Contents, _) | (HashScheme::Archive, PackageForm::Archive(_)) => true,
             (HashScheme::Archive | HashScheme::Other, _) => false,

@@ -1,5 +1,5 @@
-//! What a lock file says. OpenTofu wants everything in one form only, so that versions of the file differ where they mean
-//! different things; and so do we, because it would refuse what we let pass.
+//! Reading of a lock file. OpenTofu requires the canonical form, so that files differ only if their
+//! meaning does; so it is required here.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,15 +10,15 @@ use super::{LockFault, LockFileError, ProviderLock};
 use crate::hcl1::{self, Body, Content as Found, Item, Position, Value};
 use crate::{PackageHash, ProviderAddress, VersionConstraint};
 
-/// The host and namespace of what has no version of its own.
+/// The host and namespace of built-in providers.
 const BUILT_IN: (&str, &str) = ("terraform.io", "builtin");
 
 type Located<T> = Result<T, (Position, LockFault)>;
 
-/// What a file says.
+/// The contents of a file.
 #[derive(Default)]
 pub(super) struct Content {
-    /// The comments at the head, if there are any.
+    /// The comments at the head, if any.
     pub(super) header: Option<String>,
     pub(super) providers: BTreeMap<ProviderAddress, ProviderLock>,
     pub(super) warnings: Vec<String>,
@@ -30,7 +30,7 @@ pub(super) fn parse(bytes: &[u8], path: &Path) -> Result<Content, LockFileError>
         position: error.position,
         fault: error.fault,
     })?;
-    // What was read is text.
+    // The file was parsed, so it is UTF-8.
     let header = header(std::str::from_utf8(bytes).unwrap_or_default());
     let mut content = Content { header: Some(header).filter(|text| !text.is_empty()), ..Content::default() };
     providers(&body, &mut content).map_err(|(position, fault)| LockFileError::Content {

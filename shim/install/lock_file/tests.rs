@@ -5,7 +5,7 @@ use semver::Version;
 use super::*;
 use crate::{PackageForm, PackageHash, VersionConstraint};
 
-/// As OpenTofu 1.12 writes it.
+/// In the form of OpenTofu 1.12.
 const FILE: &str = r#"# This file is maintained automatically by "tofu init".
 # Manual edits may be lost in future updates.
 
@@ -46,7 +46,7 @@ fn a_file_is_written_as_it_was_read() {
         random.constraint.allows(&Version::new(3, 6, 0)) && !random.constraint.allows(&Version::new(3, 5, 1))
     );
     assert_eq!(random.hashes.len(), 3);
-    // Comments inside, spaces and order are not kept.
+    // Comments inside, spaces and order are not preserved.
     let loose = FILE.replace("  version = ", "\n  # why\n version =   ").replace('\n', "\r\n");
     assert_eq!(parse(&loose).map(|lock| lock.to_string().replace('\r', "")), Ok(FILE.to_owned()));
 }

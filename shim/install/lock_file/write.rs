@@ -1,4 +1,4 @@
-//! The one form in which a lock file is written, which is OpenTofu's.
+//! Writing of a lock file in OpenTofu's canonical form.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,7 +15,7 @@ pub(super) fn providers(
     providers: &BTreeMap<ProviderAddress, ProviderLock>,
 ) -> fmt::Result {
     let mut providers: Vec<_> = providers.iter().collect();
-    // Hosts are ordered as computers write them.
+    // Hosts are ordered in ASCII.
     providers.sort_by_key(|(address, _)| {
         (host_in_ascii(address.host()).into_owned(), address.namespace(), address.provider_type())
     });
@@ -40,7 +40,7 @@ pub(super) fn providers(
     Ok(())
 }
 
-/// A string of the language.
+/// A quoted string.
 struct Quoted<'a>(&'a str);
 
 impl fmt::Display for Quoted<'_> {
@@ -61,14 +61,14 @@ impl fmt::Display for Quoted<'_> {
     }
 }
 
-/// Whoever reads the file meanwhile sees all of one or all of the other.
+/// Replaces the file atomically.
 pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
     let directory =
         path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     {
-        // Less what the user's umask takes away.
+        // Minus the user's umask.
         use std::os::unix::fs::PermissionsExt as _;
         builder.permissions(std::fs::Permissions::from_mode(0o644));
     }

@@ -1,10 +1,10 @@
-//! A directory of providers, packed or unpacked, in the layout that Terraform made up.
+//! A filesystem mirror, packed or unpacked, in Terraform's layout.
 //!
 //! Unpacked, a package is the directory `HOST/NAMESPACE/TYPE/VERSION/OS_ARCH`; packed, the file
-//! `HOST/NAMESPACE/TYPE/terraform-provider-TYPE_VERSION_OS_ARCH.zip`. One directory may hold both. A project's own
-//! `.terraform/providers` has the unpacked layout, and so has a plugin cache; so each of them can be a source. What else lies
-//! there is passed over, as OpenTofu does it; but a directory that is not there or cannot be read is an error, because somebody
-//! has named it.
+//! `HOST/NAMESPACE/TYPE/terraform-provider-TYPE_VERSION_OS_ARCH.zip`. One directory may contain
+//! both. A project's own `.terraform/providers` and a plugin cache have the unpacked layout, so
+//! each can be a source. Other entries are ignored, as by OpenTofu; but a missing or unreadable
+//! mirror is an error, because it was configured.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -14,16 +14,16 @@ use semver::Version;
 
 use crate::{CliConfig, PackageForm, Platform, ProviderAddress};
 
-/// More entries than any directory of a mirror has.
+/// Limit of entries in a directory of a mirror.
 const MOST_ENTRIES: usize = 100_000;
 
-/// A directory of providers.
+/// A filesystem mirror.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilesystemMirror {
     root: PathBuf,
 }
 
-/// A package in such a directory.
+/// A package in a mirror.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MirroredPackage {
     pub version: Version,
@@ -31,15 +31,15 @@ pub struct MirroredPackage {
     pub form: PackageForm,
 }
 
-/// A mirror cannot be used.
+/// A mirror failed.
 #[derive(Debug, thiserror::Error)]
 pub enum MirrorError {
-    /// It is not there, or cannot be read.
+    /// It is missing, or cannot be read.
     #[error("the filesystem mirror {} cannot be read", path.display())]
     Read {
         /// The directory.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         #[source]
         source: io::Error,
     },
@@ -48,11 +48,11 @@ pub enum MirrorError {
     Write {
         /// The file or directory.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// A package cannot be summed up.
+    /// A package cannot be hashed.
     #[error(transparent)]
     Sum(#[from] crate::SumError),
 }
@@ -63,36 +63,37 @@ impl FilesystemMirror {
         Self { root: root.into() }
     }
 
-    /// The providers that a project of Terraform's has installed.
+    /// The installed providers of a Terraform project.
     pub fn of_project(directory: &Path) -> Self {
         Self::new(directory.join(".terraform").join("providers"))
     }
 
-    /// The directory of unpacked providers that several projects of Terraform's or OpenTofu's share, if one is configured and is there.
-    /// One that is configured and is not there is among the configuration's warnings.
+    /// The plugin cache of Terraform or OpenTofu, if one is configured and exists. A missing one is
+    /// among the configuration's warnings.
     ///
-    /// Those who put something there have verified it, but nothing in it says so. Terraform and OpenTofu take a provider from it only
-    /// if the lock file knows its sum, or if `plugin_cache_may_break_dependency_lock_file` is set.
+    /// Its contents were verified when they were installed, but without a record. Terraform and
+    /// OpenTofu use a provider from it only if the lock file has its hash, or if
+    /// `plugin_cache_may_break_dependency_lock_file` is set.
     pub fn of_plugin_cache(config: &CliConfig) -> Option<Self> {
         config.plugin_cache_dir.as_ref().map(Self::new)?.if_there()
     }
 
-    /// Nothing, if the directory is not there. For directories that nobody has named, and that most people do not have.
+    /// `None` if the directory does not exist. For implied mirrors, which most users do not have.
     pub fn if_there(self) -> Option<Self> {
         self.root.is_dir().then_some(self)
     }
 
-    /// The directory.
+    /// Its directory.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
-    /// All packages of a provider: newest versions first, and of one version unpacked ones first.
+    /// All packages of a provider: newest versions first, and unpacked ones before packed ones.
     ///
     /// # Errors
-    /// When the mirror is not there, or cannot be read.
+    /// When the mirror is missing, or cannot be read.
     pub(crate) fn packages(&self, address: &ProviderAddress) -> Result<Vec<MirroredPackage>, MirrorError> {
-        // The mirror has to be there; a provider in it has not.
+        // The mirror must exist; a provider in it need not.
         list(&self.root)?;
         let directory = self.provider_directory(address);
         let mut packages = Vec::new();
@@ -124,7 +125,7 @@ impl FilesystemMirror {
     /// One package of a provider.
     ///
     /// # Errors
-    /// When the mirror is not there, or cannot be read.
+    /// When the mirror is missing, or cannot be read.
     pub fn package(
         &self,
         address: &ProviderAddress,
@@ -135,10 +136,10 @@ impl FilesystemMirror {
         Ok(packages.into_iter().find(|package| package.version == *version && package.platform == platform))
     }
 
-    /// The providers that there are packages of.
+    /// The providers with packages.
     ///
     /// # Errors
-    /// When the mirror is not there, or cannot be read.
+    /// When the mirror is missing, or cannot be read.
     pub(crate) fn providers(&self) -> Result<BTreeSet<ProviderAddress>, MirrorError> {
         let mut providers = BTreeSet::new();
         for host in list(&self.root)? {
@@ -147,7 +148,7 @@ impl FilesystemMirror {
                     let Ok(path) = provider.strip_prefix(&self.root) else { continue };
                     let parts: Option<Vec<&str>> = path.iter().map(|part| part.to_str()).collect();
                     let Some(text) = parts.map(|parts| parts.join("/")) else { continue };
-                    // Directories with other than the normal names are not looked into when a provider is wanted either.
+                    // Directories whose names are not normalised are not searched either.
                     let address = ProviderAddress::parse(&text).ok();
                     let Some(address) = address.filter(|address| address.to_string() == text) else {
                         continue;
@@ -165,20 +166,20 @@ impl FilesystemMirror {
         self.root.join(address.host()).join(address.namespace()).join(address.provider_type())
     }
 
-    /// Where a package lies packed.
+    /// The path of a packed package.
     pub fn archive(&self, address: &ProviderAddress, version: &Version, platform: Platform) -> PathBuf {
         let name = format!("terraform-provider-{}_{version}_{platform}.zip", address.provider_type());
         self.provider_directory(address).join(name)
     }
 }
 
-/// What an archive's name says, in letters of any case.
+/// Parses an archive's name, without regard to case.
 fn packed(address: &ProviderAddress, file: &str) -> Option<(Version, Platform)> {
     let file = file.to_lowercase();
     let rest = file.strip_prefix("terraform-provider-")?.strip_prefix(address.provider_type())?;
     let rest = rest.strip_prefix('_')?.strip_suffix(".zip")?;
     let (version, platform) = rest.split_once('_')?;
-    // Something may follow the platform, as in names of programs.
+    // The platform may be followed by something, as in names of binaries.
     let mut parts = platform.split('_');
     let platform = format!("{}_{}", parts.next()?, parts.next()?);
     Some((Version::parse(version).ok()?, Platform::parse(&platform)?))
@@ -286,7 +287,7 @@ mod tests {
         ]);
         let project = directory.path().join("project");
         assert_eq!(FilesystemMirror::of_project(&project).if_there(), None);
-        // A project has a link into the cache, where there is one.
+        // A project has a link into the cache, if there is one.
         let (in_cache, in_project) = (directory.path().join("cache"), project.join(".terraform/providers"));
         fs::create_dir_all(in_project.join(random_path)).expect("a directory");
         let version = |root: &Path| root.join(random_path).join("linux_amd64");

@@ -1,7 +1,8 @@
-//! A server of files with providers: Terraform's provider network mirror protocol.
+//! A network mirror: Terraform's provider network mirror protocol.
 //!
-//! `BASE/HOST/NAMESPACE/TYPE/index.json` lists versions, and `VERSION.json` beside it the archives of one, with their sums. There
-//! are no signatures: whoever names a mirror trusts it, and the lock file can say what to expect of it.
+//! `BASE/HOST/NAMESPACE/TYPE/index.json` lists versions, and `VERSION.json` next to it the archives
+//! of one, with their hashes. There are no signatures: a configured mirror is trusted, and the lock
+//! file can pin its packages.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,7 @@ use crate::shown::shown_text;
 use crate::web::{Ask, WebClient};
 use crate::{PackageHash, Platform, ProviderAddress};
 
-/// A server of files.
+/// A network mirror.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NetworkMirror {
     base: Url,
@@ -43,19 +44,20 @@ struct Archive {
 }
 
 impl NetworkMirror {
-    /// The mirror at an address, which must be one of https. The sums that it gives for other machines can be trusted too.
+    /// The mirror at an address, which must be https. Its hashes for other platforms may be trusted
+    /// too.
     pub(crate) fn new(url: &str, trust_all_hashes: bool) -> Result<Self, RemoteMirrorError> {
         let fault = |reason: String| RemoteMirrorError::Address { url: url.to_owned(), reason };
         let base = Url::parse(url).map_err(|error| fault(error.to_string()))?;
         let name = base.host_str().filter(|_| base.scheme() == "https");
         let name = name.ok_or_else(|| fault("it must start with https:// and a host".to_owned()))?;
         let port = base.port().map_or_else(String::new, |port| format!(":{port}"));
-        // A host that no address can have, such as that of an IPv6 address, has no token.
+        // A host that no address can have, such as an IPv6 address, has no token.
         let host = normalise_any_host(&format!("{name}{port}")).unwrap_or_default();
         Ok(Self { base, host, trust_all_hashes })
     }
 
-    /// The versions of a provider that it has; nothing, when it does not know the provider.
+    /// Its versions of a provider; `None` if it does not have the provider.
     pub(crate) async fn versions(
         &self,
         web: &WebClient,
@@ -64,7 +66,7 @@ impl NetworkMirror {
         let url = self.document(address, "index.json")?;
         match web.fetch_json::<Index>(&self.ask(&url)).await {
             Ok((index, _)) => {
-                // As elsewhere: what is no version is not there.
+                // As elsewhere, invalid versions are ignored.
                 let mut versions: Vec<Version> =
                     index.versions.keys().filter_map(|text| Version::parse(text).ok()).collect();
                 versions.sort();
@@ -75,7 +77,7 @@ impl NetworkMirror {
         }
     }
 
-    /// The package of a version for a machine.
+    /// The package of a version for a platform.
     pub(crate) async fn package(
         &self,
         web: &WebClient,
@@ -113,14 +115,14 @@ impl NetworkMirror {
                 format!("{:?} is not the address of an archive", shown_text(&archive.url)),
             )
         })?;
-        // Only the sums vouch for what comes in the clear.
+        // Without TLS, only the hashes verify the archive.
         if link.scheme() == "http" && hashes.is_empty() {
             let reason = "it has an archive that is not served by https, and no sum of it";
             return Err(RemoteMirrorError::answer(&url, reason));
         }
         let file_name =
             link.path_segments().and_then(|mut parts| parts.next_back()).unwrap_or_default().to_owned();
-        // A mirror of one's own may want to know who downloads, but nobody else is told.
+        // A mirror may require its token for downloads, which is not sent to other servers.
         let token_of =
             (link.origin() == self.base.origin() && !self.host.is_empty()).then(|| self.host.clone());
         Ok(RemotePackage { url: link, file_name, hashes, other_hashes, token_of, authorization: None })
@@ -133,7 +135,7 @@ impl NetworkMirror {
 
     fn document(&self, address: &ProviderAddress, name: &str) -> Result<Url, RemoteMirrorError> {
         let host = host_in_ascii(address.host());
-        // Before a slash, a host with a port would be taken for a scheme.
+        // Without the slash, a host with a port would be parsed as a scheme.
         let path = format!("./{host}/{}/{}/{name}", address.namespace(), address.provider_type());
         self.base.join(&path).map_err(|error| RemoteMirrorError::Address {
             url: self.base.to_string(),

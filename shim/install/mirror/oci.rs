@@ -1,8 +1,8 @@
-//! OCI registries with providers, as OpenTofu has them since 1.10.
+//! OCI registries with providers, as in OpenTofu since 1.10.
 //!
-//! A provider is a repository, and a version is a tag there (with `_` for `+`). The tag leads to an index with one manifest a
-//! machine, and each of those to one layer: the provider's archive. Everything behind the tag is named by its sum, so the sum of
-//! the archive is known before it is downloaded.
+//! A provider is a repository, and a version is a tag (with `_` for `+`). The tag refers to an
+//! index with one manifest per platform, and each of those to one layer: the provider's archive.
+//! All of these are addressed by digest, so the archive's checksum is known before the download.
 
 mod session;
 
@@ -25,10 +25,10 @@ const INDEX_ARTIFACT: &str = "application/vnd.opentofu.provider";
 const MANIFEST_ARTIFACT: &str = "application/vnd.opentofu.provider-target";
 const ARCHIVE: &str = "archive/zip";
 
-/// More pages than any list of tags has.
+/// Limit of pages of a list of tags.
 const MOST_PAGES: usize = 100;
 
-/// OCI registries that have providers.
+/// OCI registries with providers.
 #[derive(Clone, Debug)]
 pub(crate) struct OciMirror {
     template: RepositoryTemplate,
@@ -79,18 +79,18 @@ struct OciPlatform {
     os: String,
     #[serde(default)]
     architecture: String,
-    /// A package for one release of a system only is for nobody here.
+    /// Packages for one release of an operating system are ignored.
     #[serde(default, rename = "os.version")]
     os_version: String,
 }
 
 impl OciMirror {
-    /// The repositories that a template comes to, and who asks them.
+    /// The repositories of a template, and their credentials.
     pub(crate) fn new(template: RepositoryTemplate, authenticator: Arc<OciAuthenticator>) -> Self {
         Self { template, authenticator }
     }
 
-    /// The versions of a provider that it has; nothing, when there is no such repository.
+    /// Its versions of a provider; `None` if there is no such repository.
     pub(crate) async fn versions(
         &self,
         web: &WebClient,
@@ -108,10 +108,10 @@ impl OciMirror {
             let tags: Tags = session.read(&fetched)?;
             let tags = tags.tags.unwrap_or_default();
             let Some(last) = tags.last() else { break };
-            // What is no version is there for other reasons.
+            // Other tags are ignored.
             versions.extend(tags.iter().filter_map(|tag| Version::parse(&tag.replace('_', "+")).ok()));
-            // The header with the next page's address tells no more than this, which registries without pages answer with the
-            // end of the list or with all of it again.
+            // Computed instead of taken from the link header; registries without pages return the
+            // end of the list or all of it again.
             let mut next = session.url("tags/list")?;
             next.query_pairs_mut().append_pair("last", last);
             if next == url {
@@ -124,7 +124,7 @@ impl OciMirror {
         Ok(Some(versions))
     }
 
-    /// The package of a version for a machine.
+    /// The package of a version for a platform.
     pub(crate) async fn package(
         &self,
         web: &WebClient,
@@ -198,7 +198,7 @@ impl OciMirror {
     }
 }
 
-/// The sum that names the one manifest for a machine.
+/// The digest of the one manifest for a platform.
 fn select<'a>(
     manifests: &'a [Descriptor],
     address: &ProviderAddress,
@@ -208,7 +208,7 @@ fn select<'a>(
 ) -> Result<&'a str, RemoteMirrorError> {
     let mut selected = None;
     let mut others = Vec::new();
-    // Other things may be in the same index, such as signatures.
+    // The index may also contain signatures, for instance.
     for descriptor in manifests.iter().filter(|descriptor| descriptor.artifact_type == MANIFEST_ARTIFACT) {
         if descriptor.media_type != MANIFEST {
             return Err(wrong(format!("a manifest in the index is of the kind {:?}", descriptor.media_type)));

@@ -1,4 +1,4 @@
-//! What the mirrors behind a network have in common.
+//! Common parts of network and OCI mirrors.
 
 use http::HeaderValue;
 use url::Url;
@@ -9,22 +9,22 @@ use crate::shown::{shown, shown_text};
 use crate::web::WebError;
 use crate::{PackageHash, Platform, ProviderAddress};
 
-/// A package that is still to be downloaded.
+/// A package to be downloaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RemotePackage {
     pub url: Url,
     pub file_name: String,
-    /// It must have one of these sums; where there are none, nobody says what it must be.
+    /// Its hashes, one of which must match; empty: unknown.
     pub hashes: Vec<PackageHash>,
-    /// Sums of the same version's packages for other machines, which may go into a lock file.
+    /// Hashes of the version's packages for other platforms, which may go into a lock file.
     pub other_hashes: Vec<PackageHash>,
-    /// The host whose token goes along, as addresses have it.
+    /// The host whose token is sent, in the form of addresses.
     pub token_of: Option<String>,
-    /// What else tells who asks.
+    /// Another `Authorization` header.
     pub authorization: Option<HeaderValue>,
 }
 
-/// A mirror behind a network cannot be used.
+/// A network or OCI mirror failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteMirrorError {
     #[error("{:?} cannot be the address of a network mirror ({reason})", shown_text(.url))]
@@ -51,7 +51,7 @@ pub enum RemoteMirrorError {
     NoPlatform(Box<MissingPlatform>),
 }
 
-/// A mirror has a version, but not for a machine.
+/// The mirror has the version, but not for this platform.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the mirror has version {version} of {address} for {}, but not for {platform}",

@@ -1,8 +1,9 @@
-//! From where a provider comes, in which order: what the CLI configuration says, or what goes without saying.
+//! Sources of providers and their order: configured or implied.
 //!
-//! The rules are OpenTofu's. With a `provider_installation` block, those of its methods count that have the provider. Without,
-//! some directories count that are there, and then the provider's registry, unless one of the directories has any version of it. A
-//! version may come from any source that counts; where several have the same one, the first does.
+//! The rules are OpenTofu's. With a `provider_installation` block, its methods that include the
+//! provider count. Otherwise implied directories that exist count, and then the provider's
+//! registry, unless one of the directories has any version of it. A version may come from any
+//! source that counts; the first one that has it is used.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -11,22 +12,22 @@ use super::FilesystemMirror;
 use crate::cli_config::{InstallationMethod, MethodLocation};
 use crate::{CliConfig, ProviderAddress};
 
-/// From where all providers come.
+/// Sources of providers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sources {
     overrides: BTreeMap<ProviderAddress, PathBuf>,
-    /// Where the configuration says so.
+    /// The position in the configuration.
     place: String,
     methods: Vec<InstallationMethod>,
-    /// Providers that do not come from their registry, because an implied directory has them.
+    /// Providers that are in an implied directory, and not installed from their registry.
     elsewhere: BTreeSet<ProviderAddress>,
 }
 
 impl Sources {
-    /// What a configuration says. Where it says nothing, those of the implied directories count that are there.
+    /// The sources of a configuration, or else the implied directories that exist.
     pub fn new(config: &CliConfig, implied: impl IntoIterator<Item = PathBuf>) -> Self {
         if let Some(installation) = &config.provider_installation {
-            // With overrides alone, no other provider can be installed: that is what it says.
+            // With overrides alone, no other provider can be installed.
             return Self {
                 overrides: installation.dev_overrides.clone(),
                 place: installation.place.clone(),
@@ -37,7 +38,7 @@ impl Sources {
         let mut elsewhere = BTreeSet::new();
         let mut methods = Vec::new();
         for path in implied.into_iter().filter(|directory| directory.is_dir()) {
-            // One that cannot be read is told when a provider is looked for in it.
+            // An unreadable directory is reported when it is searched.
             elsewhere.extend(FilesystemMirror::new(&path).providers().unwrap_or_default());
             methods.push(InstallationMethod::of_all(MethodLocation::FilesystemMirror { path }));
         }
@@ -45,7 +46,7 @@ impl Sources {
         Self { overrides: BTreeMap::new(), place: String::new(), methods, elsewhere }
     }
 
-    /// With a directory that goes before all others, such as the providers that a project has already.
+    /// With a directory that has precedence, such as a project's installed providers.
     #[must_use]
     pub fn with_first(mut self, mirror: FilesystemMirror) -> Self {
         let location = MethodLocation::FilesystemMirror { path: mirror.root().to_owned() };
@@ -53,7 +54,7 @@ impl Sources {
         self
     }
 
-    /// The places that a provider can come from, best first.
+    /// The sources of a provider, best first.
     pub(crate) fn of<'a>(&'a self, address: &'a ProviderAddress) -> impl Iterator<Item = &'a MethodLocation> {
         let methods = self.methods.iter().filter(|method| method.has(address)).map(|method| &method.location);
         methods.filter(|location| {
@@ -61,12 +62,12 @@ impl Sources {
         })
     }
 
-    /// Where the configuration says all this, as `FILE:LINE:COLUMN`; empty where it says nothing.
+    /// The position in the configuration, as `FILE:LINE:COLUMN`; empty if not configured.
     pub(crate) fn place(&self) -> &str {
         &self.place
     }
 
-    /// The directory that a provider's developers want it to be taken from.
+    /// The development override of a provider.
     pub(crate) fn dev_override(&self, address: &ProviderAddress) -> Option<&Path> {
         self.overrides.get(address).map(PathBuf::as_path)
     }
@@ -131,7 +132,7 @@ mod tests {
         fs::create_dir_all(home.path().join("three")).expect("a directory");
         let directories = ["one", "two", "three"].map(|name| home.path().join(name));
         let sources = Sources::new(&config, directories);
-        // A provider that is in any of the directories does not come from its registry as well.
+        // A provider in any implied directory is not installed from its registry.
         assert_eq!(kinds(&sources, "random"), ["two", "three"]);
         assert_eq!(kinds(&sources, "tls"), ["two", "three", "registry"]);
     }

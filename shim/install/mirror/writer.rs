@@ -1,7 +1,7 @@
-//! Fills a directory so that it serves as a filesystem mirror, and behind any server of files as a network mirror.
+//! Fills a directory as a filesystem mirror, or as a network mirror behind a file server.
 //!
-//! Layout and index files are those of `tofu providers mirror`. Whoever reads the directory meanwhile finds whole archives and
-//! whole indexes only, and an index only names archives that are there.
+//! Layout and index files are those of `tofu providers mirror`. Concurrent readers see complete
+//! archives and indexes only, and indexes only contain existing archives.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,12 +22,12 @@ pub struct MirrorWriter {
 }
 
 impl MirrorWriter {
-    /// Fills this directory, which need not be there.
+    /// Fills this directory, which may not exist.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { mirror: FilesystemMirror::new(root) }
     }
 
-    /// Copies an archive into the mirror. Whether it is the right one is to be verified before; it is in no index until
+    /// Copies a verified archive into the mirror. It is in no index until
     /// [`write_indexes`](Self::write_indexes).
     ///
     /// # Errors
@@ -48,8 +48,8 @@ impl MirrorWriter {
         Ok(target)
     }
 
-    /// Writes what a network mirror has beside the archives of a provider: `index.json` with all versions, and for each of
-    /// them `VERSION.json` with its archives and their sums.
+    /// Writes a provider's indexes: `index.json` with all versions, and for each of them
+    /// `VERSION.json` with its archives and their hashes.
     ///
     /// # Errors
     /// When an archive cannot be read, or an index cannot be written.
@@ -74,7 +74,7 @@ impl MirrorWriter {
     }
 }
 
-/// Writes an index, in the place of an older one: what has not the one member of an index is none.
+/// Writes or replaces an index; a file without the member of an index is none.
 fn write_index(path: &Path, member: &str, value: &serde_json::Value) -> Result<(), MirrorError> {
     let written = require_index(path, member)
         .and_then(|()| replace(path, |file| write!(file, "{:#}", json!({ member: value }))));
@@ -92,12 +92,12 @@ fn require_index(path: &Path, member: &str) -> io::Result<()> {
     }
 }
 
-/// Puts a file in the place of another one, or of none, in one step.
+/// Replaces a file atomically.
 fn replace(path: &Path, write: impl FnOnce(&mut fs::File) -> io::Result<()>) -> io::Result<()> {
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     {
-        // A server that runs as somebody else must be able to read it; less what the user's umask takes away.
+        // A server of another user must be able to read it; minus the umask.
         use std::os::unix::fs::PermissionsExt as _;
         builder.permissions(fs::Permissions::from_mode(0o644));
     }
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(index, json!({"archives": {"linux_amd64": {"hashes": hashes, "url": url}}}));
         let index: serde_json::Value = serde_json::from_str(&read("1.0.0.json")).expect("JSON");
         assert_eq!(index["archives"].as_object().map(serde_json::Map::len), Some(2));
-        // Nothing else is left behind.
+        // No temporary file is left.
         assert_eq!(fs::read_dir(&provider).expect("a directory").count(), 6);
         assert_eq!(writer.mirror.packages(&address).expect("it can be read").len(), 3);
     }

@@ -1,4 +1,4 @@
-//! What registries answer, read into what is used of it.
+//! Responses of registries.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,45 +15,45 @@ use crate::{FileSum, PackageHash, Platform};
 /// The versions of a provider.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listing {
-    /// In the order of the registry. What is no version is left out.
+    /// In the registry's order. Invalid versions are omitted.
     pub versions: Vec<ListedVersion>,
-    /// What the registry has to say to users of the provider, such as that it has moved.
+    /// The registry's warnings for users, such as that the provider has moved.
     pub warnings: Vec<String>,
 }
 
-/// One of them.
+/// A listed version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListedVersion {
     pub version: Version,
-    /// Which protocols it speaks, by their major numbers; none if the registry does not say.
+    /// Major versions of its protocols; empty if unknown.
     pub protocols: Vec<u32>,
-    /// For which machines there is an archive, such as `linux_amd64`; none if the registry does not say.
+    /// Its platforms, such as `linux_amd64`; empty if unknown.
     pub platforms: Vec<String>,
 }
 
 impl ListedVersion {
-    /// A version of which nobody says what it speaks and for which machines it is.
+    /// A version with unknown protocols and platforms.
     pub(crate) fn of_unknown_kind(version: Version) -> Self {
         Self { version, protocols: Vec::new(), platforms: Vec::new() }
     }
 }
 
-/// Where an archive lies, and what it must be.
+/// The location and checksum of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RegistryPackage {
     pub file: String,
     pub archive: Url,
     pub sum: FileSum,
-    /// Where the list of sums lies.
+    /// The list of checksums.
     pub sums: Url,
-    /// Where the signature of that list lies.
+    /// The signature of that list.
     pub signature: Url,
-    /// The keys that the registry vouches for, in ASCII armor.
+    /// The registry's keys, in ASCII armor.
     pub keys: Vec<String>,
-    /// Which protocols the provider speaks, by their major numbers; none if the registry does not say.
+    /// Major versions of the provider's protocols; empty if unknown.
     pub protocols: Vec<u32>,
-    /// The sums that the registry reports of this version's packages, for all machines. That is newer than the protocol of other
-    /// registries, and OpenTofu 1.12 reads it.
+    /// The hashes of this version's packages that the registry reports, for all platforms. An
+    /// extension that OpenTofu 1.12 reads.
     pub reported: BTreeSet<PackageHash>,
 }
 
@@ -159,7 +159,7 @@ impl DownloadAnswer {
     }
 }
 
-/// The sums of all packages, unless those of this machine's are not about the archive.
+/// The reported hashes of all packages, unless those for this platform do not match the archive.
 fn reported(
     packages: BTreeMap<String, SumsAnswer>,
     platform: &str,
@@ -177,7 +177,7 @@ fn reported(
                 HashScheme::Archive | HashScheme::Contents => {
                     reported.insert(hash);
                 }
-                // Nobody here could compare it with anything.
+                // They cannot be compared.
                 HashScheme::Other => {}
             }
         }
@@ -186,9 +186,10 @@ fn reported(
 }
 
 impl RegistryPackage {
-    /// The sums that may go into a lock file when this archive was verified: those of the whole list that was verified with it, for
-    /// all machines, and what the registry only reports where its word is enough. By OpenTofu's rule that is at the default host
-    /// alone, unless signatures are enforced. The sum of what was unpacked (`h1:`) is whoever unpacked it to add.
+    /// Hashes for a lock file after verification of this archive: those of the verified list, for
+    /// all platforms, and reported ones if the registry is trusted. By OpenTofu's rule that is the
+    /// default host only, unless signatures are enforced. The hash of the contents (`h1:`) is added
+    /// after unpacking.
     pub(crate) fn lockable(&self, verified: &Checksums, is_word_enough: bool) -> BTreeSet<PackageHash> {
         let mut hashes = if is_word_enough { self.reported.clone() } else { BTreeSet::new() };
         hashes.extend(verified.iter().map(|(_, sum)| PackageHash::of_archive_sum(sum.0)));
@@ -196,7 +197,7 @@ impl RegistryPackage {
     }
 }
 
-/// The major numbers of protocols such as `5.3`.
+/// The major versions of protocols such as `5.3`.
 fn majors(protocols: Option<Vec<String>>) -> Vec<u32> {
     let major = |protocol: &String| protocol.split('.').next()?.trim().parse().ok();
     let mut majors: Vec<u32> = protocols.iter().flatten().filter_map(major).collect();

@@ -1,4 +1,5 @@
-//! Which of the versions of a registry is taken: the newest that will do, runs on this machine, and speaks a known protocol.
+//! Selection of a registry's version: the newest matching one that supports this platform and a
+//! known protocol.
 
 use std::fmt;
 
@@ -8,79 +9,79 @@ use super::{ListedVersion, Listing, RegistryPackage};
 use crate::failure::FailureClass;
 use crate::{Platform, ProviderAddress, VersionConstraint};
 
-/// The major numbers of the protocols that are spoken here.
+/// Supported major protocol versions.
 const PROTOCOLS: std::ops::RangeInclusive<u32> = 5..=6;
-/// How many things of one kind are listed in an error.
+/// Limit of a list in an error.
 const LISTED: usize = 10;
 
-/// A version that will do.
+/// A selected version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chosen {
     pub version: Version,
-    /// What a user may want to know: that a newer one was passed over, and why.
+    /// A warning that a newer one was skipped, and why.
     pub warning: Option<String>,
 }
 
-/// None will do.
+/// No version can be selected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoVersion {
-    /// There are none at all.
+    /// There are none.
     #[error("the registry has no version of {0}")]
     Empty(ProviderAddress),
-    /// There are others.
+    /// None satisfies the constraint.
     #[error("no version of {address} satisfies \"{constraint}\"; there are {}", Some(.others.as_slice()).map_or_else(String::new, list))]
     Constraint {
-        /// Of which provider.
+        /// The provider.
         address: ProviderAddress,
-        /// What was wanted.
+        /// The constraint.
         constraint: VersionConstraint,
-        /// What there is, newest first.
+        /// Available versions, newest first.
         others: Vec<Version>,
     },
-    /// There is none for this machine.
+    /// None is for this platform.
     #[error("{address} {version} is not published for {platform}, only for {}{}", .platforms.join(", "), newest_for_this(.older.as_ref()))]
     Platform {
-        /// Of which provider.
+        /// The provider.
         address: ProviderAddress,
-        /// The newest that would do.
+        /// The newest matching version.
         version: Version,
-        /// This machine.
+        /// This platform.
         platform: Platform,
-        /// For which machines it is published.
+        /// Its platforms.
         platforms: Vec<String>,
-        /// The newest that is published for this machine and is not what was wanted.
+        /// The newest version for this platform, matching or not.
         older: Option<Version>,
     },
-    /// It speaks only what nobody speaks any more.
+    /// Its protocols are too old.
     #[error("{address} {version} speaks only {} of the plugin protocol, which is too old; {}", protocols(.majors), instead(.nearest.as_ref(), "the earliest version that can be run is", ">="))]
     TooOld {
-        /// Of which provider.
+        /// The provider.
         address: ProviderAddress,
-        /// The newest that would do.
+        /// The newest matching version.
         version: Version,
-        /// What it speaks.
+        /// Its protocols.
         majors: Vec<u32>,
-        /// The earliest version that can be run.
+        /// The earliest usable version.
         nearest: Option<Version>,
     },
-    /// It speaks only what is not known here.
+    /// Its protocols are too new.
     #[error("{address} {version} speaks only {} of the plugin protocol, which is too new; {}", protocols(.majors), instead(.nearest.as_ref(), "the latest version that can be run is", "<="))]
     TooNew {
-        /// Of which provider.
+        /// The provider.
         address: ProviderAddress,
-        /// The newest that would do.
+        /// The newest matching version.
         version: Version,
-        /// What it speaks.
+        /// Its protocols.
         majors: Vec<u32>,
-        /// The latest version that can be run.
+        /// The latest usable version.
         nearest: Option<Version>,
     },
 }
 
-/// The newest version that will do.
+/// The newest matching version.
 ///
 /// # Errors
-/// When there is none, with what there is instead.
+/// When there is none, with the alternatives.
 pub fn choose(
     address: &ProviderAddress,
     constraint: &VersionConstraint,
@@ -140,13 +141,13 @@ fn why_not(
     }
 }
 
-/// Whether one of these protocols is spoken here. What does not say what it speaks is tried.
+/// Whether one of these protocols is supported. Unknown ones are assumed to be.
 fn speaks(majors: &[u32]) -> bool {
     majors.is_empty() || majors.iter().any(|major| PROTOCOLS.contains(major))
 }
 
 impl RegistryPackage {
-    /// Whether it speaks a protocol that is spoken here.
+    /// Whether it supports a known protocol.
     pub(crate) fn speaks(&self) -> bool {
         speaks(&self.protocols)
     }

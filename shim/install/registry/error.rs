@@ -1,4 +1,4 @@
-//! What keeps a provider from being had from a registry.
+//! Errors of registries.
 
 use semver::Version;
 
@@ -9,7 +9,7 @@ use crate::signature::SignatureError;
 use crate::web::WebError;
 use crate::{FileSum, PackageHash, Platform, ProviderAddress};
 
-/// A registry does not give what was asked for.
+/// A registry failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RegistryError {
     #[error(
@@ -22,7 +22,7 @@ pub enum RegistryError {
     #[error("could not query the registry for {}: {error}", .address.for_display())]
     Web {
         address: ProviderAddress,
-        /// Why not. It is told by this error itself.
+        /// The cause. Part of the text.
         error: Box<WebError>,
     },
     #[error(
@@ -32,17 +32,17 @@ pub enum RegistryError {
     UnknownProvider { address: ProviderAddress },
     #[error("the registry has no archive of {address} {version} for {platform}")]
     UnknownPackage { address: ProviderAddress, version: Version, platform: Platform },
-    /// An archive, or what is told of it, is not what it must be.
+    /// A package or its description is invalid.
     #[error("{address} {version} is not installed: {fault}")]
     Package {
         address: ProviderAddress,
         version: Version,
-        /// What is wrong. It is told by this error itself.
+        /// The reason. Part of the text.
         fault: PackageFault,
     },
 }
 
-/// What is wrong with an archive, or with what is told of it.
+/// Why a package or its description is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum PackageFault {
     #[error("the registry was asked for {wanted} and answered with {found}")]
@@ -55,18 +55,18 @@ pub enum PackageFault {
     Sum(FileSumError),
     #[error("could not download its checksums: {0}")]
     NoSums(Box<WebError>),
-    /// The list of sums contradicts itself.
+    /// The list of checksums is contradictory.
     #[error("{0}")]
     Sums(ChecksumsError),
     #[error("its checksums have none for {0}")]
     NotListed(String),
     #[error("the registry says that the archive has the SHA-256 {registry}, its checksums say {listed}")]
     OtherSum { registry: FileSum, listed: FileSum },
-    /// The registry does not agree with itself.
+    /// The registry's response is contradictory.
     #[error("the registry says that the archive has the SHA-256 {sum}, and then {found}")]
     OtherHash {
         sum: FileSum,
-        /// What it says elsewhere in the same answer.
+        /// The other hash in the same response.
         found: PackageHash,
     },
     #[error("the registry reports sums of packages, and one is none: {0}")]
@@ -85,11 +85,11 @@ pub enum PackageFault {
     Expired { key: String, when: String },
 }
 
-/// Why a signature is wanted.
+/// Why a signature is required.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Enforced {
     Setting,
-    /// Everywhere but at the default host.
+    /// Not the default host.
     Host,
 }
 
@@ -116,7 +116,7 @@ impl RegistryError {
         }
     }
 
-    /// What to do about it, for a line of its own.
+    /// Advice, for a help line.
     pub fn help(&self) -> Option<String> {
         match self {
             Self::Web { error, .. }

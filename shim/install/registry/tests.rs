@@ -21,7 +21,7 @@ async fn listed(
     let client = RegistryClient::new(web, hosts);
     let address = ProviderAddress::parse("example.com/a/b").expect("an address");
     let listed = client.versions(&address).await.map_err(|error| error.to_string());
-    // What a host said is remembered.
+    // A host's document is remembered.
     let _ = client.versions(&address).await;
     (listed, network.asked())
 }

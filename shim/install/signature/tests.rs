@@ -6,7 +6,7 @@ use super::*;
 
 const SUMS: &[u8] = b"00  a.zip\n";
 
-/// It takes a while to make one.
+/// Generating one is slow.
 static RSA: LazyLock<PublisherKey> = LazyLock::new(PublisherKey::rsa);
 
 fn check_at(signature: &[u8], keys: &[&PublisherKey], now: SystemTime) -> Result<Signed, SignatureError> {

@@ -82,7 +82,8 @@ fn two_names_that_some_system_takes_for_one_are_refused() {
 
 #[test]
 fn a_name_that_is_there_twice_is_refused() {
-    // The archive's library does not write such a thing, so one of two names of equal length is replaced.
+    // The archive's library refuses to write duplicates, so one of two names of equal length is
+    // replaced.
     let bytes = Archive::default()
         .with("aaaa", Entry::File(0o644), b"1")
         .with("bbbb", Entry::File(0o644), b"2")

@@ -1,9 +1,9 @@
-//! Whom to trust: the certificate authorities of the system, or those that SSL_CERT_FILE and SSL_CERT_DIR name.
+//! Trusted CAs: those of the system, or of SSL_CERT_FILE and SSL_CERT_DIR.
 //!
-//! On Linux the rules are those of Go programs, so that whatever OpenTofu trusts is trusted here: SSL_CERT_FILE takes the place of
-//! the system's file alone, and SSL_CERT_DIR that of its directories. So a file with nothing but the authority of one's own company is
-//! enough, and the rest of the world stays known. A file that is named and cannot be read is no error by itself, because everything
-//! that is needed may be known without it; but it is told when somebody turns up whom nobody vouches for.
+//! On Linux the rules are those of Go programs, so that the same CAs are trusted as by OpenTofu:
+//! SSL_CERT_FILE replaces only the system's file, and SSL_CERT_DIR only its directories. So a file
+//! with the CA of a company does not remove the others. An unreadable file is no error by itself,
+//! because the other CAs may suffice; but it is reported when a certificate is not trusted.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use crate::Environment;
 const FILE: &str = "SSL_CERT_FILE";
 const DIRECTORYS: &str = "SSL_CERT_DIR";
 
-/// Where Linux systems have all authorities in one file; the first that is there counts.
+/// Files with all CAs on Linux systems; the first existing one counts.
 const SYSTEM_FILES: [&str; 6] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
@@ -25,29 +25,29 @@ const SYSTEM_FILES: [&str; 6] = [
     "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
     "/etc/ssl/cert.pem",
 ];
-/// Where they have a file for each.
+/// Directories with a file for each CA.
 const SYSTEM_DIRECTORYS: [&str; 2] = ["/etc/ssl/certs", "/etc/pki/tls/certs"];
 
-/// Where it is said whom to trust.
+/// Configured locations of trusted CAs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Authorities {
     /// A file of certificates in PEM, in place of the system's.
     pub file: Option<PathBuf>,
-    /// Directories of such files, in place of the system's; none means the system's.
+    /// Directories of such files, in place of the system's; empty means the system's.
     pub directories: Vec<PathBuf>,
 }
 
-/// Whom to trust.
+/// The trusted CAs.
 #[derive(Debug)]
 pub(super) struct Trusted {
-    /// Those that can be read as X.509; there is at least one.
+    /// Valid X.509 certificates, at least one.
     pub(super) certificates: Vec<CertificateDer<'static>>,
-    /// What was named and could not be read.
+    /// The locations that could not be read.
     pub(super) unread: Option<String>,
 }
 
 impl Authorities {
-    /// What the environment says.
+    /// The locations in the environment.
     pub(crate) fn from_environment(environment: &Environment) -> Self {
         let directories = environment.path(DIRECTORYS).unwrap_or_default();
         let directories =
@@ -77,7 +77,7 @@ impl Authorities {
             take(load_native_certs(), None);
         }
         certificates.extend(others.iter().cloned());
-        // Directories hold what is in the file once more.
+        // Directories repeat the file's contents.
         certificates.sort_unstable_by(|one, other| one.as_ref().cmp(other.as_ref()));
         certificates.dedup();
         certificates.retain(|certificate| anchor_from_trusted_cert(certificate).is_ok());
@@ -130,7 +130,7 @@ mod tests {
         let (file, empty) = (directory.path().join("one.pem"), directory.path().join("empty"));
         fs::write(&file, one.authority_pem()).expect("a file");
         fs::create_dir(&empty).expect("a directory");
-        // Without the system's, which are in its directories if no others are named.
+        // Without the system's, which are in its directories if no others are configured.
         let directories = vec![empty];
         let known = |authorities: &Authorities, others: &[CertificateDer<'static>]| {
             authorities.read(others).map(|trusted| (trusted.certificates.len(), trusted.unread))

@@ -1,4 +1,4 @@
-//! Asks servers for documents: with redirects, retries, tokens and limits.
+//! The web client: redirects, retries, tokens and limits.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -14,14 +14,14 @@ use super::transport::{Body, Request, Response, Transport, TransportError, Trans
 use crate::auth::CredentialsSource;
 use crate::shown::shown;
 
-/// What registries are told, because some answer by it: the version of OpenTofu whose rules are followed.
+/// A header that some registries depend on: the version of OpenTofu whose rules are followed.
 const TERRAFORM_VERSION: (&str, &str) = ("x-terraform-version", "1.12.6");
-/// The wait before the second attempt; it doubles from attempt to attempt.
+/// Delay before the second attempt; it doubles with each attempt.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
-/// A server that wants to be left alone for longer is not asked again.
+/// Maximum `Retry-After` that is waited for.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// Asks servers for documents. Cloning it shares its connections.
+/// A web client. Clones share its connections.
 #[derive(Clone, Debug)]
 pub(crate) struct WebClient {
     transport: Arc<dyn Transport>,
@@ -30,50 +30,51 @@ pub(crate) struct WebClient {
     settings: WebSettings,
 }
 
-/// How patient a client is.
+/// Retries and timeouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WebSettings {
-    /// How often a document is asked for, at least once.
+    /// Number of attempts for a document, at least one.
     pub attempts: u32,
-    /// How often a download may stop without having brought anything, at least once.
+    /// Number of consecutive download attempts without progress, at least one.
     pub download_attempts: u32,
-    /// How long one attempt at a document may take, with its body.
+    /// Timeout of one attempt for a document, with its body.
     pub patience: Duration,
 }
 
-/// What is asked for.
+/// A request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ask<'a> {
     pub url: &'a Url,
-    /// The host whose token goes along, as addresses have it. It is sent to the server of `url`, and to no other that it redirects
-    /// to.
+    /// The host whose token is sent, in the form of addresses. It is sent to the server of `url`,
+    /// and not to redirect targets.
     pub token_of: Option<&'a str>,
-    /// What else tells who asks, where there is no token to look up. Like a token, it is sent to the server of `url` alone.
+    /// Another `Authorization` header, if there is no token to look up. It is sent to the server of
+    /// `url` only.
     pub authorization: Option<&'a HeaderValue>,
-    /// Which kinds of content are wanted.
+    /// Accepted content types.
     pub accept: &'static str,
-    /// The most bytes that the body may have.
+    /// Maximum size of the body in bytes.
     pub largest: u64,
-    /// The most redirects that are followed.
+    /// Maximum number of redirects.
     pub redirects: u8,
 }
 
 /// A document.
 #[derive(Clone, Debug)]
 pub(crate) struct Fetched {
-    /// Where it was found in the end; what is relative in it is relative to this.
+    /// Its final URL, the base of relative ones in it.
     pub url: Url,
-    /// What kind of content the server says it is.
+    /// Its content type.
     pub content_type: Option<String>,
     pub body: Bytes,
 }
 
-/// A document that is still to come.
+/// A response whose body is not yet received.
 #[derive(Debug)]
 pub(crate) struct Opened {
-    /// Where it was found in the end.
+    /// Its final URL.
     pub url: Url,
-    /// 200, or 206 for a part.
+    /// 200, or 206 for a range.
     pub status: StatusCode,
     pub headers: HeaderMap,
     pub body: Box<dyn Body>,
@@ -86,10 +87,10 @@ impl Default for WebSettings {
 }
 
 impl<'a> Ask<'a> {
-    /// The most bytes of a document that is no archive.
+    /// Size limit of documents other than archives.
     pub(crate) const DOCUMENT: u64 = 16 << 20;
 
-    /// For a document in JSON.
+    /// A request of a JSON document.
     pub(crate) fn json(url: &'a Url) -> Self {
         Self {
             url,
@@ -101,12 +102,12 @@ impl<'a> Ask<'a> {
         }
     }
 
-    /// For any other document.
+    /// A request of any other document.
     pub(crate) fn document(url: &'a Url) -> Self {
         Self { accept: "*/*", ..Self::json(url) }
     }
 
-    /// With the token for this host.
+    /// Sends the token for this host.
     #[must_use]
     pub(crate) fn with_token_of(self, host: &'a str) -> Self {
         Self { token_of: Some(host), ..self }
@@ -114,7 +115,6 @@ impl<'a> Ask<'a> {
 }
 
 impl WebClient {
-    /// A client.
     pub(crate) fn new(transport: Arc<dyn Transport>, credentials: Arc<dyn CredentialsSource>) -> Self {
         Self { transport, credentials, clock: Arc::new(SystemClock), settings: WebSettings::default() }
     }
@@ -126,23 +126,23 @@ impl WebClient {
         Self { clock, ..self }
     }
 
-    /// With other patience.
+    /// With other settings.
     #[must_use]
     pub(crate) fn with_settings(self, settings: WebSettings) -> Self {
         Self { settings, ..self }
     }
 
-    /// The clock that it waits by.
+    /// Its clock.
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock
     }
 
-    /// How patient it is.
+    /// Its settings.
     pub(crate) fn settings(&self) -> WebSettings {
         self.settings
     }
 
-    /// A whole document.
+    /// Fetches a document.
     pub(crate) async fn fetch(&self, ask: &Ask<'_>) -> Result<Fetched, WebError> {
         let mut attempt = 1;
         loop {
@@ -161,7 +161,7 @@ impl WebClient {
         }
     }
 
-    /// A document in JSON, and where it was found in the end.
+    /// Fetches a JSON document, and returns its final URL.
     pub(crate) async fn fetch_json<T: DeserializeOwned>(&self, ask: &Ask<'_>) -> Result<(T, Url), WebError> {
         let Fetched { url, content_type, body } = self.fetch(ask).await?;
         match serde_json::from_slice(&body) {
@@ -175,12 +175,12 @@ impl WebClient {
         }
     }
 
-    /// What makes the single exchanges.
+    /// Its transport.
     pub(crate) fn transport(&self) -> &Arc<dyn Transport> {
         &self.transport
     }
 
-    /// The beginning of an answer, asked for once, with more headers.
+    /// Sends a request once, with additional headers.
     pub(crate) async fn open(
         &self,
         ask: &Ask<'_>,
@@ -245,7 +245,7 @@ impl WebClient {
         Err(Refusal { error: WebError::new(ask.url, WebFault::Redirects(ask.redirects)), wait: None })
     }
 
-    /// Waits until it is time for the next attempt.
+    /// Waits for the next attempt.
     pub(crate) async fn wait_before_next(
         &self,
         refusal: Refusal,
@@ -277,15 +277,15 @@ impl WebClient {
     }
 }
 
-/// An attempt that failed.
+/// A failed attempt.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) error: WebError,
-    /// How long the server wants to be left alone.
+    /// The server's `Retry-After`.
     pub(crate) wait: Option<Duration>,
 }
 
-/// How long a server wants to be left alone: seconds, or a date.
+/// Parses `Retry-After`: seconds, or a date.
 fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = text.parse() {

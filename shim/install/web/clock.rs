@@ -1,20 +1,20 @@
-//! Time, so that tests need not wait for it.
+//! The clock, replaceable in tests.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
 use isthmus_common::BoxFuture;
 
-/// Tells the time and lets it pass.
+/// A clock.
 pub(crate) trait Clock: fmt::Debug + Send + Sync + 'static {
-    /// The time of day.
+    /// The current time.
     fn now(&self) -> SystemTime;
 
     /// Waits.
     fn sleep(&self, duration: Duration) -> BoxFuture<'_, ()>;
 }
 
-/// The machine's clock.
+/// The system's clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SystemClock;
 

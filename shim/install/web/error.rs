@@ -1,6 +1,7 @@
-//! What goes wrong between here and a server, and what to do about it.
+//! Errors of requests, with advice.
 //!
-//! Addresses are shown without their query: registries sign links to archives there, and whoever has such a link has the archive.
+//! URLs are shown without their query: registries sign links to archives there, which authorises a
+//! download.
 
 use http::StatusCode;
 use url::Url;
@@ -10,16 +11,17 @@ use crate::auth::CredentialsError;
 use crate::failure::FailureClass;
 use crate::shown::shown;
 
-/// Something could not be had from a server.
+/// A request failed.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", told(.url, .fault))]
 pub struct WebError {
     pub url: Box<Url>,
-    /// What went wrong. It is told by this error itself, since it depends on it whether the whole address matters.
+    /// The cause. Part of this error's text, since it determines whether the path of the URL
+    /// matters.
     pub fault: WebFault,
 }
 
-/// What went wrong.
+/// The cause.
 #[derive(Debug, thiserror::Error)]
 pub enum WebFault {
     #[error(transparent)]
@@ -31,7 +33,7 @@ pub enum WebFault {
         status: StatusCode,
         who_asks: AuthState,
         attempts: u32,
-        /// For how many seconds the server wants to be left alone, if that is longer than anybody waits here.
+        /// The `Retry-After` in seconds, if it is too long to wait for.
         wait: Option<u64>,
     },
     #[error("it sent more than {0} bytes")]
@@ -48,20 +50,20 @@ pub enum WebFault {
     Downgrade(String),
 }
 
-/// Whether a server was told who asks.
+/// Whether credentials were sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AuthState {
     Told,
-    /// It would have been, if that were configured.
+    /// None are configured.
     NotConfigured,
-    /// It never is: it only holds archives, or was redirected to.
+    /// Never: the server only has archives, or was redirected to.
     NotApplicable,
 }
 
 impl WebError {
-    /// A 404 is absence only where the document would say whether there is a provider or a version, and whoever asks for such a
-    /// document makes it an error of its own. That an archive, its checksums or their signature are not there is a refusal: the
-    /// origin lists the version, and may have withdrawn it.
+    /// A 404 is absence only for documents that determine whether a provider or a version exists,
+    /// for which the caller has its own error. A missing archive, list of checksums or signature is
+    /// a refusal: the origin lists the version, and may have withdrawn it.
     pub(crate) fn class(&self) -> FailureClass {
         match &self.fault {
             WebFault::Transport(error) => error.fault.class(),
@@ -80,17 +82,18 @@ impl WebError {
         Self { url: Box::new(url.clone()), fault: fault.into() }
     }
 
-    /// The server answered that there is no such thing. 410 is more than that: it was there, and was removed on purpose.
+    /// The server responded that it does not exist. 410 is different: it existed, and was removed
+    /// on purpose.
     pub(crate) fn is_not_found(&self) -> bool {
         matches!(self.fault, WebFault::Status { status: StatusCode::NOT_FOUND, .. })
     }
 
-    /// What to do about it, for a line of its own.
+    /// Advice, for a help line.
     pub fn help(&self) -> Option<String> {
         help(&self.url, &self.fault)
     }
 
-    /// The server wants to know who asks, or does not let that one in.
+    /// The server requires authentication, or denies access.
     pub(crate) fn is_denied(&self) -> bool {
         matches!(
             self.fault,
@@ -98,7 +101,7 @@ impl WebError {
         )
     }
 
-    /// The same may well succeed a moment later.
+    /// A retry may succeed.
     pub(super) fn is_retryable(&self) -> bool {
         match &self.fault {
             WebFault::Transport(error) => error.fault.is_retryable(),
@@ -110,7 +113,7 @@ impl WebError {
         }
     }
 
-    /// The server has no such part of the document.
+    /// The server does not have this range of the document.
     pub(crate) fn is_not_satisfiable(&self) -> bool {
         matches!(self.fault, WebFault::Status { status: StatusCode::RANGE_NOT_SATISFIABLE, .. })
     }
@@ -128,7 +131,7 @@ fn tried(attempts: u32) -> String {
     if attempts > 1 { format!(" ({attempts} attempts)") } else { String::new() }
 }
 
-/// What failed and why. Where a server gave no answer, its document does not matter.
+/// The failed request and its cause. If the server did not respond, the path is omitted.
 fn told(url: &Url, fault: &WebFault) -> String {
     let server = server(url);
     match fault {
@@ -206,7 +209,7 @@ fn help(url: &Url, fault: &WebFault) -> Option<String> {
     })
 }
 
-/// The settings that a token is found in. A variable's name cannot say a port.
+/// The settings of a token. A variable's name cannot contain a port.
 fn settings_of_token(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     let block = |host: &str| format!("add `credentials \"{host}\" {{ token = … }}` to the CLI configuration");

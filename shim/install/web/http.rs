@@ -1,7 +1,7 @@
-//! The real transport.
+//! The HTTP transport.
 //!
-//! TLS is rustls with aws-lc-rs, as everywhere in this project. Whom it trusts is read when the first connection is needed, because
-//! most starts need none; so a setting that makes no sense is told then, and only to whoever needs the network.
+//! TLS is rustls with aws-lc-rs. CAs are read with the first connection, because most starts need
+//! none; so an invalid setting is reported only if the network is needed.
 
 use std::error::Error;
 use std::io;
@@ -19,48 +19,48 @@ use isthmus_common::BoxFuture;
 
 use crate::Environment;
 
-/// How long a connection may take to come about.
+/// Connection timeout.
 const CONNECT: Duration = Duration::from_secs(10);
-/// How long nothing may come on a connection, unless it is said otherwise.
+/// Default timeout without data on a connection.
 const SILENCE: Duration = Duration::from_secs(30);
-/// The deepest chain of causes that is told.
+/// Maximum length of a chain of causes.
 const DEEPEST: usize = 12;
 
-/// Terraform's and OpenTofu's variable for what is added to the user agent.
+/// Terraform's and OpenTofu's variable for an addition to the user agent.
 const APPEND_USER_AGENT: &str = "TF_APPEND_USER_AGENT";
-/// OpenTofu's variable for what stands in place of it.
+/// OpenTofu's variable for another user agent.
 const USER_AGENT: &str = "OPENTOFU_USER_AGENT";
 
-/// How connections are made.
+/// Settings of connections.
 #[derive(Clone, Debug)]
 pub(crate) struct HttpSettings {
     pub proxies: ProxyRules,
-    /// Where it is said whom to trust.
+    /// Locations of trusted CAs.
     pub authorities: Authorities,
-    /// Certificate authorities to trust beside those.
+    /// Additional CAs.
     pub extra_roots: Vec<CertificateDer<'static>>,
-    /// How this program calls itself.
+    /// The user agent.
     pub user_agent: String,
-    /// How long nothing may come on a connection.
+    /// Timeout without data on a connection.
     pub silence: Duration,
 }
 
-/// Exchanges over real connections, which are kept open for the next one.
+/// A transport over HTTP connections, which are reused.
 #[derive(Debug)]
 pub(crate) struct HttpTransport {
     settings: HttpSettings,
     ready: OnceCell<Result<Ready, TransportError>>,
 }
 
-/// What connections are made with.
+/// The initialized client.
 #[derive(Debug)]
 struct Ready {
     client: reqwest::Client,
-    /// What should have been trusted, and could not be read.
+    /// CA locations that could not be read.
     unread: Option<String>,
 }
 
-/// Without proxies, as the system trusts.
+/// Without proxies, with the system's CAs.
 impl Default for HttpSettings {
     fn default() -> Self {
         Self {
@@ -74,7 +74,7 @@ impl Default for HttpSettings {
 }
 
 impl HttpSettings {
-    /// What the environment says.
+    /// The settings in the environment.
     pub(crate) fn from_environment(environment: &Environment) -> Self {
         Self {
             proxies: ProxyRules::from_environment(environment),
@@ -107,7 +107,7 @@ impl HttpTransport {
     async fn ready(&self) -> Result<&Ready, TransportError> {
         let build = async || {
             let settings = self.settings.clone();
-            // Whom to trust is read from some hundred files, in directories that may be on another machine.
+            // The CAs are some hundred files, in directories that may be remote.
             let built = tokio::task::spawn_blocking(move || build(&settings)).await;
             built.unwrap_or_else(|error| Err(TransportError::new(TransportFault::Setup, error.to_string())))
         };
@@ -166,7 +166,8 @@ fn build(settings: &HttpSettings) -> Result<Ready, TransportError> {
         .connect_timeout(CONNECT)
         .read_timeout(settings.silence)
         .default_headers([(header::USER_AGENT, user_agent)].into_iter().collect())
-        // Its own reading of the environment differs from that of Go programs, and says nothing of what it does not understand.
+        // Its own rules for the environment differ from those of Go programs, and ignore invalid
+        // settings.
         .no_proxy()
         .proxy(reqwest::Proxy::custom(move |url| rules.proxy(url)))
         .build()
@@ -174,8 +175,8 @@ fn build(settings: &HttpSettings) -> Result<Ready, TransportError> {
     Ok(Ready { client, unread })
 }
 
-/// What kind of failure it was, by the types of its causes: a provider binary may be started or not by it. The address is left out
-/// of the text: it may authorise a download.
+/// The kind of a failure, by the types of its causes, which determines whether a binary may be
+/// started. The URL is omitted from the text: it may authorise a download.
 fn classify(error: reqwest::Error, through_proxy: bool) -> TransportError {
     let error = error.without_url();
     let mut tls = None;
@@ -188,7 +189,7 @@ fn classify(error: reqwest::Error, through_proxy: bool) -> TransportError {
         let as_io = current.downcast_ref::<io::Error>();
         io = as_io.or(io);
         innermost = Some(current.to_string());
-        // What is in an I/O error is not among its causes.
+        // The inner error of an I/O error is not among its causes.
         cause = match as_io.and_then(io::Error::get_ref) {
             Some(inner) => Some(inner),
             None => current.source(),
@@ -204,7 +205,7 @@ fn classify(error: reqwest::Error, through_proxy: bool) -> TransportError {
         (false, true, true) => TransportFault::NoProxy,
         (false, true, false) => TransportFault::NoRoute,
         (false, false, true) => match innermost.as_deref() {
-            // Its type has no name here. The class of the failure does not depend on it, only the advice.
+            // Its type is private. The class of the failure does not depend on it, only the advice.
             Some(text) if text.contains("proxy authorization required") => TransportFault::ProxyAuthorization,
             _ => TransportFault::Proxy,
         },
@@ -215,7 +216,8 @@ fn classify(error: reqwest::Error, through_proxy: bool) -> TransportError {
     TransportError::new(fault, detail)
 }
 
-/// Whether an I/O error says that no connection came about, rather than that one broke, or that something is wrong here.
+/// Whether an I/O error means that no connection was established, rather than that one broke, or a
+/// local fault.
 fn is_about_connecting(kind: io::ErrorKind) -> bool {
     matches!(
         kind,
@@ -230,13 +232,13 @@ fn is_about_connecting(kind: io::ErrorKind) -> bool {
     )
 }
 
-/// The causes of an error in one line, without the outermost, which only says that something was sent.
+/// The causes of an error in one line, without the outermost, which is generic.
 fn chain(error: &reqwest::Error) -> String {
     let mut texts: Vec<String> = Vec::new();
     let mut cause = error.source();
     while let Some(current) = cause.filter(|_| texts.len() < DEEPEST) {
         let text = current.to_string();
-        // Some repeat what is inside them.
+        // Some repeat their causes.
         if !texts.last().is_some_and(|last| last.contains(&text)) {
             texts.push(text);
         }

@@ -1,9 +1,9 @@
-//! Which proxy an address is reached through: the rules that Go programs have, so that whatever lets OpenTofu out lets us out.
+//! Selection of the proxy for a URL, by the rules of Go programs, hence of OpenTofu.
 //!
-//! HTTPS_PROXY and HTTP_PROXY name it by the scheme of the address, ALL_PROXY where they do not (that one is curl's), and NO_PROXY
-//! what is reached without; each may be in small letters. This machine itself is never reached through a proxy. What is no proxy's
-//! address is an error that names the variable; the proxy is not passed by for it, since nothing may be reachable without, or
-//! nothing should be.
+//! HTTPS_PROXY and HTTP_PROXY apply by the URL's scheme, ALL_PROXY otherwise (that one is curl's),
+//! and NO_PROXY lists exceptions; each may be in lower case. Loopback is never reached through a
+//! proxy. An invalid proxy address is an error that names the variable; the proxy is not bypassed,
+//! since nothing may be reachable without it.
 
 use std::net::IpAddr;
 
@@ -12,10 +12,10 @@ use url::{Host, Url};
 
 use crate::Environment;
 
-/// What a proxy can be spoken to with.
+/// Supported schemes of proxies.
 const SCHEMES: [&str; 6] = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"];
 
-/// Which addresses are reached through which proxy.
+/// The proxies and exceptions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ProxyRules {
     https: Option<Named>,
@@ -23,15 +23,15 @@ pub(crate) struct ProxyRules {
     without: Vec<Exception>,
 }
 
-/// A proxy, or the variable that names none.
+/// A proxy, or an invalid variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Named {
     variable: String,
-    /// There may be a password in it.
+    /// It may contain a password.
     proxy: Option<Secret<Url>>,
 }
 
-/// What is reached without a proxy.
+/// An exception: reached without a proxy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Exception {
     Everything,
@@ -41,7 +41,7 @@ enum Exception {
 }
 
 impl ProxyRules {
-    /// What the environment says.
+    /// The rules in the environment.
     pub(crate) fn from_environment(environment: &Environment) -> Self {
         let variable = |name: &str| {
             let names = [name.to_owned(), name.to_ascii_lowercase()];
@@ -49,19 +49,19 @@ impl ProxyRules {
         };
         let named = |name| variable(name).or_else(|| variable("ALL_PROXY")).map(Named::read);
         let without = variable("NO_PROXY").map(|(text, _)| exceptions(&text)).unwrap_or_default();
-        // Behind a web server, the client's header `Proxy` becomes this variable.
+        // In a CGI program, the client's header `Proxy` becomes this variable.
         let is_cgi = environment.text("REQUEST_METHOD").is_some();
         Self { https: named("HTTPS_PROXY"), http: named("HTTP_PROXY").filter(|_| !is_cgi), without }
     }
 
-    /// The proxy for an address; nothing if it is reached without.
+    /// The proxy for a URL; `None` if it is reached without.
     pub(super) fn proxy(&self, url: &Url) -> Option<Url> {
         let named = if url.scheme() == "https" { &self.https } else { &self.http };
         let proxy = named.as_ref()?.proxy.as_ref().filter(|_| !self.is_without(url));
         proxy.map(|proxy| proxy.expose().clone())
     }
 
-    /// The variables that name no proxy.
+    /// The invalid variables.
     pub(super) fn nonsense(&self) -> Option<String> {
         let wrong = [&self.https, &self.http].into_iter().flatten().find(|named| named.proxy.is_none())?;
         Some(format!(
@@ -117,7 +117,7 @@ fn exceptions(text: &str) -> Vec<Exception> {
     text.split(',').map(str::trim).filter_map(exception).collect()
 }
 
-/// What is written wrongly is no exception.
+/// Invalid exceptions are ignored.
 fn exception(text: &str) -> Option<Exception> {
     if text == "*" {
         return Some(Exception::Everything);
@@ -145,7 +145,7 @@ fn exception(text: &str) -> Option<Exception> {
     }
 }
 
-/// Whether two addresses of the same kind begin with the same bits.
+/// Whether two addresses of the same kind have a common prefix of this length.
 fn begins_alike(one: IpAddr, other: IpAddr, bits: u8) -> bool {
     let differ = match (one, other) {
         (IpAddr::V4(one), IpAddr::V4(other)) => (one.to_bits() ^ other.to_bits()).leading_zeros(),

@@ -1,4 +1,4 @@
-//! A network and a clock that do what a test says.
+//! A scripted network and clock for tests.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
@@ -12,18 +12,18 @@ use super::transport::{Body, Request, Response, Transport, TransportError, Trans
 use crate::auth::{CredentialsError, CredentialsSource, Token};
 use isthmus_common::BoxFuture;
 
-/// Answers by address, each as often as it was put there; the last one for ever.
+/// Responses by URL, each as often as it was added; the last one for ever.
 #[derive(Debug, Default)]
 pub(crate) struct ScriptedTransport {
     answers: Mutex<HashMap<String, VecDeque<Scripted>>>,
     requests: Mutex<Vec<Request>>,
 }
 
-/// One answer.
+/// A scripted response.
 #[derive(Clone, Debug)]
 pub(crate) enum Scripted {
     Fails(TransportFault),
-    /// A status, headers, pieces of a body; and then the connection breaks, or not.
+    /// A status, headers, chunks of a body; and then the connection breaks, or not.
     Answers {
         status: u16,
         headers: Vec<(&'static str, String)>,
@@ -60,7 +60,7 @@ impl ScriptedTransport {
         self
     }
 
-    /// What was asked for, and with which token.
+    /// The requests and their tokens.
     pub(crate) fn asked(&self) -> Vec<String> {
         let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
         let line = |request: &Request| {
@@ -118,7 +118,7 @@ impl Body for ScriptedBody {
     }
 }
 
-/// A clock that stands still until somebody sleeps, and then is there at once.
+/// A clock that advances only by sleeping, at once.
 #[derive(Debug)]
 pub(crate) struct SteppedClock {
     now: Mutex<SystemTime>,

@@ -1,4 +1,4 @@
-//! One exchange over the network: the seam that tests replace.
+//! One HTTP exchange, replaceable in tests.
 
 use std::fmt;
 
@@ -10,21 +10,21 @@ use isthmus_common::BoxFuture;
 
 use crate::failure::FailureClass;
 
-/// Makes single exchanges: it follows no redirect and tries nothing twice.
+/// Makes single exchanges, without redirects and retries.
 pub(crate) trait Transport: fmt::Debug + Send + Sync + 'static {
-    /// Sends a GET, and waits for the head of the answer.
+    /// Sends a GET, and waits for the head of the response.
     fn get(&self, request: Request) -> BoxFuture<'_, Result<Response, TransportError>>;
 }
 
-/// What is asked for.
+/// A request.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub url: Url,
-    /// What is said along with it. A token in it is marked as sensitive.
+    /// Its headers. A token in it is marked as sensitive.
     pub headers: HeaderMap,
 }
 
-/// An answer whose body is still to come.
+/// A response whose body is not yet received.
 #[derive(Debug)]
 pub(crate) struct Response {
     pub status: StatusCode,
@@ -32,13 +32,13 @@ pub(crate) struct Response {
     pub body: Box<dyn Body>,
 }
 
-/// The body of an answer.
+/// The body of a response.
 pub(crate) trait Body: fmt::Debug + Send {
-    /// The next piece; nothing at the end. A body that ends too early is an error.
+    /// The next chunk; `None` at the end. A body that ends too early is an error.
     fn chunk(&mut self) -> BoxFuture<'_, Result<Option<Bytes>, TransportError>>;
 }
 
-/// An exchange that did not come to an end.
+/// An exchange failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{fault} ({detail})")]
 pub struct TransportError {
@@ -46,7 +46,7 @@ pub struct TransportError {
     pub detail: String,
 }
 
-/// How an exchange can fail.
+/// How an exchange failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TransportFault {
     #[error("could not reach it")]
@@ -80,13 +80,13 @@ impl TransportFault {
     pub(crate) fn class(self) -> FailureClass {
         match self {
             Self::NoRoute | Self::NoProxy | Self::Timeout => FailureClass::Unreachable,
-            // What a proxy does not let through may be forbidden here.
+            // The proxy's reason is unknown.
             Self::Proxy | Self::ProxyAuthorization => FailureClass::Refused,
             Self::Tls | Self::Broken | Self::Setup | Self::Setting => FailureClass::Refused,
         }
     }
 
-    /// Whether the same exchange may well succeed a moment later.
+    /// Whether a retry may succeed.
     pub(crate) fn is_retryable(self) -> bool {
         match self {
             Self::NoRoute | Self::NoProxy | Self::Proxy | Self::Timeout | Self::Broken => true,

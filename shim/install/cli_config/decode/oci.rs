@@ -36,7 +36,7 @@ pub(super) fn read(reader: &mut Reader<'_>, body: &Body) -> Decoded<()> {
             block,
             &["discover_ambient_credentials", "docker_style_config_files", "docker_credentials_helper"],
         );
-        // Relative to the file that says it.
+        // Relative to the configuration file.
         let directory = reader.file.parent().map(std::path::Path::to_owned).unwrap_or_default();
         let files = block.texts("docker_style_config_files")?;
         let files =

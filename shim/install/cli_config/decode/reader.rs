@@ -1,4 +1,4 @@
-//! The file that is read, and the configuration that it goes into.
+//! The file that is being decoded, and the resulting configuration.
 
 use std::path::Path;
 

@@ -1,11 +1,11 @@
-//! Takes arguments and blocks out of what was read from a file.
+//! Access to arguments and blocks of a parsed file.
 //!
-//! Names of arguments are compared without regard to case, as the library that Terraform reads them with does it.
+//! Names of arguments are compared without regard to case, as in Terraform's library.
 
 use crate::cli_config::ConfigFault;
 use crate::hcl1::{Body, Content, Item, Key, Position, Value};
 
-/// Something is wrong at a place in the file.
+/// An error and its position in the file.
 #[derive(Debug)]
 pub(super) struct Located {
     pub(super) position: Position,
@@ -15,7 +15,7 @@ pub(super) struct Located {
 pub(super) type Decoded<T> = Result<T, Located>;
 
 impl Body {
-    /// An argument; the last one, where JSON has several. What is null is not there.
+    /// An argument; in JSON the last one. Null counts as missing.
     pub(super) fn argument(&self, name: &str) -> Option<&Value> {
         let item = self.items.iter().rfind(|item| item.name.is(name) && item.labels.is_empty())?;
         Some(&item.value).filter(|value| value.content != Content::Null)
@@ -25,7 +25,7 @@ impl Body {
         self.argument(name).map(|value| value.text(name)).transpose()
     }
 
-    /// As [`text`](Self::text), where an empty one is none.
+    /// As [`text`](Self::text), without empty ones.
     pub(super) fn some_text(&self, name: &str) -> Decoded<Option<&str>> {
         Ok(self.text(name)?.filter(|text| !text.is_empty()))
     }
@@ -46,7 +46,7 @@ impl Body {
         }
     }
 
-    /// A whole number that is not negative, in quotes or not.
+    /// A non-negative whole number, in quotes or not.
     pub(super) fn count(&self, name: &str) -> Decoded<Option<u32>> {
         let Some(value) = self.argument(name) else { return Ok(None) };
         let number = match &value.content {
@@ -56,7 +56,7 @@ impl Body {
         number.map(Some).ok_or_else(|| value.wrong(name, "a whole number, and not a negative one"))
     }
 
-    /// Blocks of a name that have one label each: `name "label" { … }`, or one within the other.
+    /// Blocks of a name with one label each: `name "label" { … }`, or nested.
     pub(super) fn labelled<'a>(
         &'a self,
         name: &'a str,
@@ -65,7 +65,7 @@ impl Body {
         self.items.iter().filter(move |item| item.name.is(name)).flat_map(move |item| item.labelled(form))
     }
 
-    /// The names of arguments and blocks that are none of these.
+    /// The names of other arguments and blocks.
     pub(super) fn others<'a>(&'a self, known: &'a [&str]) -> impl Iterator<Item = &'a Key> {
         let names = self.items.iter().map(|item| &item.name);
         names.filter(move |name| !known.iter().any(|known| name.is(known)))
@@ -110,7 +110,7 @@ impl Key {
 }
 
 impl Value {
-    /// A number counts as a text.
+    /// Numbers count as strings.
     pub(super) fn text(&self, name: &str) -> Decoded<&str> {
         match &self.content {
             Content::String(text) | Content::Number(text) => Ok(text),

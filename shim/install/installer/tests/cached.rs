@@ -1,4 +1,4 @@
-//! What is in the cache already.
+//! Providers in the cache.
 
 use super::*;
 
@@ -69,7 +69,7 @@ async fn what_others_have_put_there_is_compared_with_the_registry() {
     std::fs::write(&notes, "of a user").expect("a file");
     let installed = fixture.installed("1.0.0").await;
     assert_eq!(std::fs::read(&program).expect("a file"), PROGRAM);
-    // What was there is not ours to remove.
+    // Existing files are not ours to remove.
     assert!(!notes.exists());
     let [warning] = &installed.warnings[..] else { panic!("{:?}", installed.warnings) };
     let (before, kept) = warning.split_once("; its previous content is in ").expect(warning);
@@ -112,7 +112,7 @@ async fn what_could_not_be_verified_is_looked_up_again_after_a_while() {
     let second = fixture.installed("1.0.0").await;
     assert_eq!(second, first, "and the same warning");
     assert_eq!(fixture.registry.requests().len(), asked);
-    // Who installs on purpose does not wait.
+    // An explicit installation does not wait.
     let again = fixture.installer().querying_again();
     installed(&again, &fixture.address(), "1.0.0").await;
     assert!(fixture.registry.requests().len() > asked);
@@ -145,7 +145,7 @@ async fn a_record_of_an_older_form_is_none() {
     let path = Record::path_of(&fixture.package("1.0.0"));
     let unsigned = Record::of(&program, None, Verification::Unsigned).expect("it can be read");
     let record = serde_json::to_string(&unsigned).expect("it is JSON");
-    // Without a reason, which was the silent way.
+    // Without a reason, as in old versions.
     let unverified = json!({ "unverified": { "since": seconds(SystemTime::now()) } });
     let older = record.replace("\"unsigned\"", &unverified.to_string());
     assert_ne!(older, record);

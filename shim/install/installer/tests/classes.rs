@@ -1,4 +1,4 @@
-//! What each failure means for a binary in the cache.
+//! The effect of each failure on a binary in the cache.
 
 use http::StatusCode;
 use semver::Version;

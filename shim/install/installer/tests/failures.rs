@@ -1,8 +1,8 @@
-//! Servers that fail on the way, at each of the documents that are asked for: what is said of it, and that nothing is left.
+//! Failures of servers at each of the requested documents: the error, and that no files are left.
 
 use super::*;
 
-/// What a server answers in place of a document, and what is said of it in front of what else can be done.
+/// A response in place of a document, and its error in front of the advice.
 fn failures() -> Vec<(Document, &'static str)> {
     vec![
         (Document::status(500), "it answered 500 Internal Server Error (3 attempts)"),
@@ -27,7 +27,7 @@ fn failures() -> Vec<(Document, &'static str)> {
     ]
 }
 
-/// A registry with a version, of which one document is answered otherwise.
+/// A registry with a version, one document of which is replaced.
 fn spoiled(path: impl FnOnce(&Release) -> String, document: Document) -> Fixture {
     let fixture = Fixture::new();
     let release = fixture.publish("1.0.0");
@@ -102,7 +102,7 @@ async fn a_provider_that_speaks_other_protocols_is_not_downloaded() {
         assert!(error.contains("a/b 1.0.0 speaks only version ") && error.ends_with(says), "{error}");
         assert_eq!(fixture.registry.count(&release.archive_path()), 0);
     }
-    // What the list says of it is one thing, what is told with the archive another.
+    // The version list and the package document may differ.
     let fixture = Fixture::new();
     let release = fixture.publish("1.0.0");
     let mut download = release.download();

@@ -1,4 +1,4 @@
-//! Providers that come from elsewhere than their registry, and such as a lock file or their developers have fixed.
+//! Providers from mirrors, with lock files and development overrides.
 
 use std::fs;
 
@@ -6,7 +6,8 @@ use super::*;
 use crate::{MirrorWriter, ProviderLock};
 
 impl Fixture {
-    /// An installer by a CLI configuration, in which `{url}` is the server's address and `{directory}` is the directory `mirror`.
+    /// An installer with a CLI configuration, in which `{url}` is the server's address and
+    /// `{directory}` is the directory `mirror`.
     fn configured(&self, config: &str) -> Installer {
         Installer::new(self.cache(), self.origins(config), SignaturePolicy::default())
     }
@@ -32,7 +33,7 @@ impl Fixture {
         self.directory.path().join("mirror")
     }
 
-    /// Puts a version into the directory, packed; where its archive is.
+    /// Adds a packed version to the directory; returns the archive's path.
     fn put_in_mirror(&self, version: &str, program: &[u8]) -> PathBuf {
         let archive = self.directory.path().join(format!("{version}.zip"));
         fs::write(&archive, Archive::of_programs(&[("terraform-provider-b_v1_x5", program)]))
@@ -44,7 +45,7 @@ impl Fixture {
         put.unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Serves what is in the directory under `/m/`.
+    /// Serves the directory under `/m/`.
     fn serve_mirror(&self) {
         let provider = self.mirror().join(self.address().to_string());
         for file in fs::read_dir(&provider).expect("a directory").filter_map(Result::ok) {
@@ -91,7 +92,7 @@ async fn a_packed_and_an_unpacked_mirror_need_no_network() {
     assert_eq!(fs::read_to_string(fixture.package("1.1.0").join("docs/a.md")).ok().as_deref(), Some("text"));
     let error = refusal(&installer, &address, "1.2.0").await;
     assert_eq!(error, format!("no version of {address} satisfies \"1.2.0\"; there are 1.1.0, 1.0.0"));
-    // From here on it is the cache's own: the mirror may be gone.
+    // From now on it is in the cache: the mirror may be removed.
     fs::remove_dir_all(fixture.mirror()).expect("a directory");
     let again = installed(&installer, &address, "1.1.0").await;
     assert_eq!(from_mirror(&again), fixture.mirror().display().to_string());
@@ -110,7 +111,7 @@ async fn a_network_mirror_goes_by_its_sums() {
     assert_eq!(from_mirror(&installed), format!("{}/m/", fixture.registry.url()));
     assert_eq!(fixture.versions_asked_of_registry(), 0);
 
-    // Another archive than the one that the mirror's own index knows.
+    // Another archive than in the mirror's index.
     let other = Archive::of_programs(&[("terraform-provider-b_v1_x5", b"\x7fELF evil")]);
     let name = archive.file_name().expect("a name").to_string_lossy().replace("1.1.0", "1.0.0");
     fixture.registry.put(&format!("/m/{address}/{name}"), Document::of(other));
@@ -118,7 +119,7 @@ async fn a_network_mirror_goes_by_its_sums() {
     assert!(error.contains("1.0.0 is not installed: the archive has the SHA-256 "), "{error}");
     assert!(!fixture.package("1.0.0").exists());
 
-    // An index that knows only the sum of the contents.
+    // An index with the contents' hash only.
     let index =
         |hash: &str| json!({"archives": {Platform::CURRENT.to_string(): {"url": name, "hashes": [hash]}}});
     fixture.registry.put(&format!("/m/{address}/1.0.0.json"), Document::json(&index("h1:wrong=")));
@@ -142,12 +143,12 @@ async fn a_mirror_that_fails_does_not_let_the_registry_be_asked() {
         assert!(error.contains("403"), "{error}");
     }
     assert_eq!(fixture.versions_asked_of_registry(), 0);
-    // One that does not know the provider is passed over.
+    // One that does not have the provider is skipped.
     fixture.registry.remove(&format!("/m/{address}/index.json"));
     fixture.registry.remove(&format!("/m/{address}/1.0.0.json"));
     let installed = installed(&installer, &address, "").await;
     assert!(matches!(installed.verification, Verification::Signed { .. }), "{installed:?}");
-    // Where nobody has it, each says so.
+    // If no origin has it, each is named.
     let error = install(&installer, &provider(&format!("{}/a/c", fixture.registry.host())), "")
         .await
         .expect_err("nobody has it");
@@ -224,14 +225,14 @@ async fn a_lock_file_fixes_version_and_package() {
         lock.lock(address.clone(), ProviderLock { version: version.clone(), constraint, hashes });
         fixture.installer().with_lock(lock, path.clone())
     };
-    // What is fetched, and what is there already, by either kind of sum.
+    // Downloaded and cached packages, by either kind of hash.
     for hash in hashes {
         let installer = locked_to(vec![hash]);
         assert_eq!(installed(&installer, &address, "").await.version, version);
         assert_eq!(installed(&installer, &address, "~> 1.0").await.version, version);
     }
     let other = vec![PackageHash::parse("h1:other=").expect("a sum")];
-    // What others have put there is no exception, network or none.
+    // A binary that isthmus did not install is no exception, online or offline.
     let record = Record::path_of(&fixture.package("1.0.0"));
     let kept = fs::read(&record).expect("a record");
     fs::remove_file(&record).expect("a record");
@@ -285,7 +286,7 @@ async fn a_mirror_that_has_the_provider_of_the_other_public_registry_is_named() 
             );
         }
     }
-    // What is offline is no network mirror's word, but a directory's.
+    // Offline, the only mirror is the directory.
     let origins = Origins::offline(fixture.sources(DIRECTORY), "a test says so");
     let offline = Installer::new(fixture.cache(), origins, SignaturePolicy::default());
     let error = refusal(&offline, &opentofu, "").await;
@@ -307,7 +308,7 @@ async fn what_a_mirror_refuses_is_not_started_from_the_cache() {
             ),
             "is not the sum",
         ),
-        // The directory does not have it; the server, which is asked next, refuses it.
+        // The directory does not have it; the server, which is next, refuses it.
         (both, Document::status(401), "401"),
     ] {
         let fixture = Fixture::new();
@@ -318,7 +319,7 @@ async fn what_a_mirror_refuses_is_not_started_from_the_cache() {
         assert!(error.contains(why), "{why}: {error}");
         assert_eq!(fs::read(program).expect("it is left alone"), b"\x7fELF left");
     }
-    // A directory that is configured and is not there has been unmounted, or misspelt.
+    // A configured directory that does not exist was unmounted or misspelt.
     let fixture = Fixture::new();
     fixture.leave("1.0.0", b"\x7fELF left");
     for constraint in ["", "1.0.0"] {

@@ -1,11 +1,11 @@
-//! Processes that install at the same time, and such as are killed.
+//! Concurrent and killed processes.
 
 use super::*;
 
-/// What a process of its own is told, so that it installs instead of testing.
+/// Environment variable by which a test process installs instead of testing.
 const CHILD: &str = "ISTHMUS_TEST_INSTALL";
 
-/// A process that installs from the registry, and tells each event in a line.
+/// A process that installs from the registry, and prints each event in a line.
 fn child(fixture: &Fixture, test: &str) -> Child {
     let authority = fixture.directory.path().join("authority.pem");
     if !authority.exists() {
@@ -22,7 +22,7 @@ fn child(fixture: &Fixture, test: &str) -> Child {
         .expect("a process")
 }
 
-/// What such a process does.
+/// The main function of such a process.
 async fn be_a_child(directory: std::ffi::OsString) {
     let address = format!("{}/a/b", std::env::var("ISTHMUS_TEST_HOST").expect("it is told"));
     let web = CliConfig::default().web_client(&Environment::current());
@@ -62,7 +62,7 @@ async fn whoever_is_killed_leaves_a_usable_cache() {
         return be_a_child(directory).await;
     }
     let fixture = Fixture::new();
-    // What cannot be packed, so that it comes in many pieces.
+    // Incompressible, so that it arrives in many chunks.
     let mut number = 1_u32;
     let program: Vec<u8> = (0..1 << 20)
         .map(|_| {
@@ -87,7 +87,7 @@ async fn whoever_is_killed_leaves_a_usable_cache() {
         child.wait().expect("it is ours");
         killed += usize::from(!over && told > 0);
         if fixture.package("1.0.0").exists() {
-            // What is there under its name is whole.
+            // A version in its place is complete.
             let offline = fixture.offline();
             let installed = installed(&offline, &fixture.address(), "1.0.0").await;
             assert_eq!(std::fs::read(&installed.executable).expect("it is there"), program);

@@ -1,4 +1,4 @@
-//! What registries answer, and do not.
+//! Responses and failures of registries.
 
 use super::*;
 

@@ -1,9 +1,9 @@
-//! What vouches for a provider, and what is refused: for an installation, and for a binary of others in the cache.
+//! Verification and refusals, for an installation and for an unrecorded binary in the cache.
 
 use super::unverified::{Change, enforced};
 use super::*;
 
-/// Changes what the registry answers about the package.
+/// Changes the registry's response about the package.
 fn changed_download(fixture: &Fixture, release: &Release, member: &str, value: serde_json::Value) {
     let mut download = release.download();
     download[member] = value;
@@ -16,13 +16,13 @@ fn replaced(fixture: &Fixture, archive: Vec<u8>) {
 
 #[tokio::test]
 async fn what_is_not_what_was_published_is_refused() {
-    // What each error says, in pieces that are divided by "…".
+    // The error of each, in parts separated by "…".
     let cases: [(Change, &str); 16] = [
         (
             |fixture, release| fixture.registry.put(&release.archive_path(), Document::of("another")),
             "a/b 1.0.0 is not installed: the archive has the SHA-256 ",
         ),
-        // What a registry lists was there: one that cannot be had any more may have been withdrawn.
+        // A listed version that is missing may have been withdrawn.
         (|fixture, release| fixture.registry.remove(&release.archive_path()), "404"),
         (
             |fixture, release| fixture.registry.remove(&release.sums_path()),
@@ -131,7 +131,7 @@ async fn what_an_answer_refuses_is_not_started_whichever_document_it_is_about() 
             fixture.registry.put("/v1/loop", redirect);
             let path = path(&release);
             fixture.registry.put(&path, answer.clone());
-            // The list of versions is not asked for where one is named.
+            // With an exact version, the list of versions is not requested.
             let listed = path.ends_with("/versions");
             if listed {
                 let error = install(&fixture.installer(), &fixture.address(), "").await.expect_err(why);
@@ -165,7 +165,7 @@ async fn a_server_that_cannot_prove_who_it_is_is_refused() {
     fixture.refuses_to_start(&fixture.trusting(&other), why).await;
     assert!(fixture.registry.requests().is_empty());
 
-    // The same of the server of archives alone.
+    // The same for the server of archives alone.
     let elsewhere = |fixture: &Fixture| {
         let release = fixture.release("1.0.0");
         let url = format!("{}{}", other.url(), release.archive_path());
@@ -197,7 +197,7 @@ async fn the_default_host_need_not_vouch_for_a_key_unless_that_is_demanded() {
     assert!(error.ends_with("signed with, and OPENTOFU_ENFORCE_GPG_VALIDATION is set"), "{error}");
     let lax = at_default_host(&fixture, SignaturePolicy::default());
     assert_eq!(installed(&lax, &address, "1.0.0").await.verification, Verification::Unsigned);
-    // What was installed without that is no exception, with a network or without.
+    // An installation from before enforcement is no exception, online or offline.
     let sources = Sources::new(&CliConfig::default(), []);
     let offline = Installer::new(fixture.cache(), Origins::offline(sources, "a test says so"), enforced());
     for (installer, constraint) in [(&strict, "1.0.0"), (&strict, ""), (&offline, "1.0.0")] {

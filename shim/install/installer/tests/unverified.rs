@@ -1,12 +1,12 @@
-//! Programs in the cache that isthmus did not install: started only where no origin could be reached or none has them, and never
-//! without a warning.
+//! Binaries in the cache that isthmus did not install: started only if no origin could be reached
+//! or none has them, and always with a warning.
 
 use super::*;
 
-/// What the Go bridge has left in the cache.
+/// A binary of the Go bridge in the cache.
 const LEFT: &[u8] = b"\x7fELF left by another program";
 
-/// What is changed about a registry that has published 1.0.0.
+/// A change of a registry that has published 1.0.0.
 pub(super) type Change = fn(&Fixture, &Release);
 
 pub(super) fn enforced() -> SignaturePolicy {
@@ -14,7 +14,7 @@ pub(super) fn enforced() -> SignaturePolicy {
 }
 
 impl Fixture {
-    /// A registry that was changed, and an unrecorded program of the version that it has published.
+    /// A changed registry, and an unrecorded binary of its version.
     pub(super) fn with_unrecorded(change: Change) -> Self {
         let fixture = Self::new();
         change(&fixture, &fixture.publish("1.0.0"));
@@ -22,8 +22,8 @@ impl Fixture {
         fixture
     }
 
-    /// Each of two starts is refused, by version and by constraint, with all the pieces of `why` that "…" divides, and nothing
-    /// is changed.
+    /// Each of two starts is refused, by version and by constraint, with all parts of `why`,
+    /// separated by "…", and nothing is changed.
     pub(super) async fn refuses_to_start(&self, installer: &Installer, why: &str) {
         for constraint in ["1.0.0", "", "1.0.0"] {
             let error = install(installer, &self.address(), constraint).await;
@@ -36,7 +36,7 @@ impl Fixture {
         assert!(!record.exists(), "{why}: what is refused is not recorded");
     }
 
-    /// Each of two starts is allowed, and each says why it is unverified.
+    /// Each of two starts is allowed, with the reason why it is unverified.
     async fn starts_with_warning(&self, installer: &Installer, why: &[&str]) {
         for constraint in ["1.0.0", "1.0.0", "", "1.0.0"] {
             let installed = install(installer, &self.address(), constraint).await;
@@ -68,7 +68,7 @@ async fn what_cannot_be_reached_is_started_with_a_warning_each_time() {
             fixture.starts_with_warning(&fixture.installer(), &["could not be reached", &status]).await;
         }
     }
-    // Nothing listens any more.
+    // The registry does not listen any more.
     let fixture = Fixture::with_unrecorded(|_, _| {});
     let installer = fixture.installer();
     let gone = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -111,7 +111,7 @@ async fn nothing_unverified_is_started_where_signatures_are_enforced() {
         let origins = if index == 2 { fixture.offline().origins } else { fixture.installer().origins };
         let strict = Installer::new(fixture.cache(), origins.clone(), enforced());
         fixture.refuses_to_start(&strict, "OPENTOFU_ENFORCE_GPG_VALIDATION is set").await;
-        // What was started without that is no exception.
+        // A start from before enforcement is no exception.
         let lax = Installer::new(fixture.cache(), origins, SignaturePolicy::default());
         installed(&lax, &fixture.address(), "1.0.0").await;
         for constraint in ["1.0.0", ""] {
@@ -132,7 +132,7 @@ async fn without_a_network_it_is_said_each_time_that_nothing_is_verified() {
 async fn a_cache_that_cannot_be_written_is_no_reason_to_start_what_an_origin_has() {
     let unwritable = |change: Change| {
         let fixture = Fixture::with_unrecorded(change);
-        // Whoever these tests run as: the file of the lock cannot be opened.
+        // Also for root: the lock file cannot be opened.
         let lock = DirectoryLock::path_of(&fixture.package("1.0.0"));
         std::fs::create_dir(lock).expect("a directory");
         fixture

@@ -1,7 +1,7 @@
-//! A repository of an OCI registry, and the exchanges with it.
+//! A session with a repository of an OCI registry.
 //!
-//! A registry says at `/v2/` how it wants to be told who asks: by name and password, or by a token that another server gives for
-//! them.
+//! At `/v2/` a registry returns its authentication challenge: for a name and password, or for a
+//! token from another server.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode};
@@ -13,20 +13,20 @@ use crate::cli_config::OciRepository;
 use crate::mirror::RemoteMirrorError;
 use crate::web::{Ask, AuthState, Fetched, Request, WebClient, WebError, WebFault};
 
-/// The largest index or manifest.
+/// Size limit of an index or manifest.
 const LARGEST: u64 = 4 << 20;
 
-/// A repository, and who asks it.
+/// A repository and its credentials.
 pub(super) struct Session<'a> {
     web: &'a WebClient,
     repository: OciRepository,
     base: Url,
-    /// What is sent along; nothing where everybody may read the repository.
+    /// The `Authorization` header; `None` for public repositories.
     pub(super) authorization: Option<HeaderValue>,
 }
 
 impl<'a> Session<'a> {
-    /// Learns how the registry wants to be told who asks, and who does.
+    /// Queries the registry's challenge, and answers it.
     pub(super) async fn open(
         web: &'a WebClient,
         authenticator: &OciAuthenticator,
@@ -71,7 +71,7 @@ impl<'a> Session<'a> {
         let answer = self.web.transport().get(request).await;
         let answer = answer.map_err(|error| WebError::new(&self.base, error))?;
         if answer.status != StatusCode::UNAUTHORIZED {
-            // Whatever else is wrong will be seen when something is asked for.
+            // Other failures recur in the following requests.
             return Ok(None);
         }
         Challenge::of(&answer.headers).map(Some).ok_or_else(|| {
@@ -99,7 +99,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// A token that the server at `realm` gives.
+    /// A token from the server at `realm`.
     async fn token(
         &self,
         realm: &str,
@@ -108,11 +108,11 @@ impl<'a> Session<'a> {
     ) -> Result<HeaderValue, RemoteMirrorError> {
         let wrong = |reason: String| RemoteMirrorError::Address { url: realm.to_owned(), reason };
         let mut url = Url::parse(realm).map_err(|error| wrong(error.to_string()))?;
-        // Passwords are not sent in the clear because somebody asks for it.
+        // Passwords are not sent without TLS.
         if url.scheme() != self.base.scheme() {
             return Err(wrong("the server of tokens is not behind https".to_owned()));
         }
-        // What a registry names at `/v2/` is not about the repository, whose scope is written by convention.
+        // The challenge at `/v2/` is not about the repository, whose scope has a conventional form.
         let scope = format!("repository:{}:pull", self.repository.name);
         let service = service.map(|service| ("service", service));
         url.query_pairs_mut().extend_pairs(service.into_iter().chain([("scope", scope)]));
@@ -121,7 +121,7 @@ impl<'a> Session<'a> {
         let answer = match self.web.fetch_json::<TokenAnswer>(&ask).await {
             Ok((answer, _)) => answer.header(),
             Err(error) if error.is_denied() => None,
-            // That is not about the provider.
+            // This is not about the provider.
             Err(error) if error.is_not_found() => return Err(denied(error.to_string())),
             Err(error) => return Err(error.into()),
         };

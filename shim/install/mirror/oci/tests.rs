@@ -10,7 +10,7 @@ use crate::{CliConfig, Environment};
 const BASE: &str = "https://r.example:5000/v2/";
 const REPOSITORY: &str = "https://r.example:5000/v2/p/hashicorp-random/";
 
-/// A registry, and what the CLI configuration says of it.
+/// A registry, and its CLI configuration.
 struct Registry {
     transport: Arc<ScriptedTransport>,
     web: WebClient,
@@ -31,7 +31,7 @@ impl Registry {
         Self { transport, web, mirror: OciMirror::new(template.expect("a template"), authority) }
     }
 
-    /// One that everybody may read.
+    /// A public one.
     fn open() -> Self {
         let registry = Self::new("");
         registry.transport.put(BASE, Scripted::body("{}"));
@@ -94,7 +94,7 @@ async fn versions_are_tags_on_all_pages() {
     let versions = registry.versions().await.expect("it answers").expect("there is one");
     assert_eq!(versions, ["1.0.0", "1.9.0-rc1", "1.10.0+build", "2.0.0"]);
 
-    // A registry without pages answers with all of it again.
+    // A registry without pages returns all of it again.
     let registry = Registry::open();
     registry.put("tags/list", &json!({"tags": ["1.0.0"]}));
     registry.put("tags/list?last=1.0.0", &json!({"tags": ["1.0.0"]}));
@@ -154,7 +154,7 @@ async fn what_is_no_package_is_refused_with_the_reason() {
         ),
         (one("sha256:../../x"), "\"sha256:../../x\" is no sum by SHA-256"),
         (one(&sum("e")), "does not have the sum that the index names"),
-        // It has the version, and may have withdrawn it: that is another matter than not to have it.
+        // It has the version, and may have withdrawn it: it is not absent.
         (one(&sum("f")), "the manifest that the index names does not exist"),
         (one(&no_layer), "must name one layer of the kind \"archive/zip\""),
         (one(&two_layers), "must name one layer"),
@@ -194,7 +194,7 @@ async fn a_registry_that_wants_a_token_is_told_who_asks() {
         [BASE.to_owned(), format!("{token_url} Basic dTpw"), format!("{REPOSITORY}tags/list Bearer s3cret")];
     assert_eq!(registry.transport.asked(), asked);
 
-    // Without a name, a token is asked for as well: public repositories want one too.
+    // A token is requested without credentials too: some public repositories require it.
     let registry = Registry::new("");
     registry.transport.put(BASE, Scripted::status(401).with("www-authenticate", challenge));
     registry.transport.put(token_url, Scripted::status(403));
@@ -204,13 +204,13 @@ async fn a_registry_that_wants_a_token_is_told_who_asks() {
              CLI configuration: `oci_credentials \"r.example:5000\" { username = … password = … }`"
             .to_owned())
     );
-    // That the server of tokens is not there says nothing about the provider.
+    // A missing token server is not about the provider.
     let registry = Registry::new("");
     registry.transport.put(BASE, Scripted::status(401).with("www-authenticate", challenge));
     registry.transport.put(token_url, Scripted::status(404));
     let error = registry.versions().await.expect_err("it does not give a token");
     assert!(error.contains("does not let everybody read") && error.contains("404"), "{error}");
-    // A password is not sent in the clear because somebody asks for it.
+    // A password is not sent without TLS.
     let registry = Registry::new("oci_credentials \"r.example:5000\" { username = \"u\" password = \"p\" }");
     let challenge = challenge.replace("https", "http");
     registry.transport.put(BASE, Scripted::status(401).with("www-authenticate", &challenge));

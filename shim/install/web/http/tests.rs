@@ -1,4 +1,4 @@
-//! Real connections: through proxies, and to those whom somebody vouches for, or nobody.
+//! Real connections: through proxies, and to trusted and untrusted servers.
 
 use std::fs;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ const DISCOVERY: &str = "https://registry.example/.well-known/terraform.json";
 /// `me` and `p@ss`.
 const BASIC: &str = "Basic bWU6cEBzcw==";
 
-/// A registry, and an environment that trusts its authority.
+/// A registry, and an environment that trusts its CA.
 struct Fixture {
     registry: Registry,
     directory: tempfile::TempDir,
@@ -27,7 +27,7 @@ impl Fixture {
         Self { registry, directory }
     }
 
-    /// What is fetched in this environment, or the error; with the variables that are added last.
+    /// The result of a request in this environment, with additional variables.
     async fn fetch(&self, url: &str, variables: &[(&str, &str)]) -> Result<String, String> {
         let authority = self.directory.path().join("authority.pem");
         let trusted = ("SSL_CERT_FILE".to_owned(), authority.into_os_string());
@@ -149,7 +149,7 @@ async fn a_server_that_shows_its_own_authority_is_trusted_if_that_is_named() {
     fs::write(fixture.directory.path().join("authority.pem"), fixture.registry.authority_pem())
         .expect("a file");
     fixture.fetch(&url, &[]).await.unwrap_or_else(|error| panic!("{error}"));
-    // One of another server is not enough.
+    // That of another server is not enough.
     let other = Registry::self_signed();
     fs::write(fixture.directory.path().join("authority.pem"), other.authority_pem()).expect("a file");
     let error = fixture.fetch(&url, &[]).await.expect_err("nobody vouches for it");
@@ -167,7 +167,7 @@ async fn a_failure_is_told_apart_by_the_types_of_its_causes() {
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let silent_at = silent.local_addr().expect("an address");
     tokio::spawn(async move {
-        // Whoever connects is let go at once, before TLS and before HTTP.
+        // Connections are closed at once, before TLS and HTTP.
         while let Ok((connection, _)) = silent.accept().await {
             drop(connection);
         }
