@@ -1,12 +1,12 @@
-//! The whole of an error in one line, and what to do about it in lines below.
+//! Formatting of an error with its causes in one line, and help lines below.
 
 use std::error::Error;
 
-/// What introduces a hint within the text of an error.
+/// Separator of a hint within the text of an error.
 const HELP: &str = "\nhelp: ";
 
-/// An error's text and those of its causes, joined by colons, and below them the hints of each, which may stand in any text
-/// behind its message. The texts of errors in this project never contain that of their cause, so nothing is said twice.
+/// The texts of an error and its causes, joined by colons, followed by the hints of each. No
+/// error's text in this project contains that of its cause, so nothing is repeated.
 pub fn error_chain(error: &dyn Error) -> String {
     let (mut messages, mut help) = (String::new(), String::new());
     let mut next = Some(error);
@@ -23,7 +23,7 @@ pub fn error_chain(error: &dyn Error) -> String {
     messages + &help
 }
 
-/// An error's text, and each hint in a line of its own.
+/// An error's text, with each hint in its own line.
 pub fn with_help(mut text: String, help: impl IntoIterator<Item = String>) -> String {
     for line in help {
         text.push_str(HELP);

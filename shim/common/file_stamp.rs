@@ -1,24 +1,24 @@
-//! Whether a file is as it was when it was last read.
+//! Detection of changes of a file.
 //!
-//! A file is known by the hash of its content. Provider binaries have up to hundreds of megabytes, and reading one at every start
-//! would take longer than the start. So the hash is stored together with all that the file system says of the file; as
-//! long as that is the same, the file is not read again. Who can change a file without that showing can change what is stored
-//! beside it too.
+//! Files are identified by their hash. Provider binaries have up to hundreds of megabytes, and
+//! hashing one at every start would take longer than the start. So the hash is stored together with
+//! the file's metadata, and recomputed only if that has changed. Whoever can change a file without
+//! changing the metadata can change the stored hash too.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
 use std::time::{Duration, SystemTime};
 
-/// How long a file must have been left alone for its times to be trusted. File systems count time in steps: a file that is
-/// written twice within one may change without its times doing so.
+/// Minimum age of a file's times. File systems have a coarse clock: a file that is written twice
+/// within a tick may have the same times.
 const SETTLED: Duration = Duration::from_secs(2);
 
-/// What the file system says of a file. When anything about a file changes, its time of change does.
+/// Metadata of a file. Any change of the file changes its ctime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileStamp([i64; Self::NUMBERS]);
 
 impl FileStamp {
-    /// How many numbers it has.
+    /// Number of fields.
     pub const NUMBERS: usize = 8;
 
     /// What `metadata` says.
@@ -40,7 +40,7 @@ impl FileStamp {
         self.0[0]
     }
 
-    /// Whether the file was left alone long enough for its times to show the next change.
+    /// Whether the times are old enough to detect the next change.
     pub fn is_settled(self) -> bool {
         let [_, modified, _, changed, ..] = self.0;
         let last = u64::try_from(modified.max(changed)).unwrap_or(0);
@@ -49,14 +49,12 @@ impl FileStamp {
     }
 }
 
-/// As it is stored.
 impl From<FileStamp> for [i64; FileStamp::NUMBERS] {
     fn from(stamp: FileStamp) -> Self {
         stamp.0
     }
 }
 
-/// As it was stored.
 impl From<[i64; Self::NUMBERS]> for FileStamp {
     fn from(numbers: [i64; Self::NUMBERS]) -> Self {
         Self(numbers)

@@ -31,6 +31,6 @@ pub use secret::{REDACTED, Secret};
 pub use tasks::{BoxFuture, blocking};
 pub use variables::{OWN_VARIABLES, is_for_others, own_variables};
 
-/// The Terraform release that a provider is told it talks to, and that exported state files name. It must parse as a release
-/// version: some providers refuse to be configured otherwise, and many put it into the user agent of their requests.
+/// The Terraform version in requests to providers and in exported state files. It must be a release
+/// version: some providers refuse others, and many add it to their user agent.
 pub const TERRAFORM_VERSION: &str = "1.15.0";

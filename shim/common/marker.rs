@@ -1,12 +1,12 @@
-//! The marker file of a directory that isthmus created for itself, and may therefore empty and remove.
+//! The marker file of a directory that isthmus created, and may therefore remove.
 //!
-//! A name is no proof: users call directories `isthmus-…` too, and a leftover of a killed process must be told from
-//! those years later. The marker states what the directory is for, its name and its inode number. A copy of the marker,
-//! or of the whole directory, has another name or another inode and proves nothing. Where a file system changes inode
-//! numbers, leftovers stay, which costs a few bytes.
+//! A name proves nothing: users call directories `isthmus-…` too. The marker contains the purpose
+//! of the directory, its name and its inode number, so that a copy of the marker, or of the whole
+//! directory, is not accepted. If a file system changes inode numbers, abandoned directories
+//! remain, which costs a few bytes.
 //!
-//! Everything is done relative to an open directory and follows no symbolic link, so that nothing that is swapped in
-//! meanwhile is read or written instead.
+//! All operations are relative to an open directory and follow no symbolic link, so that a
+//! concurrent replacement is not accessed.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -15,10 +15,10 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, openat};
 
-/// The name of the marker.
+/// File name of the marker.
 pub const MARKER: &str = ".isthmus-directory";
 
-/// What a directory is for.
+/// Purpose of a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// The sockets of one provider process.
@@ -36,21 +36,22 @@ impl Purpose {
     }
 }
 
-/// More bytes than a marker has.
+/// Size limit of a marker.
 const LARGEST: u64 = 4096;
 
-/// Opens a directory of the current user by its name, and no symbolic link to one. `None`: it is something else.
+/// Opens a directory of the current user, not through a symbolic link. `None`: it is something
+/// else.
 pub fn open_own_directory(parent: impl AsFd, name: &OsStr) -> io::Result<Option<OwnedFd>> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match openat(parent, name, flags, Mode::empty()) {
         Ok(directory) => Ok(is_own(&fstat(&directory)?).then_some(directory)),
-        // What a symbolic link or a file is refused with; the first differs from system to system.
+        // Errors for a symbolic link or a file; the first is system-dependent.
         Err(rustix::io::Errno::NOTDIR | rustix::io::Errno::LOOP | rustix::io::Errno::MLINK) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Writes the marker into a directory that this process has just created under `name`.
+/// Writes the marker into a directory that this process has just created as `name`.
 pub fn mark(directory: impl AsFd, name: &OsStr, purpose: Purpose) -> io::Result<()> {
     let directory = directory.as_fd();
     let content = content(name, &fstat(directory)?, purpose);
@@ -59,11 +60,11 @@ pub fn mark(directory: impl AsFd, name: &OsStr, purpose: Purpose) -> io::Result<
     File::from(file).write_all(&content)
 }
 
-/// Whether isthmus created this directory under this name, for this purpose.
+/// Whether isthmus created this directory with this name, for this purpose.
 pub fn is_marked(directory: impl AsFd, name: &OsStr, purpose: Purpose) -> io::Result<bool> {
     let directory = directory.as_fd();
     let expected = content(name, &fstat(directory)?, purpose);
-    // A pipe in its place is not waited for.
+    // Does not block on a pipe.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = match openat(directory, MARKER, flags, Mode::empty()) {
         Ok(file) => file,

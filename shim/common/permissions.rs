@@ -1,33 +1,33 @@
-//! Who else may change what isthmus creates and what it relies on.
+//! Protection of files against other users.
 //!
-//! Created directories and files have at most the mode that the umask allows, and are never writable by another user,
-//! whatever the umask is: a provider binary, a lock file or a record that another user may change is as good as run by
-//! that user. What has to be trusted (the key file, the home directory) is checked as ssh checks its files: another user
-//! may neither own it nor write to it.
+//! Created directories and files have at most the mode that the umask allows, and are never
+//! writable by other users: these could execute code by changing a provider binary, a lock file or
+//! a record. Trusted files (the key file, the home directory) are checked as by ssh: another user
+//! may neither own nor write to them.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-/// The mode of a new file that other users may read, before the umask.
+/// Mode of a new public file, before the umask.
 pub const FILE: u32 = 0o644;
-/// The mode of a new directory or program that other users may use, before the umask.
+/// Mode of a new public directory or executable, before the umask.
 pub const DIRECTORY: u32 = 0o755;
-/// The mode of a new file for its owner alone.
+/// Mode of a new private file.
 pub const PRIVATE_FILE: u32 = 0o600;
-/// The mode of a new directory for its owner alone.
+/// Mode of a new private directory.
 pub const PRIVATE_DIRECTORY: u32 = 0o700;
 
-/// The bits by which others than the owner may write.
+/// The write bits of group and others.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 /// In a directory with this bit, only its owner may remove or rename an entry of a user.
 const STICKY: u32 = 0o1000;
 
-/// Another user may change a file or directory that has to be trusted.
+/// Another user may change a trusted file or directory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PermissionsError {
-    /// Its mode lets others write.
+    /// It is writable by others.
     #[error(
         "{path} is not trusted: its mode {mode:04o} lets other users write to it\nhelp: run `chmod go-w {path}`",
         path = path.display()
@@ -38,7 +38,7 @@ pub enum PermissionsError {
         /// Its permission bits.
         mode: u32,
     },
-    /// Nothing can be kept in it.
+    /// It is neither a file nor a directory.
     #[error("{path} is neither a file nor a directory", path = .0.display())]
     Kind(PathBuf),
     /// It belongs to another user.
@@ -56,14 +56,14 @@ pub enum PermissionsError {
     },
 }
 
-/// Refuses a file or directory that another user than root may write to. One that is missing, or cannot be looked at,
-/// passes: using it fails later with a better reason.
+/// Refuses a file or directory that another user than root may write to. A missing or inaccessible
+/// one is accepted: using it fails later with a better reason.
 ///
-/// A directory with the sticky bit passes whoever may write to it (`/tmp`), because nobody can replace a file of another
-/// user there.
+/// A directory with the sticky bit (`/tmp`) is accepted, because users cannot replace others' files
+/// there.
 ///
 /// # Errors
-/// When it belongs to another user, its mode lets others write, or it is a device or the like.
+/// When it belongs to another user, is writable by others, or is a device or the like.
 pub fn require_trusted(path: &Path) -> Result<(), PermissionsError> {
     let Ok(metadata) = path.metadata() else { return Ok(()) };
     if !metadata.is_file() && !metadata.is_dir() {
@@ -80,10 +80,10 @@ pub fn require_trusted(path: &Path) -> Result<(), PermissionsError> {
     Ok(())
 }
 
-/// Refuses a file if another user may write to it or replace it, where it is named and where links to it lead.
+/// Refuses a file that another user may write to or replace, by its path or through links.
 ///
 /// # Errors
-/// As of [`require_trusted`], for the file or a directory that it lies in.
+/// As of [`require_trusted`], for the file or its directory.
 pub fn require_trusted_file(path: &Path) -> Result<(), PermissionsError> {
     for path in [Ok(path.to_owned()), path.canonicalize()].into_iter().flatten() {
         require_trusted(&path)?;
@@ -93,7 +93,7 @@ pub fn require_trusted_file(path: &Path) -> Result<(), PermissionsError> {
     Ok(())
 }
 
-/// Creates a directory and those above it that are missing, none of them writable by others.
+/// Creates a directory and its missing parents, none of them writable by others.
 ///
 /// # Errors
 /// When one cannot be created.
@@ -109,7 +109,7 @@ pub fn create_directory(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(DIRECTORY).create(path)
 }
 
-/// A new temporary directory for the owner alone, which is removed with all that is in it when it is dropped.
+/// A new private temporary directory, removed with its contents on drop.
 ///
 /// # Errors
 /// When it cannot be created.
@@ -118,7 +118,7 @@ pub fn temporary_directory(prefix: &str) -> io::Result<tempfile::TempDir> {
     tempfile::Builder::new().prefix(prefix).permissions(permissions).tempdir()
 }
 
-/// Options to create a file that is not writable by others, and that no symbolic link leads elsewhere.
+/// Options to create a file that is not writable by others, not through a symbolic link.
 pub fn file_options(mode: u32) -> OpenOptions {
     let flags = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or_default();
     let mut options = OpenOptions::new();
@@ -126,7 +126,7 @@ pub fn file_options(mode: u32) -> OpenOptions {
     options
 }
 
-/// A mode without the bits that let others write, and without those that change who a program runs as.
+/// Removes write permission of others, setuid and setgid from a mode.
 pub fn without_writers(mode: u32) -> u32 {
     mode & 0o755
 }
@@ -196,7 +196,7 @@ mod tests {
             ("home/state.key", 0o666),
             ("home/state.key", 0o620),
             ("home/state.key", 0o602),
-            // The bit means nothing for a file.
+            // The sticky bit has no effect on a file.
             ("home/state.key", 0o1666),
         ] {
             let place = Place::new();
@@ -240,7 +240,7 @@ mod tests {
                     format!("{name} is not trusted: it belongs to the user with uid 65534\n{help}");
                 assert_eq!(place.check(), Err(expected));
             } else {
-                // Root is trusted; and no other user's file can be made without being root.
+                // Root is trusted; creating another user's file requires root.
                 assert_eq!(require_trusted(Path::new("/")), Ok(()));
                 assert_eq!(place.check(), Ok(()));
             }

@@ -1,23 +1,23 @@
-//! Operating systems and processors as the Go language calls them, and hence every registry and every cache.
+//! Operating systems and architectures by Go's names, as in registries and caches.
 
 use std::fmt;
 
-/// A kind of machine, written `linux_amd64`.
+/// A platform, such as `linux_amd64`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Platform {
     /// Go's name of the operating system.
     pub os: &'static str,
-    /// Go's name of the processor.
+    /// Go's name of the architecture.
     pub arch: &'static str,
 }
 
 impl Platform {
-    /// The machine that this program runs on.
+    /// The platform of this program.
     pub const CURRENT: Self = Self { os: go_os(std::env::consts::OS), arch: go_arch() };
 }
 
 impl Platform {
-    /// Reads `OS_ARCH`. A system or processor that the Go language does not know is none.
+    /// Parses `OS_ARCH`; `None` for names that Go does not have.
     pub fn parse(text: &str) -> Option<Self> {
         let (os, arch) = text.split_once('_')?;
         let os = SYSTEMS.into_iter().find(|known| *known == os)?;
@@ -26,7 +26,7 @@ impl Platform {
     }
 }
 
-/// What the Go language runs on, or once ran on.
+/// Go's operating systems, present and past.
 const SYSTEMS: [&str; 16] = [
     "aix",
     "android",
@@ -65,7 +65,7 @@ const fn go_os(rust: &'static str) -> &'static str {
     }
 }
 
-/// Go tells apart by name what Rust tells apart by the order of bytes.
+/// Go's names of architectures include the byte order.
 const fn go_arch() -> &'static str {
     let little = cfg!(target_endian = "little");
     match std::env::consts::ARCH.as_bytes() {

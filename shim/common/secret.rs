@@ -1,14 +1,14 @@
-//! Values that may not be printed: keys, passphrases, tokens, passwords.
+//! Values that must not be printed: keys, passphrases, tokens, passwords.
 //!
-//! The compiler refuses to format a [`Secret`], so whoever prints one has to write [`Secret::expose`] first. Secrets among the
-//! values of resources are another matter: `isthmus_provider::KnownSecrets`.
+//! A [`Secret`] cannot be formatted without [`Secret::expose`]. For secrets among the values of
+//! resources see `isthmus_provider::KnownSecrets`.
 
 use std::fmt;
 
-/// What is printed in place of a secret. It is the word that the Pulumi CLI has for it.
+/// Replacement of a redacted secret: the Pulumi CLI's.
 pub const REDACTED: &str = "[secret]";
 
-/// A value that is not printed: there is no `Display`, no serialization, and `Debug` hides it.
+/// A value that is not printed: it has no `Display` and no serialization, and `Debug` hides it.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secret<T = String>(T);
 
@@ -18,7 +18,7 @@ impl<T> Secret<T> {
         Self(value)
     }
 
-    /// The value itself, for the one purpose that it is there for. It must not get into a text that is printed.
+    /// The value. It must not get into printed text.
     pub const fn expose(&self) -> &T {
         &self.0
     }

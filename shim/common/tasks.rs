@@ -1,17 +1,17 @@
-//! Work that blocks, and futures in trait objects.
+//! Blocking work, and futures in trait objects.
 
 use std::pin::Pin;
 
-/// A future that can be kept in a trait object.
+/// A future in a trait object.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Does what blocks, such as reading files, on a thread where it may. A panic goes on in the caller.
+/// Runs blocking work on a blocking thread. A panic is propagated.
 pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
-            // The runtime shuts down, and with it whoever waits here.
+            // The runtime shuts down, and with it this task.
             Err(_) => std::future::pending().await,
         },
     }

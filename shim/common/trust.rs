@@ -1,10 +1,11 @@
-//! Which servers are trusted beyond the process's own providers: registries, mirrors, and a server of the state store.
+//! Trust in servers: registries, mirrors, and the state store's.
 //!
-//! A server is trusted if a known authority has issued its certificate, or if its very certificate is known. The second rule is that of
-//! Go programs, and so of `tofu init`: what `openssl req -x509` makes is an authority and a server's certificate at once, and who puts
-//! it into SSL_CERT_FILE means that server. webpki refuses such a certificate (`CaUsedAsEndEntity`). So where it does, and only
-//! there, the certificate itself is looked for among the known ones, byte for byte. Its dates, its name and its purpose are checked
-//! as those of any other, and so is the signature of the handshake, which shows that the server has the key.
+//! A server is trusted if a known CA has issued its certificate, or if the certificate itself is
+//! known. The second rule is that of Go programs, and so of `tofu init`: `openssl req -x509`
+//! creates a certificate that is a CA and a server's at once, and adding it to SSL_CERT_FILE trusts
+//! that server. webpki refuses such a certificate (`CaUsedAsEndEntity`). Only then is it compared
+//! with the known ones, byte for byte. Its dates, name and purpose are verified as usual, and so is
+//! the signature of the handshake, which proves that the server has the key.
 
 use std::sync::Arc;
 
@@ -29,15 +30,15 @@ const ANY_PURPOSE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.37.0"
 /// TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
-    /// No protocol version, or no cipher.
+    /// Unsupported protocol versions or cipher suites.
     #[error("could not set up TLS")]
     Configuration(#[from] Error),
-    /// Nothing is known.
+    /// There are no trusted certificates.
     #[error("could not set up TLS: no authority is known")]
     Roots(#[from] VerifierBuilderError),
 }
 
-/// TLS to servers that one of the `known` certificates vouches for. Those that are no authorities are left out.
+/// A client configuration that trusts the `known` certificates. Invalid ones are ignored.
 ///
 /// # Errors
 /// When there is none.
@@ -112,7 +113,7 @@ fn is_authority_as_server(error: &Error) -> bool {
     matches!(other.downcast_ref::<webpki::Error>(), Some(webpki::Error::CaUsedAsEndEntity))
 }
 
-/// webpki has looked at the dates before it refuses an authority, but does not promise to.
+/// webpki checks the dates before it refuses a CA, but does not guarantee that.
 fn check_dates(certificate: &Certificate, now: UnixTime) -> Result<(), CertificateError> {
     let validity = &certificate.tbs_certificate.validity;
     if now.as_secs() < validity.not_before.to_unix_duration().as_secs() {
@@ -124,7 +125,7 @@ fn check_dates(certificate: &Certificate, now: UnixTime) -> Result<(), Certifica
     Ok(())
 }
 
-/// A certificate that names no purpose is for any.
+/// A certificate without a purpose is for all.
 fn check_purpose(certificate: &Certificate) -> Result<(), CertificateError> {
     let purposes = certificate.tbs_certificate.get::<ExtendedKeyUsage>();
     let purposes = purposes.map_err(|_| CertificateError::BadEncoding)?;
@@ -150,14 +151,14 @@ mod tests {
 
     const NAME: &str = "registry.example";
 
-    /// What `openssl req -x509 -addext subjectAltName=DNS:…` makes.
+    /// A certificate as of `openssl req -x509 -addext subjectAltName=DNS:…`.
     fn authority() -> CertificateParams {
         let mut params = CertificateParams::new(vec![NAME.to_owned()]).expect("a name");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params
     }
 
-    /// Shakes hands with a server that shows a certificate and has a key, knowing others.
+    /// Handshakes with a server that presents a certificate and has a key, trusting others.
     async fn shake_hands(
         known: &[&CertificateDer<'static>],
         shown: &CertificateDer<'static>,
@@ -168,7 +169,7 @@ mod tests {
         let client = client.map_err(|error| crate::error_chain(&error))?;
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
         let key = aws_lc_rs::sign::any_supported_type(&key).expect("a key");
-        // Whether the key is that of the certificate is for the client to find out.
+        // The client verifies that the key belongs to the certificate.
         let pair = rustls::sign::CertifiedKey::new(vec![shown.clone()], key);
         let server = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
             .with_protocol_versions(&[version])
@@ -207,10 +208,10 @@ mod tests {
     async fn nothing_else_of_an_authority_is_trusted_than_its_exact_certificate() {
         let key = KeyPair::generate().expect("a key");
         let known = authority().self_signed(&key).expect("a certificate");
-        // The same subject and key, made once more.
+        // The same subject and key, issued again.
         let again = authority().self_signed(&key).expect("a certificate");
         assert_ne!(known.der(), again.der());
-        // An authority that a known one has issued, in a server's place.
+        // An intermediate CA's certificate as a server's.
         let mut root = authority();
         root.key_usages = vec![KeyUsagePurpose::KeyCertSign];
         let root = CertifiedIssuer::self_signed(root, KeyPair::generate().expect("a key")).expect("a root");
@@ -220,7 +221,7 @@ mod tests {
             let error = error.expect_err("it is another certificate");
             assert!(error.contains("CaUsedAsEndEntity"), "{error}");
         }
-        // The certificate is public. Who has not got its key is somebody else.
+        // The certificate is public; without its key, it proves nothing.
         for version in [&rustls::version::TLS13, &rustls::version::TLS12] {
             let other = KeyPair::generate().expect("a key");
             let error = shake_hands(&[known.der()], known.der(), &other, version).await;

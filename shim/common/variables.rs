@@ -1,20 +1,19 @@
-//! This program's own environment variables, which no process of others gets.
+//! Environment variables of this program, which child processes do not inherit.
 //!
-//! The key of the state store and the password in its address are among them, and no provider, no credentials helper and
-//! no Pulumi CLI has a use for any.
+//! They include the key of the state store and the password in its address; providers, credentials
+//! helpers and the Pulumi CLI do not need them.
 
 use std::ffi::{OsStr, OsString};
 
-/// What the names of this program's own variables start with.
+/// Prefix of this program's variables.
 pub const OWN_VARIABLES: &str = "ISTHMUS_";
 
-/// Whether a variable may be passed on to the processes of others.
+/// Whether child processes may inherit a variable.
 pub fn is_for_others(name: &OsStr) -> bool {
     !name.as_encoded_bytes().starts_with(OWN_VARIABLES.as_bytes())
 }
 
-/// The names of this program's own variables in the environment of this process, which every child process of others has to
-/// be started without.
+/// Names of this program's variables in the environment, to be removed for child processes.
 pub fn own_variables() -> impl Iterator<Item = OsString> {
     std::env::vars_os().map(|(name, _)| name).filter(|name| !is_for_others(name))
 }

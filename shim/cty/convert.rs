@@ -1,11 +1,13 @@
-//! Conversion of values between types, as Terraform converts what a configuration says to what a schema asks for.
+//! Conversion of values between types, as Terraform converts configuration values to a schema's
+//! types.
 //!
-//! Strings and numbers and booleans become one another, tuples become lists and sets, objects become maps and other
-//! objects. Whether a conversion exists depends on the types alone, so that nulls and unknowns are held to the same rules
-//! as anything else; whether it succeeds may depend on the value.
+//! Strings, numbers and booleans convert to one another, tuples to lists and sets, objects to maps
+//! and other objects. Whether a conversion exists depends on the types alone, also for nulls and
+//! unknowns; whether it succeeds may depend on the value.
 //!
-//! One thing is less strict than in go-cty: after converting to a collection of objects that have dynamic attributes, the
-//! elements may differ in what these attributes are. Such a type never comes from a schema's blocks (they become tuples).
+//! It is less strict than go-cty in one case: after a conversion to a collection of objects with
+//! dynamic attributes, the elements may differ in these attributes' types. Such a type never comes
+//! from a schema's blocks (they become tuples).
 
 mod unify;
 
@@ -16,17 +18,17 @@ use unify::{Safety, exists, unify};
 
 use super::{AttributePath, Number, ObjectType, PathStep, Refinements, Type, Value};
 
-/// Why a value cannot be converted, and where. The text does not show the value, which may be secret.
+/// Why a value cannot be converted, and where. The text omits the value, which may be secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{reason}", super::at(path))]
 pub struct ConvertError {
-    /// Where in the value that was to be converted.
+    /// Path in the value.
     pub path: AttributePath,
-    /// What is wrong there.
+    /// The reason.
     pub reason: ConvertReason,
 }
 
-/// What keeps a value from being converted.
+/// Why a value cannot be converted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConvertReason {
@@ -35,7 +37,7 @@ pub enum ConvertReason {
     NoConversion {
         /// The value's type.
         from: Type,
-        /// The type that was asked for.
+        /// The requested type.
         to: Type,
     },
     /// A string that is no number.
@@ -47,24 +49,24 @@ pub enum ConvertReason {
     /// A string that is nearly a boolean.
     #[error("a bool is required; to convert from string, use lowercase \"{0}\"")]
     LowercaseBool(bool),
-    /// A map is to become an object and lacks an attribute.
+    /// A map lacks an attribute of an object type.
     #[error("map has no element for required attribute {0:?}")]
     MissingElement(Arc<str>),
-    /// Elements are to become a collection of one type, and have none in common.
+    /// The elements of a collection have no common type.
     #[error("the elements have no type in common")]
     NoCommonType,
-    /// The value is not of the type that it was said to be of.
+    /// The value does not conform to its type.
     #[error("the value is {found} although its type is {own}; this is a bug")]
     NotOfType {
-        /// What the value is.
+        /// The kind of the value.
         found: &'static str,
-        /// The type that it was said to be of.
+        /// Its type.
         own: Type,
     },
 }
 
-/// Converts a value of type `from` to type `to`, which may have optional attributes and dynamic parts. What becomes part
-/// of a dynamic position brings its type along.
+/// Converts a value of type `from` to type `to`, which may have optional attributes and dynamic
+/// parts. Values at dynamic positions are wrapped with their types.
 ///
 /// # Errors
 /// [`ConvertError`], when the types or the value do not allow it.
@@ -86,7 +88,7 @@ fn is_convertible(from: &Type, to: &Type) -> bool {
     exists(from, to, Safety::MayFail)
 }
 
-/// While it travels outwards, an error's path is collected from its last step to its first.
+/// An error's path is collected from its last step to its first.
 type Converted<T> = Result<T, Box<ConvertError>>;
 
 impl From<ConvertReason> for Box<ConvertError> {
@@ -102,7 +104,7 @@ impl ConvertError {
     }
 }
 
-/// Converts where a conversion between the types is known to exist.
+/// Converts between types with an existing conversion.
 fn converted(value: &Value, from: &Type, to: &Type) -> Converted<Value> {
     if from == to {
         return Ok(value.clone());
@@ -130,7 +132,7 @@ fn converted(value: &Value, from: &Type, to: &Type) -> Converted<Value> {
             same_elements(elements, from, to).map(Value::List)
         }
         (Value::Set(elements), Type::Set(from), Type::List(to)) => {
-            // Unknown elements may prove equal to others, so nobody knows yet how many there are.
+            // Unknown elements may turn out equal, so the length is unknown.
             if elements.len() > 1 && value.has_unknown() {
                 return Ok(Value::unknown());
             }
@@ -191,8 +193,8 @@ fn same_elements(elements: &[Value], from: &Type, to: &Type) -> Converted<Vec<Va
     elements.iter().enumerate().map(convert_one).collect()
 }
 
-/// Elements of several types become elements of one collection; where that collection is of a dynamic type, of the one
-/// type that they all can have.
+/// Converts elements of several types to elements of one collection; if its element type is
+/// dynamic, to their common type.
 fn mixed_elements(elements: &[Value], types: &[Type], element: &Type) -> Converted<Vec<Value>> {
     let common = common_element(types.iter(), element)?;
     let convert_one = |(index, (value, from))| {
@@ -224,7 +226,7 @@ fn common_element<'a>(types: impl Iterator<Item = &'a Type> + Clone, element: &T
     }
 }
 
-/// Converts to the common type, and then to what the collection's elements are declared to be.
+/// Converts to the common type, and then to the declared element type.
 fn in_common(value: &Value, from: &Type, common: &Type, declared: &Type) -> Converted<Value> {
     let value = converted(value, from, common)?;
     Ok(if matches!(declared, Type::Dynamic) { Value::dynamic(common.clone(), value) } else { value })
@@ -240,7 +242,7 @@ fn object_to_object(
         let value = match (attributes.get(name), from.attributes.get(name)) {
             (Some(value), Some(from_attribute)) => converted(value, from_attribute, to_attribute)
                 .map_err(|error| error.inside(PathStep::Attribute(name.clone())))?,
-            // An optional attribute that is not there.
+            // A missing optional attribute.
             _ => Value::Null,
         };
         converted_attributes.insert(name.clone(), value);
@@ -252,7 +254,7 @@ fn map_to_object(elements: &BTreeMap<Arc<str>, Value>, element: &Type, to: &Obje
     let mut attributes = BTreeMap::new();
     for (name, to_attribute) in &to.attributes {
         let value = match elements.get(name) {
-            // An optional attribute may be of a type that the map's elements cannot have, as long as it is absent.
+            // An absent optional attribute may be of any type.
             Some(_) if !is_convertible(element, to_attribute) => {
                 let reason = ConvertReason::NoConversion { from: element.clone(), to: to_attribute.clone() };
                 return Err(Box::<ConvertError>::from(reason).inside(PathStep::Key(name.clone())));
@@ -267,13 +269,13 @@ fn map_to_object(elements: &BTreeMap<Arc<str>, Value>, element: &Type, to: &Obje
     Ok(Value::Object(attributes))
 }
 
-/// What is known of an unknown after conversion: that it is not null, and how long it will be.
+/// Refinements after conversion: not null, and the length.
 fn converted_unknown(known: Option<&Refinements>, from: &Type, to: &Type) -> Value {
     let count = |length: usize| u64::try_from(length).ok();
     let (least, most) = match (from, to) {
         (Type::Object(from), Type::Map(_)) => (count(from.attributes.len()), count(from.attributes.len())),
         (Type::Tuple(from), Type::List(_)) => (count(from.len()), count(from.len())),
-        // Elements may prove equal, but not vanish.
+        // Elements may turn out equal, so at least one remains.
         (Type::Tuple(from), Type::Set(_)) => (count(from.len().min(1)), count(from.len())),
         _ if from.is_collection() && to.is_collection() => {
             let least = known.and_then(|known| known.length_minimum);

@@ -1,4 +1,4 @@
-//! The `DynamicValue` of the plugin protocol: a value in one of the two codecs.
+//! The `DynamicValue` of the plugin protocol: a value in MessagePack or JSON.
 
 use super::json::{JsonError, from_json};
 use super::msgpack::{self, decode};
@@ -10,26 +10,26 @@ pub enum DecodeError {
     /// Its MessagePack is not a value of the type.
     #[error("the MessagePack of a value of type {own} cannot be read")]
     MessagePack {
-        /// The type that was asked for.
+        /// The requested type.
         own: Type,
-        /// What is wrong.
+        /// The cause.
         source: msgpack::DecodeError,
     },
     /// Its JSON is not a value of the type.
     #[error("the JSON of a value of type {own} cannot be read")]
     Json {
-        /// The type that was asked for.
+        /// The requested type.
         own: Type,
-        /// What is wrong.
+        /// The cause.
         source: JsonError,
     },
 }
 
-/// Reads the two fields of a `DynamicValue` as Terraform core does: MessagePack if there is any, else JSON if there is
-/// any, else it is null.
+/// Decodes the two fields of a `DynamicValue` as Terraform does: MessagePack if present, else JSON,
+/// else null.
 ///
 /// # Errors
-/// [`DecodeError`], when what there is is not a value of the type.
+/// [`DecodeError`], when the bytes are no value of the type.
 pub fn decode_dynamic(msgpack: &[u8], json: &[u8], own: &Type) -> Result<Value, DecodeError> {
     if !msgpack.is_empty() {
         decode(msgpack, own).map_err(|source| DecodeError::MessagePack { own: own.clone(), source })

@@ -1,12 +1,11 @@
-//! Resource identities in stored form. Here because a provider returns them and the state store keeps them, and neither
-//! knows the other.
+//! Resource identities in stored form, shared by the provider and the state crates.
 
 use crate::json::Json;
 
-/// An identity as it is stored.
+/// A stored identity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredIdentity {
-    /// Version of the identity schema that it was written by.
+    /// Version of its identity schema.
     pub schema_version: i64,
     /// An object of exactly the schema's attributes, ordered by name; those without a value are null.
     pub json: Json,

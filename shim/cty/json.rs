@@ -1,7 +1,7 @@
-//! Values as JSON: what providers may answer instead of MessagePack, and what is stored in states.
+//! Values as JSON: an alternative encoding of providers' responses, and the encoding of state.
 //!
-//! As in MessagePack the type directs both ways, and a dynamic value is an object of its `value` and its `type`. There is
-//! no form for unknown values and infinities.
+//! As in MessagePack, the type directs encoding and decoding, and a dynamic value is an object of
+//! its `value` and its `type`. Unknown values and infinities cannot be encoded.
 
 mod pretty;
 mod read;
@@ -18,25 +18,25 @@ use std::sync::Arc;
 
 use super::{AttributePath, MAXIMUM_DEPTH, NumberError, PathStep, Type, TypeError};
 
-/// Why JSON is not a value of a type, or a value cannot be written as JSON, and where.
+/// Why JSON is no value of a type, or a value cannot be encoded as JSON, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{reason}", super::at(path))]
 pub struct JsonError {
-    /// Where in the value.
+    /// Path in the value.
     pub path: AttributePath,
-    /// What is wrong there.
+    /// The reason.
     #[source]
     pub reason: JsonReason,
 }
 
-/// What keeps JSON from being a value, or a value from being JSON.
+/// Why JSON or a value is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JsonReason {
-    /// It is not JSON at all.
+    /// Not JSON.
     #[error("the document is not JSON")]
     Syntax(#[source] JsonSyntaxError),
-    /// Another kind of value than the type asks for.
+    /// Another kind of value than that of the type.
     #[error("{0} is required")]
     Required(&'static str),
     /// Text that is not a number.
@@ -47,13 +47,13 @@ pub enum JsonReason {
     TupleLength {
         /// How many elements the type has.
         required: usize,
-        /// How many there are.
+        /// The actual length.
         given: usize,
     },
     /// An attribute that the type does not have.
     #[error("unsupported attribute {0:?}")]
     UnsupportedAttribute(Arc<str>),
-    /// An attribute of the type that a value to be written lacks.
+    /// A missing attribute of a value to be encoded.
     #[error("missing required attribute {0:?}")]
     MissingAttribute(Arc<str>),
     /// A dynamic value that is not an object of exactly its value and its type.
@@ -62,21 +62,21 @@ pub enum JsonReason {
     /// A dynamic value whose type cannot be read.
     #[error("the type of a dynamic value cannot be read")]
     Type(#[source] TypeError),
-    /// A value to be written is of another kind than its type.
+    /// A value to be encoded is of another kind than its type.
     #[error("{required} required, but the value is {found}")]
     Mismatch {
         /// The type.
         required: Type,
-        /// What the value is.
+        /// The kind of the value.
         found: &'static str,
     },
-    /// JSON has no form for it.
+    /// Unknown values cannot be encoded.
     #[error("the value is not known")]
     Unknown,
-    /// JSON has no form for it.
+    /// Infinity cannot be encoded.
     #[error("an infinite number cannot be written as JSON")]
     Infinity,
-    /// Deeper than any real value.
+    /// Nested too deeply.
     #[error("nested deeper than {MAXIMUM_DEPTH} levels")]
     TooDeep,
 }
@@ -88,7 +88,7 @@ impl From<JsonReason> for Box<JsonError> {
 }
 
 impl JsonError {
-    /// While it travels outwards, an error's path is collected from its last step to its first.
+    /// An error's path is collected from its last step to its first.
     fn inside(mut self: Box<Self>, step: PathStep) -> Box<Self> {
         self.path.push(step);
         self

@@ -1,11 +1,12 @@
-//! Terraform's type system: types, values, paths, and the two codecs that values travel in.
+//! Terraform's type system: types, values, paths, and the two encodings of values.
 //!
-//! The semantics are those of go-cty, because both ends of every provider connection assume them: numbers are decimal
-//! and unbounded, strings are NFC, sets have no order, and unknown values may carry refinements. A [`Value`] does not
-//! carry its type: every place where a value is read or written has a schema, so the type is walked beside the value.
-//! Only a value in a *dynamic* position brings its own type, as [`Value::Dynamic`].
+//! The semantics are those of go-cty, which Terraform and providers require: numbers are decimal
+//! and unbounded, strings are NFC, sets have no order, and unknown values may have refinements. A
+//! [`Value`] does not contain its type, which every caller has from a schema. Only values at
+//! *dynamic* positions contain their own type, as [`Value::Dynamic`].
 //!
-//! [`msgpack::decode`] and [`json::from_json`] read a value of a [`Type`]; `examples/decode.rs` is a whole program.
+//! [`msgpack::decode`] and [`json::from_json`] decode a value of a [`Type`]; see
+//! `examples/decode.rs`.
 
 #![warn(missing_docs)]
 
@@ -29,11 +30,11 @@ pub use types::{ObjectType, Type, TypeError};
 pub use unknown::Refinements;
 pub use value::{ConformError, Value, normalize};
 
-/// How deep types, and with them values, may be nested. Providers' own schemas stay far below it; what goes beyond comes
-/// from a defect or an attack, and would exhaust the stack.
+/// Maximum depth of types, and hence of values. Real schemas stay far below; a deeper one would
+/// exhaust the stack.
 pub const MAXIMUM_DEPTH: usize = 256;
 
-/// The beginning of a message about one place: nothing for the root.
+/// Prefix of a message with the path; empty for the root.
 fn at(path: &AttributePath) -> String {
     if path.is_root() { String::new() } else { format!("{path}: ") }
 }

@@ -1,9 +1,10 @@
-//! Values as MessagePack, directed by their type: the form that every message to and from a provider carries.
+//! Values as MessagePack, directed by their type: the encoding of all values in the plugin
+//! protocol.
 //!
-//! The codec is written by hand because the format is only readable with the type at hand: an extension is an unknown
-//! value, an array at a dynamic position is a type and a value, and numbers take whichever of three forms is exact.
-//! Reading trusts nothing: lengths are checked against what is left before anything is reserved, depth is bounded, and
-//! every error tells the byte and the place in the value.
+//! The codec is specific to the format, which needs the type: an extension is an unknown value, an
+//! array at a dynamic position is a type and a value, and numbers have one of three forms that is
+//! exact. The decoder trusts no input: lengths are checked against the remaining bytes before
+//! memory is reserved, depth is bounded, and errors contain the offset and the path.
 
 mod decode;
 mod encode;
@@ -25,7 +26,7 @@ pub use decode::decode;
 pub use encode::encode;
 pub use error::{DecodeError, DecodeReason, EncodeError, EncodeReason};
 
-/// The extension type of an unknown value that carries refinements.
+/// The extension type of an unknown value with refinements.
 const REFINED_UNKNOWN: i8 = 12;
-/// The longest body of such an extension.
+/// Maximum size of such an extension.
 const LONGEST_REFINEMENTS: usize = 1024;

@@ -1,14 +1,14 @@
-//! Numbers as go-cty has them: decimal, unbounded, and equal when they would be written alike.
+//! Numbers of go-cty: decimal and unbounded.
 //!
-//! go-cty keeps a binary float whose mantissa has 512 bits when it came from text and 53 when it came from a double. What
-//! matters of that on the wire and in comparisons is the decimal text that such a float is written with, so a [`Number`]
-//! is an `i64` where it can be, else the decimal digits themselves; a number that was born as a double remembers the
-//! double. Two consequences of go-cty's rule "integers are equal by value, anything else by its shortest text" are worth
-//! knowing: the double 0.1 equals the decimal 0.1 although both travel differently, and the double 1e300 does not equal
-//! the decimal 1e300, because the double is not exactly that integer.
+//! go-cty has a binary float with a mantissa of 512 bits from text and of 53 from a double. In the
+//! protocol and in comparisons only its decimal text matters, so a [`Number`] is an `i64` if
+//! possible, else the decimal digits; a number from a double stores the double. By go-cty's rule
+//! "integers are equal by value, anything else by its shortest text", the double 0.1 equals the
+//! decimal 0.1 although their encodings differ, and the double 1e300 does not equal the decimal
+//! 1e300, because the double is not exactly that integer.
 //!
-//! Digits are kept as text because nothing here calculates: numbers are read, compared and written, and text does each
-//! of these without conversion. Texts that go-cty would round to 512 bits (more than 153 significant digits) stay exact.
+//! Digits are text because numbers are only decoded, compared and encoded here. Texts that go-cty
+//! would round to 512 bits (more than 153 significant digits) stay exact.
 
 mod decimal;
 mod double;
@@ -25,10 +25,10 @@ use num_bigint::BigUint;
 use decimal::Decimal;
 use double::{digits_of_scientific, double_as_i64, exact_fractional, exact_integer, shortest};
 
-/// The most digits that a number's text without exponent may have.
+/// Maximum digits of a number's text without exponent.
 ///
-/// go-cty's own limit is a binary exponent of 32 bits, at which a number of twelve characters (`1e600000000`) costs
-/// gigabytes as soon as it is written. Ten thousand digits are thirty times what a double can need.
+/// go-cty's own limit is a binary exponent of 32 bits, at which a number of twelve characters
+/// (`1e600000000`) needs gigabytes. A double needs at most some three hundred digits.
 pub(crate) const MAXIMUM_DIGITS: usize = 10_000;
 
 /// A number of any size.
@@ -38,17 +38,17 @@ pub struct Number(Repr);
 #[derive(Clone)]
 enum Repr {
     Int(i64),
-    /// A finite double that no `i64` expresses: it has a fraction, or is too large, or is the negative zero (which is
-    /// equal to zero but keeps its sign in text).
+    /// A finite double that is no `i64`: it has a fraction, is too large, or is the negative zero
+    /// (equal to zero, but with its sign in text).
     Double(f64),
-    /// A number from text that no `i64` expresses.
+    /// A number from text that is no `i64`.
     Decimal(Arc<Decimal>),
     Infinity {
         negative: bool,
     },
 }
 
-/// Why a text is not a number.
+/// Why a text is no number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NumberError {
     /// It does not have a number's form.
@@ -59,8 +59,8 @@ pub enum NumberError {
     TooManyDigits,
 }
 
-/// What a number is sent as. Terraform's rule, in this order: whole numbers within an `i64`, doubles that have a
-/// fraction and are exact (and infinities), else text.
+/// The encoded form of a number. Terraform's rule, in this order: whole numbers within `i64`, exact
+/// doubles with a fraction (and infinities), else text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum WireForm {
     Int(i64),
@@ -74,11 +74,13 @@ impl Number {
     /// Zero.
     pub const ZERO: Self = Self(Repr::Int(0));
 
-    /// Reads decimal text as go-cty does: an optional sign, digits with an optional point, and an optional exponent (`e`
-    /// of ten, `p` of two); or `Inf`. Prefixes of other bases, underscores and blanks are refused.
+    /// Parses decimal text as go-cty: an optional sign, digits with an optional point, and an
+    /// optional exponent (`e` of ten, `p` of two); or `Inf`. Prefixes of other bases, underscores
+    /// and spaces are invalid.
     ///
     /// # Errors
-    /// [`NumberError::Syntax`] for anything else, [`NumberError::TooManyDigits`] beyond 10,000 digits.
+    /// [`NumberError::Syntax`] for anything else, [`NumberError::TooManyDigits`] beyond 10,000
+    /// digits.
     pub fn from_decimal(text: &str) -> Result<Self, NumberError> {
         if let Some(small) = small_integer(text) {
             return Ok(Self(Repr::Int(small)));
@@ -104,7 +106,7 @@ impl Number {
             None => (false, 0),
             Some((letter, digits)) => (letter.eq_ignore_ascii_case(&b'p'), parse_exponent(digits)?),
         };
-        // Twice the limit leaves room for zeros on both sides of the digits that count.
+        // Twice the limit allows for zeros at both ends.
         if whole.len() + fraction.len() > 2 * MAXIMUM_DIGITS {
             return Err(NumberError::TooManyDigits);
         }
@@ -129,8 +131,8 @@ impl Number {
         Self::from_digits(negative, &scaled.to_string(), point - shift)
     }
 
-    /// Takes a double as exactly what it is, as a number that Terraform itself made from a double is: sent back, it is
-    /// the same double. `None` for NaN, which is no number.
+    /// The exact number of a double, as Terraform's own from doubles; encoding it returns the same
+    /// double. `None` for NaN.
     pub fn from_f64_exact(value: f64) -> Option<Self> {
         if value.is_nan() {
             return None;
@@ -145,8 +147,8 @@ impl Number {
         }))
     }
 
-    /// Takes the shortest decimal that reads back as this double: what somebody would have written to mean it. This is
-    /// what a configuration in HCL holds, and so what a double of unknown origin should become. `None` for NaN.
+    /// The shortest decimal that is parsed as this double, as written in HCL. For doubles of
+    /// unknown origin. `None` for NaN.
     pub fn from_f64_shortest(value: f64) -> Option<Self> {
         if value.is_nan() {
             return None;
@@ -161,7 +163,7 @@ impl Number {
         Self::from_digits(value < 0.0, &digits, i64::from(exponent)).ok()
     }
 
-    /// The number as an `i64`, when it is one exactly.
+    /// The number as an `i64`, if it is one exactly.
     pub fn as_i64(&self) -> Option<i64> {
         match &self.0 {
             Repr::Int(integer) => Some(*integer),
@@ -170,7 +172,7 @@ impl Number {
         }
     }
 
-    /// The nearest double; infinite beyond the doubles' range.
+    /// The nearest double; infinite beyond the range.
     pub fn as_f64(&self) -> f64 {
         match &self.0 {
             #[expect(clippy::cast_precision_loss, reason = "the nearest double is what is asked for")]
@@ -182,7 +184,7 @@ impl Number {
         }
     }
 
-    /// Whether it is a whole number. Infinities are not.
+    /// Whether it is whole. Infinities are not.
     pub fn is_integer(&self) -> bool {
         match &self.0 {
             Repr::Int(_) => true,
@@ -192,16 +194,16 @@ impl Number {
         }
     }
 
-    /// Whether it is one of the two infinities, which JSON cannot express.
+    /// Whether it is an infinity, which JSON does not support.
     pub fn is_infinite(&self) -> bool {
         matches!(self.0, Repr::Infinity { .. })
     }
 
-    /// The decimal text without an exponent, as go-cty converts numbers to strings and writes them in JSON: the shortest
-    /// that identifies the number. Infinities are `+Inf` and `-Inf`.
+    /// The shortest decimal text without an exponent that identifies the number, as in go-cty's
+    /// string conversion and JSON. Infinities are `+Inf` and `-Inf`.
     ///
-    /// Whole doubles within an `i64` are written exactly, where go-cty rounds those above 2^53 to 17 digits: they travel
-    /// as integers, and what is stored should be what was sent.
+    /// Whole doubles within `i64` are exact, although go-cty rounds those above 2^53 to 17 digits:
+    /// they are encoded as integers, and the stored number must be the same.
     pub fn to_decimal_text(&self) -> String {
         match &self.0 {
             Repr::Int(integer) => integer.to_string(),
@@ -231,8 +233,8 @@ impl Number {
         }
     }
 
-    /// The text that go-cty sorts composite elements of a set by: ten significant digits, with an exponent when the
-    /// number is large or small (Go's `%.10g`).
+    /// The text by which go-cty sorts composite elements of a set: ten significant digits, with an
+    /// exponent for large or small numbers (Go's `%.10g`).
     pub(super) fn append_sort_text(&self, text: &mut Vec<u8>) {
         match self.canonical() {
             Canonical::Infinity { negative } => {
@@ -246,7 +248,7 @@ impl Number {
         }
     }
 
-    /// Builds `±digits × 10^exponent` in the form that its size asks for.
+    /// Builds `±digits × 10^exponent` in its canonical form.
     fn from_digits(negative: bool, digits: &str, exponent: i64) -> Result<Self, NumberError> {
         let digits = digits.trim_start_matches('0');
         let significant = digits.trim_end_matches('0');
@@ -285,7 +287,7 @@ impl Number {
     }
 }
 
-/// The one form that equal numbers share. Whatever fits an `i64` is `Int`.
+/// The canonical form, the same for equal numbers. Whatever fits an `i64` is `Int`.
 #[derive(PartialEq, Eq, Hash)]
 enum Canonical<'a> {
     Int(i64),
@@ -357,7 +359,7 @@ impl fmt::Display for Number {
 impl fmt::Debug for Number {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, formatter)?;
-        // Doubles are marked, because they travel differently from equal decimals.
+        // Marks doubles, because their encodings differ from those of equal decimals.
         if matches!(self.0, Repr::Double(_)) { formatter.write_str("f64") } else { Ok(()) }
     }
 }
@@ -397,20 +399,20 @@ impl From<u64> for Number {
     }
 }
 
-/// The common case of [`Number::from_decimal`] without any allocation: up to 18 digits.
+/// [`Number::from_decimal`] without allocation, for up to 18 digits.
 fn small_integer(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     if digits.is_empty() || digits.len() > 18 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
     match text.parse() {
-        // The negative zero keeps its sign, which an integer has no place for.
+        // The negative zero keeps its sign, which an integer does not have.
         Ok(0) if text.starts_with('-') => None,
         parsed => parsed.ok(),
     }
 }
 
-/// An exponent's sign and digits; beyond an `i64` it counts as the largest, which only zero survives.
+/// An exponent; saturates at the range of `i64`, which only zero allows.
 fn parse_exponent(text: &str) -> Result<i64, NumberError> {
     let (negative, digits) = match text.as_bytes().first() {
         Some(b'-') => (true, &text[1..]),

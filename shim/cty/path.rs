@@ -1,14 +1,14 @@
-//! Paths into a value, as diagnostics and `requires_replace` speak of them.
+//! Paths into a value, as in diagnostics and `requires_replace`.
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::Value;
 
-/// Where something is in a value; the empty path is the value itself.
+/// A path in a value; the empty path is the value itself.
 ///
-/// `Display` writes it as Terraform does: `rule[0].port`, `tags["a b"]`. An element of a set is written `[…]`, because
-/// only its value could name it, and a value may be a secret.
+/// `Display` has Terraform's form: `rule[0].port`, `tags["a b"]`. An element of a set is `[…]`,
+/// because it is only identified by its value, which may be secret.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AttributePath(pub Vec<PathStep>);
 
@@ -17,11 +17,11 @@ pub struct AttributePath(pub Vec<PathStep>);
 pub enum PathStep {
     /// An attribute of an object.
     Attribute(Arc<str>),
-    /// An element of a map (or of an object that stands for a map of blocks).
+    /// An element of a map (or of an object that represents a map of blocks).
     Key(Arc<str>),
     /// An element of a list or tuple, counted from 0.
     Index(usize),
-    /// An element of a set, which only its own value can name. The wire cannot express it.
+    /// An element of a set, identified by its value. The protocol does not support it.
     Element(Box<Value>),
 }
 
@@ -46,23 +46,23 @@ impl AttributePath {
         self.0.is_empty()
     }
 
-    /// Goes one step further.
+    /// Appends a step.
     pub fn push(&mut self, step: PathStep) {
         self.0.push(step);
     }
 
-    /// Goes one step back, and tells which.
+    /// Removes the last step and returns it.
     pub fn pop(&mut self) -> Option<PathStep> {
         self.0.pop()
     }
 
-    /// The path one step further.
+    /// The path with one more step.
     #[must_use]
     pub fn join(&self, step: PathStep) -> Self {
         self.iter().cloned().chain([step]).collect()
     }
 
-    /// The path one step back, unless it is the root already.
+    /// The path without its last step; `None` for the root.
     pub fn parent(&self) -> Option<Self> {
         self.0.split_last().map(|(_, before)| Self(before.to_vec()))
     }
@@ -72,7 +72,7 @@ impl AttributePath {
         self.0.last()
     }
 
-    /// Whether `prefix` leads to this place or to something around it.
+    /// Whether `prefix` is this path or an ancestor.
     pub fn starts_with(&self, prefix: &Self) -> bool {
         self.0.starts_with(&prefix.0)
     }

@@ -1,4 +1,4 @@
-//! Types: what a provider's schema says a value may be.
+//! Types of values in a provider's schema.
 
 mod codec;
 
@@ -10,7 +10,7 @@ pub use codec::TypeError;
 
 /// A Terraform type, as it appears in a schema (`Attribute.type`) or beside a dynamic value.
 ///
-/// Cloning is cheap: everything below the first level is shared. `Display` gives the words that Terraform uses in
+/// Cloning is cheap: everything below the first level is shared. `Display` is Terraform's form in
 /// messages (`list of string`).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Type {

@@ -1,6 +1,7 @@
-//! What may be known about a value that is not known yet.
+//! Refinements of unknown values.
 //!
-//! Only programs on go-cty itself send refinements; providers on the official frameworks ignore them and send none.
+//! Only providers that use go-cty directly send them; those on the official frameworks ignore them
+//! and send none.
 
 use std::sync::Arc;
 
@@ -8,30 +9,30 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::Number;
 
-/// What is known about an unknown value.
+/// Refinements of an unknown value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Refinements {
     /// `Some(false)`: definitely not null.
     pub null: Option<bool>,
-    /// What a string starts with.
+    /// Prefix of a string.
     pub string_prefix: Option<Arc<str>>,
-    /// Lowest number, and whether it is included.
+    /// Minimum, and whether it is included.
     pub number_minimum: Option<(Number, bool)>,
-    /// Highest number, and whether it is included.
+    /// Maximum, and whether it is included.
     pub number_maximum: Option<(Number, bool)>,
-    /// Least length of a collection.
+    /// Minimum length of a collection.
     pub length_minimum: Option<u64>,
-    /// Greatest length of a collection.
+    /// Maximum length of a collection.
     pub length_maximum: Option<u64>,
 }
 
 impl Refinements {
-    /// Whether nothing is known after all.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether no value at all meets them.
+    /// Whether no value satisfies them.
     pub(crate) fn is_contradictory(&self) -> bool {
         let numbers = match (&self.number_minimum, &self.number_maximum) {
             (Some((minimum, from)), Some((maximum, to))) => {
@@ -45,8 +46,8 @@ impl Refinements {
     }
 }
 
-/// Cuts a prefix that is too long to send, at `longest` bytes and then back to where nothing that follows can change the
-/// characters before: the last grapheme cluster goes, unless it is one of the delimiters that never combine.
+/// Truncates a prefix at `longest` bytes and then to a boundary that following characters cannot
+/// change: the last grapheme cluster is removed, unless it is a delimiter that never combines.
 pub(super) fn shorten_prefix(prefix: &str, longest: usize) -> &str {
     let cut = &prefix[..prefix.floor_char_boundary(longest)];
     match cut.grapheme_indices(true).next_back() {

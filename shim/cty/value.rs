@@ -17,27 +17,27 @@ use super::{Number, ObjectType, Refinements, Type};
 pub(super) use concrete::are_of_one_type;
 pub use conform::ConformError;
 
-/// A Terraform value, read and written by a [`Type`] that the surroundings know.
+/// A Terraform value; its [`Type`] is known from the context.
 ///
-/// Equality (`==`) is semantic: numbers by value, sets without order, refinements of unknowns ignored. It is *not*
-/// Terraform's three-valued equality: an unknown equals an unknown here.
+/// Equality (`==`) is semantic: numbers by value, sets without order, refinements of unknowns
+/// ignored. It is *not* Terraform's three-valued equality: an unknown equals an unknown here.
 ///
 /// `Debug` shows everything, secrets included: it is for tests.
 #[derive(Clone)]
 pub enum Value {
-    /// Null of whatever type the position has.
+    /// Null of any type.
     Null,
-    /// Not known yet. What is known about it all the same stands in the refinements, when there are any.
+    /// An unknown value, with its refinements, if any.
     Unknown(Option<Box<Refinements>>),
     /// A boolean.
     Bool(bool),
     /// A number of any size.
     Number(Number),
-    /// A string, always in NFC: construct it with [`Value::string`].
+    /// A string in NFC: construct it with [`Value::string`].
     String(Arc<str>),
     /// A list's elements.
     List(Vec<Self>),
-    /// A set's elements, each once, in go-cty's order: construct it with [`Value::set`].
+    /// A set's distinct elements in go-cty's order: construct it with [`Value::set`].
     Set(Vec<Self>),
     /// A map's elements.
     Map(BTreeMap<Arc<str>, Self>),
@@ -45,13 +45,13 @@ pub enum Value {
     Object(BTreeMap<Arc<str>, Self>),
     /// A tuple's elements.
     Tuple(Vec<Self>),
-    /// The value of a dynamic position together with its own type: construct it with [`Value::dynamic`]. Never nested
-    /// directly in another one, and never used for a null or unknown whose type is itself dynamic: those are plain
-    /// [`Value::Null`] and [`Value::Unknown`].
+    /// The value of a dynamic position with its own type: construct it with [`Value::dynamic`].
+    /// Never nested directly in another one, and never null or unknown of dynamic type: those are
+    /// plain [`Value::Null`] and [`Value::Unknown`].
     Dynamic(Box<(Type, Self)>),
 }
 
-/// Brings text into NFC, which is the form of all of Terraform's strings, keys and names.
+/// Normalises text to NFC, the form of all of Terraform's strings, keys and names.
 pub fn normalize(text: &str) -> Arc<str> {
     if text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes {
         return text.into();
@@ -60,12 +60,12 @@ pub fn normalize(text: &str) -> Arc<str> {
 }
 
 impl Value {
-    /// A string, brought into NFC.
+    /// A string, normalised to NFC.
     pub fn string(text: impl AsRef<str>) -> Self {
         Self::String(normalize(text.as_ref()))
     }
 
-    /// An unknown of which nothing more is known.
+    /// An unknown without refinements.
     pub const fn unknown() -> Self {
         Self::Unknown(None)
     }
@@ -85,12 +85,12 @@ impl Value {
         Self::Tuple(elements.into_iter().collect())
     }
 
-    /// A map. Keys are brought into NFC; of equal keys the last counts.
+    /// A map. Keys are normalised to NFC; of equal keys the last counts.
     pub fn map<K: AsRef<str>>(elements: impl IntoIterator<Item = (K, Self)>) -> Self {
         Self::Map(elements.into_iter().map(|(key, element)| (normalize(key.as_ref()), element)).collect())
     }
 
-    /// An object. Names are brought into NFC; of equal names the last counts.
+    /// An object. Names are normalised to NFC; of equal names the last counts.
     pub fn object<K: AsRef<str>>(attributes: impl IntoIterator<Item = (K, Self)>) -> Self {
         Self::Object(attributes.into_iter().map(|(name, value)| (normalize(name.as_ref()), value)).collect())
     }
@@ -100,11 +100,11 @@ impl Value {
         Self::Object(object.attributes.keys().map(|name| (name.clone(), Self::Null)).collect())
     }
 
-    /// The value of a dynamic position, which is of type `own`.
+    /// The value of a dynamic position, of type `own`.
     ///
-    /// Wrappers that `value` has inside are resolved into the type, so that there is one form for each value: an object
-    /// `{d: dynamic}` whose `d` is the string "x" becomes an object `{d: string}`. What has no type of its own (null and
-    /// unknown of the dynamic type) stays plain.
+    /// Nested wrappers are resolved into the type, so that each value has one form: an object `{d:
+    /// dynamic}` whose `d` is the string "x" becomes an object `{d: string}`. Null and unknown of
+    /// the dynamic type stay plain.
     pub fn dynamic(own: Type, value: Self) -> Self {
         if matches!((&own, &value), (Type::Dynamic, _) | (_, Self::Dynamic(_))) {
             return value;
@@ -117,7 +117,7 @@ impl Value {
         Self::Dynamic(Box::new((concrete, value)))
     }
 
-    /// The value itself, for a dynamic one the value inside.
+    /// The value; of a dynamic one the wrapped value.
     pub fn inner(&self) -> &Self {
         match self {
             Self::Dynamic(both) => &both.1,
@@ -125,17 +125,17 @@ impl Value {
         }
     }
 
-    /// Whether it is null, of whatever type.
+    /// Whether it is null, of any type.
     pub fn is_null(&self) -> bool {
         matches!(self.inner(), Self::Null)
     }
 
-    /// Whether it is known itself, whatever is inside it. Null is known.
+    /// Whether the value itself is known. Null is known.
     pub fn is_known(&self) -> bool {
         !matches!(self.inner(), Self::Unknown(_))
     }
 
-    /// Whether nothing in it is unknown.
+    /// Whether it contains no unknowns.
     pub fn is_wholly_known(&self) -> bool {
         match self {
             Self::Unknown(_) => false,
@@ -148,7 +148,7 @@ impl Value {
         }
     }
 
-    /// Whether something in it is unknown.
+    /// Whether it contains unknowns.
     pub(crate) fn has_unknown(&self) -> bool {
         !self.is_wholly_known()
     }

@@ -79,6 +79,7 @@ impl ProviderCache {
         Self { root: root.into(), platform }
     }
 
+    /// Its directory.
     pub fn root(&self) -> &Path {
         &self.root
     }

@@ -1,13 +1,13 @@
-//! Property bags as JSON, and the special values that they may hold.
+//! Property bags as JSON, with their special values.
 
 use isthmus_proto::property::{Struct, Value};
 use serde_json::{Number, Value as Json, json};
 
-/// The key that marks a special value, and what it says of secrets.
+/// The signature key of special values, and its value for secrets.
 pub const SIGNATURE: &str = "4dabf18193072939515e22adb298388d";
 const SECRET: &str = "1b47061264138c4ac30d75fd1eb44270";
 
-/// What stands for a value that is not known yet.
+/// The unknown value.
 pub fn unknown() -> Json {
     json!("04da6b54-80e4-46f7-96ec-b56ff0331ba9")
 }
@@ -17,7 +17,7 @@ pub fn secret(value: impl Into<Json>) -> Json {
     json!({ SIGNATURE: SECRET, "value": value.into() })
 }
 
-/// The bag that a JSON object stands for.
+/// The bag of a JSON object.
 pub fn bag(json: &Json) -> Struct {
     match value(json) {
         Value::Struct(bag) => bag,
@@ -25,7 +25,7 @@ pub fn bag(json: &Json) -> Struct {
     }
 }
 
-/// The JSON object that a bag stands for. Whole numbers are written as such, so that they equal those of `json!`.
+/// The JSON object of a bag. Whole numbers are integers, so that they equal those of `json!`.
 pub fn json_of(bag: &Struct) -> Json {
     Json::Object(bag.iter().map(|(name, value)| (name.to_owned(), json_of_value(value))).collect())
 }
@@ -55,7 +55,7 @@ fn json_of_value(value: &Value) -> Json {
 }
 
 fn json_number(number: f64) -> Number {
-    // Up to here, doubles hold every whole number exactly.
+    // Doubles represent all whole numbers up to this one.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if number.fract() == 0.0 && number.abs() <= EXACT {
         #[expect(clippy::cast_possible_truncation, reason = "a whole number within 2^53")]

@@ -1,4 +1,4 @@
-//! The engine's own services, scripted: they record what a plugin has to say to the user, and answer what it asks.
+//! The engine's own services, scripted: they record log messages and return configured responses.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ use tonic::{Request, Response, Status};
 
 use crate::{PATIENCE, bag};
 
-/// A line that a plugin sent to the user.
+/// A log message from a plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     pub severity: Severity,
@@ -28,7 +28,7 @@ pub enum Severity {
     Error,
 }
 
-/// A running engine of either generation. It ends with this.
+/// A running engine, today's and legacy; stopped on drop.
 #[derive(Debug)]
 pub struct Engine {
     address: String,
@@ -61,22 +61,22 @@ impl Engine {
         Self { address, state, server }
     }
 
-    /// Where it is, as it is passed to a plugin.
+    /// Its address, as passed to a plugin.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// Everything that was said so far.
+    /// All log messages so far.
     pub fn lines(&self) -> Vec<Line> {
         self.state.lines.borrow().clone()
     }
 
-    /// What was said so far about the user's program; lines for debugging are left out.
+    /// Log messages so far, without those for debugging.
     pub fn shown(&self) -> Vec<Line> {
         self.lines().into_iter().filter(|line| line.severity != Severity::Debug).collect()
     }
 
-    /// Waits for a line.
+    /// Waits for a log message.
     pub async fn line(&self, what: &str, is_it: impl Fn(&Line) -> bool) -> Line {
         let mut lines = self.state.lines.subscribe();
         let found = lines.wait_for(|lines| lines.iter().any(&is_it));
@@ -87,7 +87,7 @@ impl Engine {
         found.unwrap_or_else(|| panic!("the engine was not told {what}; it was told {:#?}", self.lines()))
     }
 
-    /// Sets the variables that a legacy engine has for a token such as `sandbox:config/vars`.
+    /// Sets the variables of a legacy engine for a token such as `sandbox:config/vars`.
     pub fn set_variables(&self, token: &str, variables: Json) {
         let mut all = self.state.variables.lock().unwrap_or_else(PoisonError::into_inner);
         all.insert(token.to_owned(), Ok(variables));
@@ -99,7 +99,7 @@ impl Engine {
         all.insert(token.to_owned(), Err(reason.to_owned()));
     }
 
-    /// The tokens whose variables were asked for so far.
+    /// The tokens of requested variables so far.
     pub fn asked_variables(&self) -> Vec<String> {
         self.state.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

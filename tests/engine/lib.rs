@@ -1,5 +1,5 @@
-//! An engine's side of the services, for tests that play the engine: property bags as JSON, the engine's own service, and a
-//! bridge as a process.
+//! The engine's side of the services for tests: property bags as JSON, the engine's own service,
+//! and a bridge as a process.
 
 mod bag;
 mod engine;

@@ -1,4 +1,4 @@
-//! A bridge (this program, or the Go bridge) as a process, in a group of its own.
+//! A bridge (isthmus or the Go bridge) as a process in its own group.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::fd::OwnedFd;
@@ -12,16 +12,16 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, ChildStdin, Command};
 use tonic::transport::{Channel, Endpoint};
 
-/// How long anything may take. It is longer than a loaded machine needs, because running out of it is a failure.
+/// Timeout; longer than a loaded machine needs.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The name that engines start either bridge by.
+/// The plugin name of either bridge.
 const PLUGIN: &str = "pulumi-resource-terraform-provider";
 
 /// The engine's own limit, in bytes.
 const LARGEST_MESSAGE: usize = 400 * 1024 * 1024;
 
-/// A running bridge. It is killed with its provider when this goes.
+/// A running bridge, killed with its provider on drop.
 #[derive(Debug)]
 pub struct Process {
     executable: PathBuf,
@@ -32,13 +32,13 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts a bridge in an empty directory, by an engine at that address.
+    /// Starts a bridge in an empty directory, for an engine at that address.
     pub fn start(executable: &Path, home: &Path, engine: &str, variables: &[(String, String)]) -> Self {
         let plugin = home.join(PLUGIN);
         std::os::unix::fs::symlink(executable, &plugin).expect("a link in a new directory");
         let mut child = Command::new(plugin)
             .arg(engine)
-            // Settings of whoever runs the test have no effect.
+            // The environment of the test run has no effect.
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", home)
@@ -65,7 +65,7 @@ impl Process {
     /// Connects to it, once.
     ///
     /// # Panics
-    /// When it does not serve.
+    /// When it does not respond.
     pub async fn client(&mut self) -> ResourceProviderClient<Channel> {
         let stdout = self.child.stdout.take().expect("a pipe, once").into_owned_fd().expect("a descriptor");
         let line = first_line(stdout).await;
@@ -80,13 +80,13 @@ impl Process {
         ResourceProviderClient::new(channel).max_decoding_message_size(LARGEST_MESSAGE)
     }
 
-    /// What it has printed on standard error so far.
+    /// Its standard error so far.
     #[must_use]
     pub fn stderr(&self) -> String {
         self.stderr.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Its name and what it has printed.
+    /// Its name and its output.
     #[must_use]
     pub fn said(&self) -> String {
         format!("{}; its stderr: {}", self.executable.display(), self.stderr())
@@ -95,27 +95,27 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // The Go bridge's provider is in the bridge's group and would outlive it.
-        // It can only fail because all of them are gone.
+        // The Go bridge's provider is in the bridge's group and would outlive it. It fails only if
+        // all have exited.
         let _ = kill_process_group(self.group, Signal::KILL);
     }
 }
 
-/// The line that announces the port, empty if there is none in time; the rest is read away.
+/// The line with the port, empty after a timeout; the rest is discarded.
 pub async fn first_line(stdout: OwnedFd) -> String {
     let (sender, line) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || {
         let mut stdout = BufReader::new(std::fs::File::from(stdout));
         let mut line = String::new();
         drop(stdout.read_line(&mut line));
-        // The receiver is gone if the test is over.
+        // The receiver is dropped if the test is over.
         drop(sender.send(line));
         drop(std::io::copy(&mut stdout, &mut std::io::sink()));
     });
     tokio::time::timeout(PATIENCE, line).await.ok().and_then(Result::ok).unwrap_or_default()
 }
 
-/// Collects stderr in a thread, so that it is there even when the test's runtime is not.
+/// Collects stderr in a thread, which outlives the test's runtime.
 fn follow(stderr: OwnedFd, collected: Arc<Mutex<String>>) {
     std::thread::spawn(move || {
         let mut stderr = std::fs::File::from(stderr);

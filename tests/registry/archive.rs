@@ -1,22 +1,21 @@
-//! Archives as publishers make them, and as no publisher would.
+//! Archives of publishers, valid and invalid.
 
 use std::io::{Cursor, Write as _};
 
 use zip::CompressionMethod;
 use zip::write::{SimpleFileOptions, ZipWriter};
 
-/// An archive in the making.
+/// An archive under construction.
 #[derive(Debug)]
 pub struct Archive(ZipWriter<Cursor<Vec<u8>>>);
 
-/// What a file in an archive is, beside its content.
+/// Kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// A file with this mode.
     File(u32),
-    /// A symbolic link; its content is where it leads to.
+    /// A symbolic link; the content is its target.
     Link,
-    /// A directory.
     Directory,
 }
 
@@ -36,7 +35,7 @@ impl Archive {
         archive.with("LICENSE", Entry::File(0o644), b"Apache-2.0").finish()
     }
 
-    /// With one more entry.
+    /// Adds an entry.
     ///
     /// # Panics
     /// When the archive's library cannot write it.

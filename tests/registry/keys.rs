@@ -1,4 +1,4 @@
-//! Keys of publishers, made by another implementation of OpenPGP than a test's own, and with everything that can be wrong with one.
+//! Keys of publishers, valid and invalid.
 
 use std::time::{Duration, SystemTime};
 
@@ -28,7 +28,7 @@ impl Default for PublisherKey {
 }
 
 impl PublisherKey {
-    /// A key that signs.
+    /// A signing key.
     ///
     /// # Panics
     /// When there is no randomness.
@@ -36,7 +36,7 @@ impl PublisherKey {
         Self::of_type(KeyType::Ed25519Legacy)
     }
 
-    /// A key of the kind that most publishers have; it takes a second to make.
+    /// An RSA key, as most publishers have; generating it takes a second.
     ///
     /// # Panics
     /// When there is no randomness.
@@ -56,7 +56,7 @@ impl PublisherKey {
         Self { secret, public, by_subkey: false }
     }
 
-    /// A key that only certifies, with a subkey that signs.
+    /// A certifying key with a signing subkey.
     ///
     /// # Panics
     /// When there is no randomness.
@@ -75,10 +75,10 @@ impl PublisherKey {
         Self { secret, public, by_subkey: true }
     }
 
-    /// The same key, with another certificate: for signing or not, and valid for some time after it was made.
+    /// The same key with another self-signature: for signing or not, and with a validity period.
     ///
     /// # Panics
-    /// Never, with a key that was made here.
+    /// Never, with a generated key.
     #[must_use]
     pub fn certified(mut self, for_signing: bool, valid: Option<Duration>) -> Self {
         let mut flags = KeyFlags::default();
@@ -105,17 +105,17 @@ impl PublisherKey {
         self
     }
 
-    /// The same key, without anything that it says about itself.
+    /// The same key without self-signatures.
     #[must_use]
     pub fn uncertified(mut self) -> Self {
         self.public.details = SignedKeyDetails::new(Vec::new(), Vec::new(), Vec::new(), Vec::new());
         self
     }
 
-    /// The same key, withdrawn for good or only from now on.
+    /// The same key, revoked as compromised or as retired.
     ///
     /// # Panics
-    /// Never, with a key that was made here.
+    /// Never, with a generated key.
     #[must_use]
     pub fn revoked(mut self, compromised: bool) -> Self {
         let code = if compromised { RevocationCode::KeyCompromised } else { RevocationCode::KeyRetired };
@@ -128,7 +128,7 @@ impl PublisherKey {
         self
     }
 
-    /// The same key, whose subkey belongs to another one.
+    /// The same key with a subkey that is bound to another key.
     #[must_use]
     pub fn with_foreign_binding(mut self) -> Self {
         let other = Self::with_subkey();
@@ -153,20 +153,20 @@ impl PublisherKey {
         config
     }
 
-    /// The public key, as registries give it.
+    /// The public key, as in registries' responses.
     ///
     /// # Panics
-    /// Never, with a key that was made here.
+    /// Never, with a generated key.
     pub fn armored(&self) -> String {
         self.public.to_armored_string(ArmorOptions::default()).expect("a key")
     }
 
-    /// Its fingerprint, in hexadecimal digits.
+    /// Its fingerprint in hexadecimal digits.
     pub fn fingerprint(&self) -> String {
         self.public.fingerprint().to_string()
     }
 
-    /// When it was made.
+    /// When it was created.
     pub fn made(&self) -> SystemTime {
         self.public.created_at().into()
     }
@@ -174,15 +174,15 @@ impl PublisherKey {
     /// A detached signature.
     ///
     /// # Panics
-    /// Never, with a key that was made here.
+    /// Never, with a generated key.
     pub fn sign(&self, document: &[u8]) -> Vec<u8> {
         self.signature(document, HashAlgorithm::Sha256).to_bytes().expect("a signature")
     }
 
-    /// A detached signature over a hash that is broken.
+    /// A detached signature with an insecure hash.
     ///
     /// # Panics
-    /// Never, with a key that was made here.
+    /// Never, with a generated key.
     pub fn sign_weakly(&self, document: &[u8]) -> Vec<u8> {
         self.signature(document, HashAlgorithm::Sha1).to_bytes().expect("a signature")
     }
@@ -190,7 +190,7 @@ impl PublisherKey {
     /// A detached signature in ASCII armor.
     ///
     /// # Panics
-    /// Never, with a key that was made here.
+    /// Never, with a generated key.
     pub fn sign_armored(&self, document: &[u8]) -> Vec<u8> {
         let signature = self.signature(document, HashAlgorithm::Sha512);
         signature.to_armored_bytes(ArmorOptions::default()).expect("a signature")

@@ -1,9 +1,9 @@
-//! A registry of Terraform providers on loopback, for tests: TLS by an authority of its own, service discovery, versions,
-//! downloads, sums and signatures.
+//! A provider registry on loopback for tests: TLS with its own CA, service discovery, versions,
+//! downloads, checksums and signatures.
 //!
-//! It is a server of documents that are made when a release is published, and any of which a test may replace by something
-//! else, for good or for one request. So a test that wants a registry to misbehave says what it answers, and nothing here has to
-//! know how registries can be wrong. It runs on a thread of its own, so that tests of any kind can use it.
+//! It serves documents that are generated when a release is published. A test may replace any of
+//! them, for good or for one request, to simulate a faulty registry. It runs in its own thread, so
+//! that tests with any runtime can use it.
 
 mod archive;
 mod keys;

@@ -1,11 +1,12 @@
-//! A server on loopback on a thread of its own, so that tests of any kind can use it. It ends when it is dropped.
+//! A server on loopback in its own thread, so that tests with any runtime can use it. It stops on
+//! drop.
 
 use std::net::SocketAddr;
 
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 
-/// Where it listens, and what ends it.
+/// Its address, and what stops it.
 #[derive(Debug)]
 pub(crate) struct Loopback {
     pub(crate) address: SocketAddr,
@@ -14,7 +15,7 @@ pub(crate) struct Loopback {
 }
 
 impl Loopback {
-    /// Serves each connection by a task of its own.
+    /// Serves each connection in its own task.
     pub(crate) fn start<Serving>(serve: impl Fn(TcpStream) -> Serving + Send + 'static) -> Self
     where
         Serving: Future<Output = ()> + Send + 'static,

@@ -1,6 +1,7 @@
-//! A proxy on loopback, as companies have it: tunnels by CONNECT, requests in the clear by their whole address.
+//! An HTTP proxy on loopback: tunnels by CONNECT, plain requests by absolute URLs.
 //!
-//! All its tunnels lead to one registry, whatever host they are for; so tests speak of hosts that nobody can reach otherwise.
+//! All tunnels lead to one registry, whatever the host; so tests use hosts that are otherwise
+//! unreachable.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,36 +12,36 @@ use tokio::net::TcpStream;
 use crate::Registry;
 use crate::loopback::Loopback;
 
-/// A running proxy. It ends when this is dropped.
+/// A running proxy, stopped on drop.
 #[derive(Debug)]
 pub struct Proxy {
     server: Loopback,
     requests: Arc<Mutex<Vec<String>>>,
 }
 
-/// What a proxy does.
+/// Behaviour of a proxy.
 #[derive(Clone, Debug)]
 struct Rules {
     registry: SocketAddr,
-    /// The header that it wants.
+    /// The required header.
     authorization: Option<String>,
-    /// What it answers to everybody, in place of a tunnel.
+    /// A status for all requests, in place of a tunnel.
     refusal: Option<u16>,
 }
 
 impl Proxy {
-    /// A proxy before a registry, for everybody.
+    /// A proxy for a registry, without authentication.
     pub fn before(registry: &Registry) -> Self {
         Self::start(Rules { registry: registry.address(), authorization: None, refusal: None })
     }
 
-    /// A proxy before a registry for whoever sends this in `Proxy-Authorization`.
+    /// A proxy for a registry that requires this `Proxy-Authorization`.
     pub fn for_those_with(registry: &Registry, authorization: &str) -> Self {
         let authorization = Some(authorization.to_owned());
         Self::start(Rules { registry: registry.address(), authorization, refusal: None })
     }
 
-    /// A proxy that lets nobody through, and answers with this status.
+    /// A proxy that responds with this status to all requests.
     pub fn refusing(registry: &Registry, status: u16) -> Self {
         Self::start(Rules { registry: registry.address(), authorization: None, refusal: Some(status) })
     }
@@ -52,18 +53,19 @@ impl Proxy {
         Self { server, requests }
     }
 
-    /// Where it is, for HTTPS_PROXY without a scheme.
+    /// Its address, for HTTPS_PROXY without a scheme.
     pub fn host(&self) -> String {
         self.server.address.to_string()
     }
 
-    /// What it was asked: the request's line, and who asked if that was said. A registry's token would show too.
+    /// Its requests: the request line and the credentials, if any. A registry's token would be
+    /// included.
     pub fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// One request, and then a tunnel or an answer. Whoever is gone on either side is no business of the proxy's.
+/// Serves one request: a tunnel or a response. Disconnects are ignored.
 async fn serve(mut stream: TcpStream, rules: Rules, requests: Arc<Mutex<Vec<String>>>) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {

@@ -1,4 +1,4 @@
-//! One version of a provider, and the documents that make a registry of it.
+//! A version of a provider, and its documents.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{Document, PublisherKey};
 
-/// One version of a provider for one kind of machine.
+/// A version of a provider for one platform.
 #[derive(Clone, Debug)]
 pub struct Release {
     pub(crate) provider: String,
@@ -18,7 +18,7 @@ pub struct Release {
 }
 
 impl Release {
-    /// A version of `NAMESPACE/TYPE`, whose archive is given; it speaks protocol 5.0 and is not signed.
+    /// A version of `NAMESPACE/TYPE` with this archive, for protocol 5.0, not signed.
     pub fn new(provider: &str, version: &str, archive: impl Into<Bytes>) -> Self {
         let arch = match std::env::consts::ARCH {
             "x86_64" => "amd64",
@@ -36,7 +36,7 @@ impl Release {
         }
     }
 
-    /// Signed.
+    /// Signs it.
     #[must_use]
     pub fn signed_by(self, key: &PublisherKey) -> Self {
         Self { key: Some(key.clone()), ..self }
@@ -48,7 +48,7 @@ impl Release {
         Self { protocols: protocols.iter().map(|protocol| (*protocol).to_owned()).collect(), ..self }
     }
 
-    /// For another kind of machine.
+    /// For another platform.
     #[must_use]
     pub fn for_platform(self, os: &str, arch: &str) -> Self {
         Self { platform: (os.to_owned(), arch.to_owned()), ..self }
@@ -60,38 +60,38 @@ impl Release {
         format!("terraform-provider-{}_{}_{os}_{arch}.zip", self.provider_type(), self.version)
     }
 
-    /// Where the archive lies.
+    /// The path of the archive.
     pub fn archive_path(&self) -> String {
         format!("/files/{}/{}", self.version, self.file())
     }
 
-    /// Where the list of sums lies.
+    /// The path of the list of checksums.
     pub fn sums_path(&self) -> String {
         format!("/files/{}/SHA256SUMS", self.version)
     }
 
-    /// Where the signature lies.
+    /// The path of the signature.
     pub fn signature_path(&self) -> String {
         format!("{}.sig", self.sums_path())
     }
 
-    /// Where it is told what the archive is.
+    /// The path of the download document.
     pub fn download_path(&self) -> String {
         let (os, arch) = &self.platform;
         format!("/v1/providers/{}/{}/download/{os}/{arch}", self.provider, self.version)
     }
 
-    /// The list of sums.
+    /// The list of checksums.
     pub fn sums(&self) -> String {
         format!("{}  {}\n", self.sum(), self.file())
     }
 
-    /// The archive's sum.
+    /// The archive's checksum.
     pub fn sum(&self) -> String {
         hex::encode(Sha256::digest(&self.archive))
     }
 
-    /// What the registry tells of the archive.
+    /// The download document.
     pub fn download(&self) -> Value {
         let (os, arch) = &self.platform;
         let keys: Vec<Value> = self.key.iter().map(|key| json!({ "ascii_armor": key.armored() })).collect();

@@ -17,7 +17,7 @@ use tokio_rustls::TlsAcceptor;
 use crate::Release;
 use crate::loopback::Loopback;
 
-/// A running registry. It ends when this is dropped.
+/// A running registry, stopped on drop.
 #[derive(Debug)]
 pub struct Registry {
     server: Loopback,
@@ -26,15 +26,15 @@ pub struct Registry {
     shelf: Arc<Mutex<Shelf>>,
 }
 
-/// An answer.
+/// A response.
 #[derive(Clone, Debug)]
 pub struct Document {
     status: u16,
     headers: Vec<(String, String)>,
     body: Bytes,
-    /// After how many bytes of the body the connection breaks.
+    /// Number of bytes of the body after which the connection breaks.
     breaks: Option<usize>,
-    /// Whether a part may be asked for.
+    /// Whether range requests are supported.
     ranges: bool,
 }
 
@@ -42,14 +42,14 @@ pub struct Document {
 struct Shelf {
     documents: HashMap<String, Document>,
     once: HashMap<String, VecDeque<Document>>,
-    /// By provider, what is told of its versions.
+    /// Version lists by provider.
     versions: BTreeMap<String, Vec<Value>>,
     requests: Vec<String>,
     token: Option<String>,
 }
 
 impl Document {
-    /// What is there.
+    /// A body with status 200.
     pub fn of(body: impl Into<Bytes>) -> Self {
         Self { status: 200, headers: Vec::new(), body: body.into(), breaks: None, ranges: true }
     }
@@ -59,25 +59,25 @@ impl Document {
         Self::of(body.to_string()).with_header("Content-Type", "application/json")
     }
 
-    /// Nothing but a status.
+    /// A status without a body.
     pub fn status(status: u16) -> Self {
         Self { status, ..Self::of("") }
     }
 
-    /// With one more header.
+    /// Adds a header.
     #[must_use]
     pub fn with_header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Whose connection breaks after so many bytes.
+    /// Breaks the connection after this number of bytes.
     #[must_use]
     pub fn breaking_after(self, bytes: usize) -> Self {
         Self { breaks: Some(bytes), ..self }
     }
 
-    /// Of which no part can be asked for.
+    /// Without support of range requests.
     #[must_use]
     pub fn without_ranges(self) -> Self {
         Self { ranges: false, ..self }
@@ -85,7 +85,7 @@ impl Document {
 }
 
 impl Registry {
-    /// A registry without providers, at a port of its own.
+    /// A registry without providers, on its own port.
     ///
     /// # Panics
     /// When there is no loopback.
@@ -93,7 +93,7 @@ impl Registry {
         Self::with(certificates())
     }
 
-    /// A registry whose certificate is its own authority, as `openssl req -x509` makes it.
+    /// A registry with a certificate that is its own CA, as `openssl req -x509` makes it.
     ///
     /// # Panics
     /// When there is no loopback.
@@ -116,33 +116,33 @@ impl Registry {
         Self { server, authority, authority_pem, shelf }
     }
 
-    /// Its host in addresses of providers.
+    /// Its host in provider addresses.
     pub fn host(&self) -> String {
         format!("localhost:{}", self.server.address.port())
     }
 
-    /// Where it listens.
+    /// Its socket address.
     pub(crate) fn address(&self) -> SocketAddr {
         self.server.address
     }
 
-    /// Where its documents are.
+    /// Its base URL.
     pub fn url(&self) -> String {
         format!("https://{}", self.host())
     }
 
-    /// Who vouches for it.
+    /// The certificate of its CA.
     pub fn authority(&self) -> CertificateDer<'static> {
         self.authority.clone()
     }
 
-    /// Who vouches for it, for SSL_CERT_FILE.
+    /// The certificate of its CA in PEM, for SSL_CERT_FILE.
     pub fn authority_pem(&self) -> &str {
         &self.authority_pem
     }
 
-    /// Publishes a version, or one that is published already for another machine. Each has a list of sums and a signature of its own,
-    /// and the last one is in place.
+    /// Publishes a version, or adds a platform to one. The last list of checksums and its signature
+    /// replace earlier ones.
     pub fn publish(&self, release: &Release) {
         let mut shelf = self.shelf();
         shelf.documents.extend(release.documents());
@@ -163,32 +163,32 @@ impl Registry {
         shelf.documents.insert(path, Document::json(&listed));
     }
 
-    /// Puts a document in its place, for good.
+    /// Replaces a document for good.
     pub fn put(&self, path: &str, document: Document) {
         self.shelf().documents.insert(path.to_owned(), document);
     }
 
-    /// Answers one more request with this document.
+    /// Replaces a document for one request.
     pub fn put_once(&self, path: &str, document: Document) {
         self.shelf().once.entry(path.to_owned()).or_default().push_back(document);
     }
 
-    /// Takes a document away.
+    /// Removes a document.
     pub fn remove(&self, path: &str) {
         self.shelf().documents.remove(path);
     }
 
-    /// Wants this token for everything below /v1/ from here on.
+    /// Requires this token for everything below /v1/ from now on.
     pub fn require_token(&self, token: &str) {
         self.shelf().token = Some(token.to_owned());
     }
 
-    /// What was asked for: paths, and the part of them that was wanted.
+    /// The requests: paths, and requested ranges.
     pub fn requests(&self) -> Vec<String> {
         self.shelf().requests.clone()
     }
 
-    /// How often a path was asked for.
+    /// Number of requests of a path.
     pub fn count(&self, path: &str) -> usize {
         self.shelf().requests.iter().filter(|request| request.split(' ').next() == Some(path)).count()
     }
@@ -200,7 +200,7 @@ impl Registry {
 
 async fn serve(stream: TcpStream, acceptor: TlsAcceptor, shelf: Arc<Mutex<Shelf>>) {
     let Ok(mut stream) = acceptor.accept(stream).await else { return };
-    // A client that is gone is no business of the server's.
+    // Disconnects are ignored.
     let _ = answer(&mut stream, &shelf).await;
 }
 
@@ -246,7 +246,7 @@ async fn answer(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), shelf: &Mute
     }
     stream.write_all(format!("{text}\r\n").as_bytes()).await?;
     match document.breaks.filter(|breaks| *breaks < body.len()) {
-        // Without TLS's own end, so that it is no end at all.
+        // Without TLS's close_notify, so that the end is detected as a truncation.
         Some(breaks) => {
             stream.write_all(&body[..breaks]).await?;
             stream.flush().await
@@ -258,7 +258,7 @@ async fn answer(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), shelf: &Mute
     }
 }
 
-/// A certificate for loopback, by an authority that exists only here.
+/// A certificate for loopback, by its own CA.
 fn certificates() -> (ServerConfig, CertificateDer<'static>, String) {
     let mut authority = CertificateParams::new(Vec::new()).expect("no names");
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -271,12 +271,12 @@ fn certificates() -> (ServerConfig, CertificateDer<'static>, String) {
     (config(leaf.der().clone(), &key), authority.der().clone(), authority.pem())
 }
 
-/// The last one is for those who come through a proxy.
+/// The last one is for tests with a proxy.
 fn names() -> Vec<String> {
     ["localhost", "127.0.0.1", "registry.example"].map(str::to_owned).to_vec()
 }
 
-/// A server that shows a certificate and has its key.
+/// A server configuration with a certificate and its key.
 fn config(certificate: CertificateDer<'static>, key: &KeyPair) -> ServerConfig {
     let private = PrivateKeyDer::try_from(key.serialize_der()).expect("a key");
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());

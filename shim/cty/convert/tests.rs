@@ -110,7 +110,7 @@ fn objects_and_maps_become_one_another() {
         attempt(map, r#"["map","string"]"#, r#"["object",{"b":["list","string"]},["b"]]"#),
         Err("[\"b\"]: list of string required, but have string".to_owned())
     );
-    // Attributes that are not asked for are dropped, optional ones filled with null.
+    // Other attributes are dropped, missing optional ones become null.
     assert_eq!(
         attempt(object.clone(), from, r#"["object",{"a":"string","z":"bool"},["z"]]"#),
         Ok(Value::object([("a", "1".into()), ("z", Value::Null)]))

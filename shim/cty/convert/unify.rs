@@ -1,8 +1,8 @@
-//! Which types convert to which, and the one type that values of several types can all have.
+//! Existence of conversions between types, and the common type of several types.
 
 use crate::Type;
 
-/// Whether a conversion may be one that fails for some values.
+/// Whether a conversion may fail for some values.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Safety {
     NeverFails,
@@ -49,8 +49,8 @@ fn all_exist<'a>(mut from: impl Iterator<Item = &'a Type> + Clone, element: &Typ
     }
 }
 
-/// Finds a type that all of these can be converted to without a chance of failure; for objects, tuples and collections
-/// of one shape, part by part. Dynamic types take part in nothing unless there are no others.
+/// Finds a type that all of these convert to without failing; for objects, tuples and collections
+/// of one shape, part by part. Dynamic types are ignored unless there are no others.
 pub(super) fn unify<'a>(types: impl Iterator<Item = &'a Type> + Clone) -> Option<Type> {
     let known = || types.clone().filter(|one| !matches!(one, Type::Dynamic));
     let Some(first) = known().next() else { return Some(Type::Dynamic) };

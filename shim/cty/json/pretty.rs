@@ -1,4 +1,4 @@
-//! JSON for people: one member a line, as Go's indenting writer lays it out, which is what Terraform's files look like.
+//! Indented JSON, in the layout of Go and so of Terraform's files.
 
 use super::Json;
 use super::tree::write_string;
@@ -6,15 +6,15 @@ use super::tree::write_string;
 type WriteString = fn(&str, &mut String);
 
 impl Json {
-    /// The document with two blanks for each level, without a line break at its end. Numbers are as they came, and strings
-    /// have Go's escapes.
+    /// The document indented by two spaces for each level, without a line feed at its end. Numbers
+    /// keep their text, and strings have Go's escapes.
     pub fn to_pretty(&self) -> String {
         let mut out = String::new();
         write(self, 0, write_string, &mut out);
         out
     }
 
-    /// The same, but with `<`, `>` and `&` as they are: a password that somebody copies must be the password.
+    /// The same without escapes of `<`, `>` and `&`, for users who copy values.
     pub fn to_readable(&self) -> String {
         let mut out = String::new();
         write(self, 0, write_readable, &mut out);
@@ -64,7 +64,7 @@ fn write(json: &Json, depth: usize, string: WriteString, out: &mut String) {
     }
 }
 
-/// Begins a line; behind an element before it comes a comma.
+/// Begins a line, after a comma if an element precedes.
 fn next_line(before: usize, depth: usize, out: &mut String) {
     if before > 0 {
         out.push(',');

@@ -1,24 +1,24 @@
-//! Reading values from JSON, as leniently as go-cty: numbers and booleans as strings and the other way round, and
-//! attributes that are not mentioned are null.
+//! Decoding of values from JSON, as leniently as go-cty: numbers and booleans as strings and vice
+//! versa, and missing attributes are null.
 
 use std::collections::BTreeMap;
 
 use super::{Json, JsonError, JsonReason};
 use crate::{MAXIMUM_DEPTH, Number, PathStep, Type, Value, normalize};
 
-/// Reads a value of a type from a JSON document.
+/// Decodes a value of a type from a JSON document.
 ///
 /// # Errors
-/// [`JsonError`], when the document is not such a value.
+/// [`JsonError`], when the document is no value of the type.
 pub fn from_json(document: &[u8], own: &Type) -> Result<Value, JsonError> {
     let tree = Json::parse(document).map_err(|error| *Box::from(JsonReason::Syntax(error)))?;
     from_tree(&tree, own)
 }
 
-/// Reads a value of a type from JSON that is parsed already.
+/// Decodes a value of a type from parsed JSON.
 ///
 /// # Errors
-/// [`JsonError`], when it is not such a value.
+/// [`JsonError`], when it is no value of the type.
 pub fn from_tree(tree: &Json, own: &Type) -> Result<Value, JsonError> {
     read(tree, own, 0).map_err(|error| error.arrived())
 }
@@ -43,7 +43,7 @@ fn read(tree: &Json, own: &Type, depth: usize) -> Read<Value> {
             Number::from_decimal(text).map(Value::Number).map_err(|error| JsonReason::Number(error).into())
         }
         (_, Type::Number) => Err(JsonReason::Required("a number").into()),
-        // A number's text as it was written: 12.50 stays "12.50".
+        // The original text of a number: 12.50 becomes "12.50".
         (Json::String(text) | Json::Number(text), Type::String) => Ok(Value::string(text)),
         (Json::Bool(value), Type::String) => Ok(Value::string(if *value { "true" } else { "false" })),
         (_, Type::String) => Err(JsonReason::Required("a string").into()),

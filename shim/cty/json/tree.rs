@@ -1,11 +1,11 @@
-//! JSON as a tree that keeps what Terraform needs kept: the exact text of numbers, and the order of members.
+//! A JSON tree that preserves the text of numbers and the order of members.
 //!
-//! serde_json would put numbers through a double, unless a feature were switched on that changes its behaviour for the
-//! whole program; hence a parser of our own. It accepts exactly RFC 8259, to a bounded depth.
+//! serde_json would convert numbers to doubles, unless a feature were enabled that changes its
+//! behaviour for the whole program. This parser accepts exactly RFC 8259, to a bounded depth.
 
 use std::fmt;
 
-/// How deep arrays and objects may be nested.
+/// Maximum depth of arrays and objects.
 const MAXIMUM_DEPTH: usize = 512;
 
 /// A JSON document.
@@ -15,13 +15,13 @@ pub enum Json {
     Null,
     /// `true` or `false`
     Bool(bool),
-    /// A number's text as it was written.
+    /// A number's text.
     Number(String),
     /// A string, unescaped.
     String(String),
     /// An array.
     Array(Vec<Self>),
-    /// An object's members in their order; a name that occurs twice is kept twice.
+    /// An object's members in their order, including duplicates.
     Object(Vec<(String, Self)>),
 }
 
@@ -29,14 +29,14 @@ pub enum Json {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invalid JSON at byte {offset}: {reason}")]
 pub struct JsonSyntaxError {
-    /// Where, in bytes from the start.
+    /// Position in bytes.
     pub offset: usize,
-    /// What is wrong there.
+    /// The reason.
     pub reason: &'static str,
 }
 
 impl Json {
-    /// Reads one document; nothing but blanks may stand around it.
+    /// Parses one document with optional white space around it.
     ///
     /// # Errors
     /// When the bytes are not UTF-8, not JSON, or nested deeper than 512 levels.
@@ -52,7 +52,7 @@ impl Json {
         Ok(document)
     }
 
-    /// The member of that name, the last one if there are several; `None` also when this is no object.
+    /// The last member of that name; `None` also if this is no object.
     pub fn member(&self, name: &str) -> Option<&Self> {
         match self {
             Self::Object(members) => {
@@ -62,7 +62,8 @@ impl Json {
         }
     }
 
-    /// Appends the document as Go writes it: no blanks, and `<`, `>`, `&`, U+2028 and U+2029 escaped.
+    /// Appends the document in Go's form: without spaces, and with `<`, `>`, `&`, U+2028 and U+2029
+    /// escaped.
     pub fn write(&self, out: &mut String) {
         match self {
             Self::Null => out.push_str("null"),
@@ -234,7 +235,7 @@ impl Parser<'_> {
             while !matches!(self.peek(), None | Some(b'"' | b'\\' | 0..=0x1f)) {
                 self.position += 1;
             }
-            // Only ASCII ends a run, so both ends are boundaries of characters.
+            // Only ASCII ends a run, so both ends are character boundaries.
             string.push_str(&self.text[start..self.position]);
             match self.peek() {
                 Some(b'"') => {
@@ -272,7 +273,7 @@ impl Parser<'_> {
         })
     }
 
-    /// A `\uXXXX`, or two that form a surrogate pair. A lone surrogate becomes U+FFFD, as Go reads it.
+    /// A `\uXXXX`, or two that form a surrogate pair. A lone surrogate becomes U+FFFD, as in Go.
     fn unicode_escape(&mut self) -> Result<char, JsonSyntaxError> {
         let first = self.four_hex_digits()?;
         if let Some(character) = char::from_u32(first) {

@@ -1,12 +1,13 @@
-//! Writing values as JSON, to the byte as go-cty does.
+//! Encoding of values as JSON, with the same bytes as go-cty.
 
 use super::{JsonError, JsonReason, write_string};
 use crate::{MAXIMUM_DEPTH, PathStep, Type, Value};
 
-/// Writes a value of a type as JSON: keys sorted, no blanks, numbers as decimal text without an exponent.
+/// Encodes a value of a type as JSON: keys sorted, without spaces, numbers as decimal text without
+/// an exponent.
 ///
 /// # Errors
-/// [`JsonError`], when something in the value is unknown or infinite, or the value is not of the type.
+/// [`JsonError`], when the value contains unknowns or infinities, or does not conform to the type.
 pub fn to_json(value: &Value, own: &Type) -> Result<String, JsonError> {
     let mut out = String::new();
     write(value, own, 0, &mut out).map_err(|error| error.arrived())?;

@@ -1,9 +1,9 @@
-//! Reading values.
+//! Decoding.
 //!
-//! As lenient as go-cty: text may come as `bin`, a dynamic value's type as `str`, numbers in any width or as text, and
-//! bytes behind the value are ignored. Two leniencies are not imported. Text must be UTF-8, because a string that is
-//! not would change on its way through the engine; and an object must not name an attribute twice, because it would then
-//! lack another without anybody noticing. In a map the later of two equal keys counts, as in go-cty.
+//! It is as lenient as go-cty: text may be `bin`, a dynamic value's type `str`, numbers of any
+//! width or text, and bytes after the value are ignored. With two exceptions: text must be UTF-8,
+//! because the engine would change it otherwise; and an object must not contain an attribute twice,
+//! because another would be missing. In a map the later of two equal keys counts, as in go-cty.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,13 @@ use super::reader::{Head, Reader};
 use super::{DecodeError, DecodeReason, refinements};
 use crate::{AttributePath, MAXIMUM_DEPTH, Number, ObjectType, PathStep, Type, Value, normalize};
 
-/// Reads a value of a type. What follows the value is ignored, as by go-cty.
+/// Decodes a value of a type. Bytes after the value are ignored, as by go-cty.
 ///
-/// An empty map at the place of an object, and an empty array at the place of a tuple, are read as what they are even
-/// where the type has attributes or elements, as go-cty does; [`Value::conforms`] finds such values out.
+/// An empty map for an object, and an empty array for a tuple, are accepted even if the type has
+/// attributes or elements, as by go-cty; [`Value::conforms`] detects them.
 ///
 /// # Errors
-/// [`DecodeError`], when the bytes are not such a value.
+/// [`DecodeError`], when the bytes are no value of the type.
 pub fn decode(bytes: &[u8], own: &Type) -> Result<Value, DecodeError> {
     let mut decoder = Decoder { reader: Reader::new(bytes) };
     decoder.value(own, 0).map_err(|mut failure| {
@@ -26,10 +26,10 @@ pub fn decode(bytes: &[u8], own: &Type) -> Result<Value, DecodeError> {
     })
 }
 
-/// While it travels outwards, an error's path is collected from its last step to its first.
+/// An error's path is collected from its last step to its first.
 type Read<T> = Result<T, Box<DecodeError>>;
 
-/// No more elements than these are made room for before they are seen.
+/// Limit of elements for which memory is reserved in advance.
 const FIRST_CAPACITY: usize = 256;
 
 struct Decoder<'a> {
@@ -119,7 +119,7 @@ impl<'a> Decoder<'a> {
         if count != required {
             return Err(failure(start, DecodeReason::AttributeCount { required, given: count }));
         }
-        // Providers that use go-cty send attributes in this order; then no name is looked up.
+        // go-cty sends attributes in this order; then no name is looked up.
         let mut expected = object.attributes.iter();
         let mut attributes = Vec::with_capacity(count.min(FIRST_CAPACITY));
         for _ in 0..count {
@@ -190,7 +190,7 @@ impl DecodeError {
     }
 }
 
-/// What go-cty says that it misses.
+/// go-cty's name of the required kind.
 fn required(own: &Type) -> &'static str {
     match own {
         Type::Bool => "bool",

@@ -1,4 +1,4 @@
-//! Writing values.
+//! Encoding.
 
 use std::sync::Arc;
 
@@ -6,11 +6,11 @@ use super::{EncodeError, EncodeReason, refinements, writer};
 use crate::value::are_of_one_type;
 use crate::{MAXIMUM_DEPTH, ObjectType, PathStep, Type, Value};
 
-/// Writes a value of a type as go-cty does, to the byte: attributes and keys sorted, sets in order, exactly the
-/// attributes of the type.
+/// Encodes a value of a type with the same bytes as go-cty: attributes and keys sorted, sets in
+/// order, exactly the attributes of the type.
 ///
 /// # Errors
-/// [`EncodeError`], when the value is not of the type.
+/// [`EncodeError`], when the value does not conform to the type.
 pub fn encode(value: &Value, own: &Type) -> Result<Vec<u8>, EncodeError> {
     let mut out = Vec::new();
     write(value, own, 0, &mut out).map_err(|mut failure| {
@@ -20,7 +20,7 @@ pub fn encode(value: &Value, own: &Type) -> Result<Vec<u8>, EncodeError> {
     Ok(out)
 }
 
-/// While it travels outwards, an error's path is collected from its last step to its first.
+/// An error's path is collected from its last step to its first.
 type Written = Result<(), Box<EncodeError>>;
 
 fn write(value: &Value, own: &Type, depth: usize, out: &mut Vec<u8>) -> Written {
@@ -90,7 +90,7 @@ fn check_one_type<'a>(elements: impl IntoIterator<Item = &'a Value>, element: &T
     if are_of_one_type(elements, element) { Ok(()) } else { Err(EncodeReason::MixedElements.into()) }
 }
 
-/// Both maps have the same order, so they are walked side by side.
+/// Both maps have the same order, so they are traversed together.
 fn write_object(
     attributes: &std::collections::BTreeMap<Arc<str>, Value>,
     object: &ObjectType,

@@ -1,20 +1,20 @@
-//! What keeps values from being written, and bytes from being read.
+//! Errors of encoding and decoding.
 
 use std::sync::Arc;
 
 use crate::{AttributePath, MAXIMUM_DEPTH, NumberError, PathStep, Type, TypeError};
 
-/// Why a value cannot be written as a value of its type, and where. This is a defect of whoever made the value.
+/// Why a value cannot be encoded as a value of its type, and where: a bug in this program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{reason}", crate::at(path))]
 pub struct EncodeError {
-    /// Where in the value.
+    /// Path in the value.
     pub path: AttributePath,
-    /// What is wrong there.
+    /// The reason.
     pub reason: EncodeReason,
 }
 
-/// What keeps a value from being written.
+/// Why a value cannot be encoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EncodeReason {
@@ -23,10 +23,10 @@ pub enum EncodeReason {
     Mismatch {
         /// The type.
         required: Type,
-        /// What the value is.
+        /// The kind of the value.
         found: &'static str,
     },
-    /// At a dynamic position stands a value without a type of its own.
+    /// A value without its own type at a dynamic position.
     #[error("a value at a dynamic position must bring its own type, but this is {0}")]
     WithoutType(&'static str),
     /// An object lacks an attribute of its type.
@@ -46,10 +46,10 @@ pub enum EncodeReason {
     /// Elements of a collection whose dynamic parts differ in type.
     #[error("the elements must all be of one type")]
     MixedElements,
-    /// Types within dynamic types within types, without end.
+    /// Nested too deeply.
     #[error("nested deeper than {MAXIMUM_DEPTH} levels")]
     TooDeep,
-    /// More than MessagePack can count.
+    /// Too long for MessagePack.
     #[error("longer than 4 GiB")]
     TooLong,
 }
@@ -71,23 +71,23 @@ impl EncodeError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{reason} (byte {offset})", crate::at(path))]
 pub struct DecodeError {
-    /// Where the offending item starts, in bytes.
+    /// Start of the invalid item, in bytes.
     pub offset: usize,
-    /// Where in the value. An element of a set is named by its position in the bytes.
+    /// Path in the value. An element of a set has its position in the bytes.
     pub path: AttributePath,
-    /// What is wrong there.
+    /// The reason.
     #[source]
     pub reason: DecodeReason,
 }
 
-/// What keeps bytes from being a value.
+/// Why bytes cannot be decoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeReason {
-    /// The bytes end within the value, or announce more than follows.
+    /// The bytes end within the value, or a length exceeds the rest.
     #[error("the message ends within a value")]
     UnexpectedEnd,
-    /// Another kind of item than the type asks for.
+    /// Another kind of item than that of the type.
     #[error("{0} is required")]
     Required(&'static str),
     /// A number as text that is not a number.
@@ -104,7 +104,7 @@ pub enum DecodeReason {
     TupleLength {
         /// How many elements the type has.
         required: usize,
-        /// How many arrived.
+        /// The actual length.
         given: usize,
     },
     /// An object with too few or too many attributes.
@@ -112,13 +112,13 @@ pub enum DecodeReason {
     AttributeCount {
         /// How many attributes the type has.
         required: usize,
-        /// How many arrived.
+        /// The actual number.
         given: usize,
     },
     /// An attribute that the type does not have.
     #[error("unsupported attribute {0:?}")]
     UnsupportedAttribute(Arc<str>),
-    /// An attribute that arrived twice.
+    /// A duplicate attribute.
     #[error("an attribute is given twice")]
     RepeatedAttribute,
     /// A dynamic value that is not a type and a value.
@@ -135,13 +135,13 @@ pub enum DecodeReason {
         /// Its length in bytes.
         length: usize,
     },
-    /// Refinements that are longer than they may be.
+    /// Refinements exceed the size limit.
     #[error("the refinements of an unknown value have {0} bytes, more than the 1024 allowed")]
     OversizeRefinements(usize),
-    /// Refinements that cannot be read.
+    /// Invalid refinements.
     #[error("the refinements of an unknown value cannot be read: {0}")]
     Refinement(&'static str),
-    /// Deeper than any real value.
+    /// Nested too deeply.
     #[error("nested deeper than {MAXIMUM_DEPTH} levels")]
     TooDeep,
 }

@@ -1,4 +1,4 @@
-//! Bytes that no honest peer sends: whatever they are, reading ends soon, without a panic, and says where it went wrong.
+//! Hostile bytes: decoding terminates without a panic, and errors contain the position.
 
 use std::time::{Duration, Instant};
 
@@ -37,7 +37,7 @@ proptest! {
         if let Err(error) = Json::parse(text.as_bytes()) {
             prop_assert!(error.offset <= text.len(), "{error}");
         }
-        // Whether it is a value or an error depends on the text; either is an answer.
+        // Either a value or an error.
         let _ = from_json(text.as_bytes(), &own);
     }
 }
@@ -60,7 +60,8 @@ proptest! {
         }
         for message in [&bytes[..], &bytes[..kept.index(bytes.len())]] {
             match decode(message, &own) {
-                // What is read can be written, unless it is one of the empty objects and tuples that go-cty lets pass.
+                // Decoded values can be encoded, except empty objects and tuples that go-cty
+                // accepts.
                 Ok(read) => if read.conforms(&own).is_ok() {
                     prop_assert!(encode(&read, &own).is_ok(), "{read:?}");
                 },
@@ -93,7 +94,8 @@ fn announced_lengths_are_not_believed() {
 
 #[test]
 fn every_level_may_announce_as_much_as_follows_without_exhausting_memory() {
-    // Each of 250 nested lists claims a million elements, for which there are bytes enough.
+    // Each of 250 nested lists has a length of a million elements, for which there are enough
+    // bytes.
     let mut own = Type::Bool;
     let mut bytes = Vec::new();
     for _ in 0..250 {

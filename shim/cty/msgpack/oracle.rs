@@ -1,5 +1,6 @@
-//! The codec beside another implementation of MessagePack, `rmp-serde`, in both directions: what one writes, the other reads as
-//! the same value. The tree between them is made and read here without the codec.
+//! The codec compared with another implementation of MessagePack, `rmp-serde`, in both directions:
+//! each decodes what the other encodes as the same value. The tree in between is independent of the
+//! codec.
 
 use std::fmt;
 
@@ -12,7 +13,7 @@ use super::round_trips::typed_value;
 use super::{decode, encode};
 use crate::{Number, Type, Value};
 
-/// The name by which `rmp-serde` knows an extension.
+/// `rmp-serde`'s name of extensions.
 const EXTENSION: &str = "_ExtStruct";
 
 /// An item of MessagePack.
@@ -155,7 +156,7 @@ fn item(value: &Value, own: &Type) -> Item {
     }
 }
 
-/// What was read, in the form of [`item`]: numbers as text, whichever form they came in, and no refinements.
+/// A decoded item in the form of [`item`]: all numbers as text, without refinements.
 fn plain(read: Item, own: &Type) -> Item {
     let number = |number: Number| Item::Text(number.to_decimal_text());
     match (read, own) {

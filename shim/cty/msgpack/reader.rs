@@ -1,14 +1,14 @@
-//! The bytes of a message, read without ever going beyond them.
+//! A bounds-checked reader of bytes.
 
 use super::DecodeReason;
 
-/// A position in bytes that somebody else made.
+/// A position in untrusted bytes.
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
     position: usize,
 }
 
-/// The kinds of MessagePack items, with the lengths that their first bytes announce.
+/// Kinds of MessagePack items, with their lengths.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Head {
     Nil,
@@ -18,7 +18,7 @@ pub(super) enum Head {
     LargeInt(u64),
     /// Of 32 or 64 bits.
     Float(f64),
-    /// `str` or `bin`: senders use either for text.
+    /// `str` or `bin`: both are used for text.
     Bytes(usize),
     Array(usize),
     Map(usize),
@@ -26,7 +26,7 @@ pub(super) enum Head {
         code: i8,
         length: usize,
     },
-    /// The one byte that MessagePack does not use.
+    /// The byte that MessagePack does not use.
     Unused,
 }
 
@@ -103,7 +103,7 @@ impl<'a> Reader<'a> {
         std::str::from_utf8(self.take(length)?).map_err(|_| DecodeReason::InvalidUtf8)
     }
 
-    /// Checks that so many items can follow at all: each has a byte at least.
+    /// Checks that the remaining bytes suffice for this number of items.
     pub(super) fn expect_items(&self, count: usize) -> Result<(), DecodeReason> {
         if count > self.remaining() { Err(DecodeReason::UnexpectedEnd) } else { Ok(()) }
     }
@@ -122,7 +122,7 @@ impl<'a> Reader<'a> {
     }
 
     fn length32(&mut self) -> Result<usize, DecodeReason> {
-        // On a machine of 16 bits such a length could not be met anyway.
+        // On a 16-bit system such a length exceeds memory.
         self.array().map(|bytes| usize::try_from(u32::from_be_bytes(bytes)).unwrap_or(usize::MAX))
     }
 

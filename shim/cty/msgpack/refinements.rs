@@ -1,4 +1,4 @@
-//! Unknown values: a marker of three bytes, or an extension whose body is a small map of what is known.
+//! Unknown values: a marker of three bytes, or an extension with a map of refinements.
 
 use super::reader::{Head, Reader};
 use super::{DecodeReason, EncodeReason, LONGEST_REFINEMENTS, REFINED_UNKNOWN, writer};
@@ -12,17 +12,18 @@ const NUMBER_MAXIMUM: i64 = 4;
 const LENGTH_MINIMUM: i64 = 5;
 const LENGTH_MAXIMUM: i64 = 6;
 
-/// Longer prefixes are cut before they are sent.
+/// Maximum length of a prefix in bytes.
 const LONGEST_PREFIX: usize = 256;
 
-/// The deepest value that is skipped under a key that we do not know.
+/// Maximum depth of values under unknown keys.
 const DEEPEST_SKIPPED: usize = 32;
 
 pub(super) fn write_plain(out: &mut Vec<u8>) {
     out.extend_from_slice(&[0xd4, 0, 0]);
 }
 
-/// Writes an unknown with refinements: only those that the type can have, and none at all if they are too long together.
+/// Encodes an unknown with the refinements that apply to its type, or with none if they are too
+/// long together.
 pub(super) fn write(known: &Refinements, own: &Type, out: &mut Vec<u8>) -> Result<(), EncodeReason> {
     let mut entries = Vec::new();
     let mut count = 0;
@@ -61,7 +62,7 @@ pub(super) fn write(known: &Refinements, own: &Type, out: &mut Vec<u8>) -> Resul
         Type::List(_) | Type::Set(_) | Type::Map(_) => {
             let minimum = known.length_minimum.filter(|length| *length > 0);
             for (key, length) in [(LENGTH_MINIMUM, minimum), (LENGTH_MAXIMUM, known.length_maximum)] {
-                // What exceeds an `i64` is no bound.
+                // A length beyond `i64` is no bound.
                 if let Some(length) = length.and_then(|length| i64::try_from(length).ok()) {
                     writer::integer(key, &mut entries);
                     writer::integer(length, &mut entries);
@@ -86,7 +87,7 @@ pub(super) fn write(known: &Refinements, own: &Type, out: &mut Vec<u8>) -> Resul
     Ok(())
 }
 
-/// Reads the body of any extension: all of them are unknown values.
+/// Decodes any extension: all are unknown values.
 pub(super) fn read(code: i8, body: &[u8], own: &Type) -> Result<Value, DecodeReason> {
     if body.len() <= 1 {
         return Ok(Value::unknown());
@@ -149,7 +150,7 @@ fn read_entry(
             let Head::Int(length) = reader.head()? else {
                 return Err(DecodeReason::Refinement("a length must be an integer"));
             };
-            // Every length is at least zero.
+            // Lengths are never negative.
             known.length_minimum = u64::try_from(length).ok().filter(|length| *length > 0);
         }
         LENGTH_MAXIMUM if own.is_collection() => {
@@ -163,7 +164,7 @@ fn read_entry(
         STRING_PREFIX..=LENGTH_MAXIMUM => {
             return Err(DecodeReason::Refinement("one of them does not apply to the type"));
         }
-        // Later versions may know more.
+        // Keys of later versions.
         _ => skip(reader, DEEPEST_SKIPPED)?,
     }
     Ok(())
@@ -204,7 +205,7 @@ fn skip(reader: &mut Reader<'_>, depth: usize) -> Result<(), DecodeReason> {
     (0..items).try_for_each(|_| skip(reader, depth - 1))
 }
 
-/// An unknown whose prefix is known, for the tests of this module and its siblings.
+/// An unknown with a string prefix, for tests.
 #[cfg(test)]
 pub(super) fn with_prefix(prefix: &str) -> Value {
     let prefix: std::sync::Arc<str> = prefix.into();

@@ -1,4 +1,4 @@
-//! Whatever can be written is read back as the same value, in both codecs.
+//! Encoded values are decoded as the same value, in both encodings.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub(super) fn any_type() -> impl Strategy<Value = Type> {
     })
 }
 
-/// Any value of a type; unknown parts only where asked for.
+/// Any value of a type; unknown parts only with `unknowns`.
 pub(super) fn any_value(own: &Type, unknowns: bool) -> BoxedStrategy<Value> {
     let known = match own {
         Type::Bool => any::<bool>().prop_map(Value::Bool).boxed(),
@@ -62,12 +62,12 @@ pub(super) fn any_value(own: &Type, unknowns: bool) -> BoxedStrategy<Value> {
     prop_oneof![8 => known, 1 => Just(Value::Null), 1 => unknown].boxed()
 }
 
-/// How many elements not to reach: with dynamic parts, two of them would rarely be of one type.
+/// Exclusive maximum of elements: with dynamic parts, two would rarely be of one type.
 fn most(element: &Type) -> usize {
     if element.is_dynamic_inside() { 2 } else { 5 }
 }
 
-/// Types of values in dynamic positions; dynamic inside them is covered where nothing but null can be there.
+/// Types of values at dynamic positions; nested dynamic positions can only be null here.
 fn concrete_type() -> impl Strategy<Value = Type> {
     any_type().prop_map(|own| if own.is_dynamic_inside() { Type::list(Type::Number) } else { own })
 }
@@ -77,7 +77,7 @@ fn any_number() -> impl Strategy<Value = Number> {
         any::<i64>().prop_map(Number::from),
         any::<u64>().prop_map(Number::from),
         (-1000_i64..1000).prop_map(Number::from),
-        // Doubles too large for an integer are written by their shortest text, which is another integer.
+        // The text of doubles beyond `i64` is another integer.
         any::<f64>().prop_filter_map("a fraction", |double| {
             Number::from_f64_exact(double).filter(|number| !number.is_integer() && !number.is_infinite())
         }),
@@ -127,7 +127,7 @@ proptest! {
         let bytes = encode(&value, &own).unwrap();
         let read = decode(&bytes, &own).unwrap();
         prop_assert_eq!(&read, &value);
-        // Refinements do not count for equality, but they do for the bytes.
+        // Equality ignores refinements, but the bytes contain them.
         prop_assert_eq!(encode(&read, &own).unwrap(), bytes);
     }
 

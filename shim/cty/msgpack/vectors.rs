@@ -1,4 +1,4 @@
-//! What go-cty writes, and what it makes of bytes that it would not have written.
+//! Vectors of go-cty, and its results for bytes that it does not write.
 
 use super::{DecodeReason, decode, encode};
 use crate::json::{JsonReason, from_json, to_json};
@@ -9,7 +9,7 @@ struct Vector {
     name: &'static str,
     own: Type,
     bytes: Vec<u8>,
-    /// The JSON, or why there is none.
+    /// The JSON, or the error.
     json: Result<&'static str, &'static str>,
 }
 
@@ -59,7 +59,7 @@ fn json_of_go_cty_is_read_as_the_same_value() {
         let value = from_json(json.as_bytes(), &own).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(value, decode(&bytes, &own).unwrap(), "{name}");
         assert_eq!(to_json(&value, &own).unwrap(), json, "{name}");
-        // JSON does not say that a number was born as a double, which MessagePack does.
+        // JSON does not preserve that a number was a double, which MessagePack does.
         if !matches!(name, "num float64(0.1)" | "set objects of doubles") {
             assert_eq!(hex::encode(encode(&value, &own).unwrap()), hex::encode(&bytes), "{name}");
         }
@@ -75,8 +75,8 @@ fn doubles_travel_as_go_cty_sends_them() {
         let [bits, bytes, json] = fields[..] else { panic!("malformed line: {line}") };
         let double = f64::from_bits(u64::from_str_radix(bits, 16).unwrap());
         let value = Value::Number(Number::from_f64_exact(double).unwrap());
-        // Whole doubles that travel as integers are written exactly; go-cty rounds them to 17 digits in JSON, so that
-        // what is stored is another number than what was sent.
+        // Whole doubles that are encoded as integers are exact; go-cty rounds them to 17 digits in
+        // JSON, so that it stores another number than it sent.
         let travels_as_integer = double.fract() == 0.0 && double.abs() < 2_f64.powi(63);
         let json = if travels_as_integer { format!("{double:.0}") } else { json.to_owned() };
         assert_eq!(to_json(&value, &Type::Number).unwrap(), json, "{double:e}");
@@ -206,7 +206,7 @@ fn plans_captured_from_real_providers_are_understood() {
     assert_eq!(decode(&hex::decode(bytes).unwrap(), &user), Ok(expected.clone()));
     assert_eq!(hex::encode(encode(&expected, &user).unwrap()), bytes);
 
-    // The same of one on the older SDK.
+    // The same from SDKv2.
     let user =
         Type::from_json(br#"["object",{"age":"number","email":"string","id":"string","name":"string"}]"#)
             .unwrap();

@@ -1,4 +1,4 @@
-//! MessagePack items, each in the most compact form, as Go's encoder writes them.
+//! MessagePack items in their most compact form, as by Go's encoder.
 
 use super::EncodeReason;
 use crate::Number;
@@ -40,7 +40,7 @@ pub(super) fn integer(value: i64, out: &mut Vec<u8>) {
     }
 }
 
-/// A number in whichever of the three forms is exact.
+/// A number in the first of the three forms that is exact.
 pub(super) fn number(number: &Number, out: &mut Vec<u8>) -> Result<(), EncodeReason> {
     match number.wire_form() {
         WireForm::Int(value) => integer(value, out),
@@ -99,7 +99,7 @@ pub(super) fn extension(code: i8, body: &[u8], out: &mut Vec<u8>) -> Result<(), 
     Ok(())
 }
 
-/// A length behind the tag for its width: one, two or four bytes, of which not every kind has the first.
+/// A length after the tag for its width: one, two or four bytes; not every kind has the first.
 fn length(length: usize, tags: [Option<u8>; 3], out: &mut Vec<u8>) -> Result<(), EncodeReason> {
     let [one, two, four] = tags;
     if let (Some(tag), Ok(byte)) = (one, u8::try_from(length)) {

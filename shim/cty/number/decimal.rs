@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-/// `±digits × 10^exponent`, where the digits neither start nor end with a zero: one form for each number.
+/// `±digits × 10^exponent` without zeros at either end of the digits: canonical.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Decimal {
     pub(super) negative: bool,
@@ -11,7 +11,7 @@ pub(super) struct Decimal {
 }
 
 impl Decimal {
-    /// From the text of a whole number, zero excepted.
+    /// From the text of a whole number other than zero.
     pub(super) fn from_unsigned_text(text: &str) -> Self {
         let significant = text.trim_end_matches('0');
         let zeros = text.len() - significant.len();
@@ -22,7 +22,7 @@ impl Decimal {
         }
     }
 
-    /// Only for comparing and sorting: a zero has no digits, and its exponent is below every other.
+    /// For comparisons only: zero has no digits, and the lowest exponent.
     pub(super) fn from_i64(integer: i64) -> Self {
         if integer == 0 {
             return Self { negative: false, digits: "".into(), exponent: i32::MIN };
@@ -30,14 +30,15 @@ impl Decimal {
         Self { negative: integer < 0, ..Self::from_unsigned_text(&integer.unsigned_abs().to_string()) }
     }
 
-    /// How many digits stand before the point; negative when zeros follow it.
+    /// Number of digits before the point; negative with zeros after it.
     fn point(&self) -> i64 {
         i64::try_from(self.digits.len()).unwrap_or(i64::MAX).saturating_add(self.exponent.into())
     }
 
     pub(super) fn as_f64(&self) -> f64 {
         let sign = if self.negative { "-" } else { "" };
-        // Rust reads decimal text of any length to the nearest double, and a number beyond the range as infinite.
+        // Rust parses decimal text of any length to the nearest double, or infinity beyond the
+        // range.
         format!("{sign}{}e{}", self.digits, self.exponent).parse().unwrap_or(f64::NAN)
     }
 
@@ -114,7 +115,7 @@ impl PartialOrd for Decimal {
 
 impl Ord for Decimal {
     fn cmp(&self, other: &Self) -> Ordering {
-        // Digits have no zeros at either end, so with equal points their order is that of texts.
+        // Without zeros at either end and with equal points, digits are ordered as text.
         let magnitude = |decimal: &Self| if decimal.digits.is_empty() { i64::MIN } else { decimal.point() };
         let by_magnitude =
             || magnitude(self).cmp(&magnitude(other)).then_with(|| self.digits.cmp(&other.digits));

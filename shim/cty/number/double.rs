@@ -1,4 +1,4 @@
-//! Doubles: which of them are integers, and the decimal text that go-cty writes each of them with.
+//! Doubles: conversion to integers, and their decimal text in go-cty.
 
 use num_bigint::BigUint;
 
@@ -21,14 +21,14 @@ fn decompose(double: f64) -> (u64, i32) {
     if biased == 0 { (fraction, -1074) } else { (fraction | 1 << 52, biased - 1075) }
 }
 
-/// How many binary places a double other than zero has after the point.
+/// Number of binary places after the point of a double other than zero.
 fn binary_places(double: f64) -> u32 {
     let (mantissa, exponent) = decompose(double);
     let lowest = exponent + i32::try_from(mantissa.trailing_zeros()).unwrap_or(0);
     lowest.min(0).unsigned_abs()
 }
 
-/// The double that is exactly a number, if that has a fraction.
+/// The double that equals a number with a fraction exactly.
 pub(super) fn exact_fractional(decimal: &Decimal) -> Option<f64> {
     // A fraction of k decimal digits (the last is not 0) is a multiple of 2^-k only if its digits are a multiple of
     // 5^k: so they end in 5, and in binary it has k places too.
@@ -44,7 +44,7 @@ pub(super) fn exact_fractional(decimal: &Decimal) -> Option<f64> {
     (exact == decimal.to_plain_text()).then_some(double)
 }
 
-/// Exactly the whole number that a double is.
+/// The exact whole number of a double.
 pub(super) fn exact_integer(double: f64) -> Decimal {
     Decimal { negative: double < 0.0, ..Decimal::from_unsigned_text(&format!("{:.0}", double.abs())) }
 }
@@ -72,9 +72,9 @@ pub(super) fn digits_of_scientific(text: &str) -> (String, i32) {
     (digits[..significant].to_owned(), exponent)
 }
 
-/// The shortest digits by the rule of Go's `big.Float`, which differs from the usual rule for doubles where the
-/// neighbours of a number are not evenly spaced: at powers of two, and below the normal range, where `big.Float` still
-/// assumes 53 bits. Its interval is half a unit of the 53rd bit to both sides.
+/// The shortest digits by the rule of Go's `big.Float`, which differs from the usual rule where
+/// adjacent doubles are not evenly spaced: at powers of two, and below the normal range, where
+/// `big.Float` still assumes 53 bits. Its interval is half a unit of the 53rd bit to both sides.
 fn shortest_of_big_float(double: f64) -> (String, i32) {
     let (mantissa, exponent) = decompose(double);
     // One bit more than the precision, so that one unit is half a unit of the last place.
@@ -125,7 +125,7 @@ fn shortest_of_big_float(double: f64) -> (String, i32) {
     (text[..significant].trim_start_matches('0').to_owned(), exponent)
 }
 
-/// The digits of `mantissa × 2^exponent`, and the power of ten of the last of them.
+/// The digits of `mantissa × 2^exponent`, and the power of ten of the last one.
 fn scaled_digits(mantissa: u64, exponent: i32) -> (String, i32) {
     let mantissa = BigUint::from(mantissa);
     if exponent >= 0 {
@@ -135,7 +135,7 @@ fn scaled_digits(mantissa: u64, exponent: i32) -> (String, i32) {
     }
 }
 
-/// Adds one to the last digit. The number never grows by a digit, because its upper neighbour has no more of them.
+/// Adds one to the last digit. The number of digits never grows.
 fn round_up(digits: &mut [u8]) {
     for digit in digits.iter_mut().rev() {
         if *digit != b'9' {

@@ -80,7 +80,7 @@ fn numbers_are_equal_by_value() {
         (double(0.5), decimal("0.5")),
         (double(3.0), Number::from(3_i64)),
         (Number::from(u64::MAX), decimal("18446744073709551615")),
-        // go-cty compares anything with a fraction by its shortest text.
+        // go-cty compares fractions by their shortest text.
         (double(0.1), decimal("0.1")),
         (double(f64::INFINITY), Number::INFINITY),
     ] {

@@ -1,13 +1,13 @@
-//! The type that a value has of its own, where the position's type leaves it open.
+//! The concrete type of a value where its constraint is dynamic.
 
 use std::sync::Arc;
 
 use super::{Type, Value};
 
 impl Value {
-    /// The type of this value at a position of type `constraint`: like the constraint, with each dynamic part replaced by
-    /// the type of what is there. Null and unknown at a dynamic position leave it dynamic; so do elements of a collection
-    /// that are not all of one type.
+    /// The type of this value at a position of type `constraint`: the constraint with each dynamic
+    /// part replaced by the value's type. Null and unknown leave it dynamic; so do elements of a
+    /// collection that are not all of one type.
     pub(crate) fn concrete_type(&self, constraint: &Type) -> Type {
         if !constraint.is_dynamic_inside() {
             return constraint.clone();
@@ -30,7 +30,7 @@ impl Value {
         }
     }
 
-    /// The value without the wrappers of positions that `concrete`, its concrete type, says to be of a certain type.
+    /// Removes the wrappers of positions whose type is known in `concrete`, the concrete type.
     pub(super) fn unwrapped(self, concrete: &Type) -> Self {
         match (self, concrete) {
             (Self::Dynamic(both), own) if !matches!(own, Type::Dynamic) => both.1,
@@ -59,8 +59,9 @@ impl Value {
     }
 }
 
-/// Whether elements of a collection are all of one type, which a constraint with dynamic parts does not ensure. Providers
-/// on go-cty end with a panic when they are not. Null and unknown at a position that is dynamic as a whole go with anything.
+/// Whether elements of a collection are all of one type, which a constraint with dynamic parts does
+/// not ensure. Otherwise providers on go-cty panic. Null and unknown elements of dynamic type are
+/// of any type.
 pub(crate) fn are_of_one_type<'a>(elements: impl IntoIterator<Item = &'a Value>, constraint: &Type) -> bool {
     if !constraint.is_dynamic_inside() {
         return true;
@@ -73,7 +74,7 @@ pub(crate) fn are_of_one_type<'a>(elements: impl IntoIterator<Item = &'a Value>,
     types.all(|own| own == first)
 }
 
-/// The one type of all elements that have one.
+/// The common type of all elements that have one.
 fn common_type<'a>(elements: impl IntoIterator<Item = &'a Value>, constraint: &Type) -> Type {
     let mut common: Option<Type> = None;
     for element in elements {

@@ -1,31 +1,31 @@
-//! Whether a value is of a type.
+//! Conformance of a value to a type.
 
 use super::concrete::are_of_one_type;
 use super::{Type, Value};
 use crate::{AttributePath, PathStep};
 
-/// Where a value is not of the type that it should be, and how. The text does not show the value, which may be secret.
+/// Why and where a value does not conform to a type. The text omits the value, which may be secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{reason}", crate::at(path))]
 pub struct ConformError {
-    /// Where in the value.
+    /// Path in the value.
     pub path: AttributePath,
-    /// What does not fit.
+    /// The reason.
     pub reason: String,
 }
 
 impl Value {
-    /// Checks that the value is of this type: null and unknown are of every type, an object must have exactly the
-    /// attributes of its type, a dynamic position must have a value that brings its own type, and elements of a collection
-    /// must be of one type even where they are dynamic.
+    /// Checks that the value conforms to this type: null and unknown are of every type, an object
+    /// must have exactly the attributes of its type, a value at a dynamic position must have its
+    /// own type, and elements of a collection must be of one type even where they are dynamic.
     ///
     /// # Errors
-    /// The first place that is not.
+    /// At the first path that does not conform.
     pub fn conforms(&self, constraint: &Type) -> Result<(), ConformError> {
         check(self, constraint, &mut AttributePath::root())
     }
 
-    /// What kind of value it is, for messages.
+    /// The kind of value, for messages.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -71,7 +71,7 @@ fn check(value: &Value, constraint: &Type, path: &mut AttributePath) -> Result<(
         }
         (Value::Set(elements), Type::Set(own)) => {
             for element in elements {
-                // The path of an element holds a copy of it, so it is only made where there is something to report.
+                // The path of an element contains a copy of it, so it is only created for an error.
                 if let Err(mut error) = check(element, own, &mut AttributePath::root()) {
                     let steps = std::mem::take(&mut error.path);
                     let step = PathStep::Element(Box::new(element.clone()));

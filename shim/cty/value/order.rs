@@ -1,7 +1,7 @@
-//! When values are equal, and in which order go-cty keeps a set's elements.
+//! Equality of values, and go-cty's order of a set's elements.
 //!
-//! The order matters in two ways: encoded sets must be byte for byte those of Terraform, and two equal sets must have
-//! their elements in the same order, because sets are compared element by element.
+//! The order determines the encoding of sets, which must equal Terraform's, and comparisons of
+//! sets, which are element by element.
 
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
@@ -9,8 +9,8 @@ use std::hash::{Hash, Hasher};
 use super::Value;
 
 impl Value {
-    /// A set: brought into go-cty's order, and of equal elements only the first kept. Elements that are not wholly known
-    /// are equal to nothing, so each of them stays.
+    /// A set: sorted in go-cty's order, without duplicates. Elements that are not wholly known are
+    /// equal to nothing, so each is preserved.
     pub fn set(elements: impl IntoIterator<Item = Self>) -> Self {
         let mut elements: Vec<Self> = elements.into_iter().collect();
         sort_set(&mut elements);
@@ -18,10 +18,11 @@ impl Value {
     }
 }
 
-/// Brings elements into go-cty's order and drops duplicates.
+/// Sorts elements in go-cty's order and removes duplicates.
 ///
-/// Strings go by bytes, numbers by value, `false` before `true`; then unknowns, then nulls. Elements with parts go by a
-/// text that go-cty renders them to; those whose texts are the same go by their parts.
+/// Strings are ordered by bytes, numbers by value, `false` before `true`; then unknowns, then
+/// nulls. Composite elements are ordered by go-cty's text of them; those with equal texts by their
+/// parts.
 fn sort_set(elements: &mut Vec<Value>) {
     if elements.len() < 2 {
         return;
@@ -58,7 +59,7 @@ fn sort_set(elements: &mut Vec<Value>) {
     elements.dedup_by(|later, earlier| later == earlier && earlier.is_wholly_known());
 }
 
-/// Every value's kind, in the order of kinds: unknowns behind all knowns, nulls last.
+/// The rank of a value's kind: unknowns after all knowns, nulls last.
 fn rank(value: &Value) -> u8 {
     match value {
         Value::Bool(_) => 0,
@@ -100,7 +101,8 @@ impl PartialOrd for Value {
     }
 }
 
-/// A total order that agrees with equality. For strings, numbers, booleans, unknowns and nulls it is go-cty's.
+/// A total order consistent with equality; go-cty's for strings, numbers, booleans, unknowns and
+/// nulls.
 impl Ord for Value {
     fn cmp(&self, other: &Self) -> Ordering {
         match (self, other) {
@@ -134,7 +136,7 @@ impl Hash for Value {
     }
 }
 
-/// Renders a value to the text that go-cty sorts by.
+/// Appends the text by which go-cty sorts a value.
 fn append_sort_text(value: &Value, text: &mut Vec<u8>) {
     match value {
         Value::Unknown(_) => text.push(b'?'),
@@ -195,8 +197,8 @@ fn append_quoted(string: &str, text: &mut Vec<u8>) {
     text.push(b'"');
 }
 
-/// Whether Go prints a character as it is. Rust's own table behind `escape_debug` is made by the same rule; the letter
-/// in front keeps combining marks from being escaped for another reason.
+/// Whether Go prints a character unescaped. Rust's table in `escape_debug` has the same origin; the
+/// preceding letter prevents escaping of combining marks for another reason.
 fn is_printable(character: char) -> bool {
     let mut pair = String::with_capacity(5);
     pair.push('a');

@@ -1,14 +1,14 @@
-//! What refinements of an unknown value say of the values that it may become.
+//! Values that satisfy refinements.
 
 use crate::{Refinements, Type, Value};
 
-/// Lists of an exactly known length become lists of unknown elements up to this length. go-cty has no bound here; a
-/// length that arrives in a few bytes must not make us reserve gigabytes.
+/// Limit of an exactly known length up to which a list is resolved to unknown elements. go-cty has
+/// none; a length of a few bytes must not reserve gigabytes.
 const LONGEST_RESOLVED_LIST: u64 = 1024;
 
 impl Refinements {
-    /// Whether an unknown with these refinements may turn out to be `value`. What is unknown in `value` itself is given
-    /// the benefit of the doubt. Terraform checks this of planned unknowns after an apply.
+    /// Whether an unknown with these refinements may become `value`, whose unknown parts are
+    /// ignored. Terraform checks planned unknowns after an apply by this.
     pub fn permits(&self, value: &Value) -> bool {
         match value.inner() {
             Value::Unknown(_) => return true,
@@ -35,11 +35,12 @@ impl Refinements {
             && self.length_maximum.is_none_or(|maximum| shortest <= maximum)
     }
 
-    /// The value of type `own` that these refinements leave as the only one, or a known collection of unknown elements
-    /// where its length is known: the forms that go-cty gives to such unknowns, so that they never travel as refined ones.
+    /// The only value of type `own` that satisfies these refinements, or a collection of unknown
+    /// elements if its length is known: go-cty's forms of such unknowns, which are never encoded as
+    /// refined ones.
     pub fn resolve(&self, own: &Type) -> Option<Value> {
         match self.null {
-            // Nothing can be said of an unknown whose type is unknown too.
+            // An unknown of dynamic type has no refinements.
             _ if matches!(own, Type::Dynamic) => return None,
             None => return None,
             Some(true) => return Some(Value::Null),
@@ -60,7 +61,7 @@ impl Refinements {
                 let unknowns = |count: u64| (0..count).map(|_| Value::unknown());
                 match own {
                     Type::List(_) if length <= LONGEST_RESOLVED_LIST => Some(Value::list(unknowns(length))),
-                    // More elements than one might turn out equal.
+                    // Several elements may turn out equal.
                     Type::Set(_) if length <= 1 => Some(Value::set(unknowns(length))),
                     Type::Map(_) if length == 0 => Some(Value::map::<&str>([])),
                     _ => None,
@@ -71,8 +72,8 @@ impl Refinements {
     }
 }
 
-/// The least and greatest length that a collection may turn out to have: a set's unknown elements may prove equal to
-/// others. `None` if it is no collection.
+/// The minimum and maximum length that a collection may have: a set's unknown elements may turn out
+/// equal. `None` if it is no collection.
 fn length_range(value: &Value) -> Option<(u64, u64)> {
     let count = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
     match value.inner() {

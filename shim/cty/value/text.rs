@@ -1,4 +1,4 @@
-//! A compact form of values for tests and assertions. It shows everything, and so is not for users or logs.
+//! A compact form of values for tests. It includes secrets, and so is not for users or logs.
 
 use std::fmt;
 

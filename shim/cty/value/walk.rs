@@ -1,14 +1,14 @@
-//! Following paths into values, and visiting everything in them.
+//! Access to values by path, traversal and transformation.
 //!
-//! All of it sees through the wrapper of a dynamic value: a path has no step for it, and a visitor meets the value
-//! inside.
+//! Wrappers of dynamic values are transparent: paths have no step for them, and visitors receive
+//! the wrapped value.
 
 use super::Value;
 use crate::{AttributePath, PathStep};
 
 impl Value {
-    /// The part of the value that the path leads to; `None` if it leads nowhere. The steps to an attribute and to a map's
-    /// element are taken for one another, because blocks are either depending on their type.
+    /// The part of the value at the path, if it exists. Steps to attributes and to map elements are
+    /// interchangeable, because blocks are either, depending on their type.
     pub fn apply_path(&self, path: &AttributePath) -> Option<&Self> {
         path.iter().try_fold(self, |value, step| value.step(step))
     }
@@ -26,20 +26,21 @@ impl Value {
         }
     }
 
-    /// Visits the value and everything in it, each before its parts. A visitor that answers `false` is not shown the
-    /// parts.
+    /// Visits the value and all of its parts, parents first. If the visitor returns `false`, the
+    /// parts are skipped.
     ///
     /// # Errors
-    /// Whatever the visitor fails with, which also ends the walk.
+    /// The visitor's first error, which ends the traversal.
     pub fn walk<E>(&self, visit: &mut impl FnMut(&AttributePath, &Self) -> Result<bool, E>) -> Result<(), E> {
         walk(self, &mut AttributePath::root(), visit)
     }
 
-    /// Rebuilds the value from what `change` makes of its parts: each part is changed before what contains it. Sets are
-    /// brought into order again. What replaces the inside of a dynamic value must be of the same type, or dynamic itself.
+    /// Rebuilds the value by applying `change` to all of its parts, before their parents. Sets are
+    /// sorted again. A replacement within a dynamic value must be of the same type, or dynamic
+    /// itself.
     ///
     /// # Errors
-    /// Whatever `change` fails with.
+    /// The first error of `change`.
     pub fn transform<E>(
         self,
         change: &mut impl FnMut(&AttributePath, Self) -> Result<Self, E>,
@@ -77,7 +78,7 @@ fn walk<E>(
         Value::Object(attributes) => attributes
             .iter()
             .try_for_each(|(name, attribute)| part(PathStep::Attribute(name.clone()), attribute)),
-        // `inner` leaves only a wrapper directly in a wrapper, which is not a value that anything constructs.
+        // `inner` leaves a wrapper only directly within a wrapper, which is never constructed.
         Value::Dynamic(both) => walk(&both.1, path, visit),
     }
 }
