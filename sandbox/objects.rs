@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_object_is_there_until_it_is_removed() {
+    fn an_object_exists_until_it_is_removed() {
         let directory = tempfile::tempdir().expect("a directory");
         let objects = Objects::open(directory.path()).expect("a directory that exists");
 

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_no_minor() {
+    fn an_invalid_minor_is_refused() {
         for text in ["5", "4.1", "6.", "6.99", "old", ""] {
             assert_eq!(Minor::parse(text), None, "{text}");
         }

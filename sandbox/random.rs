@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_have_the_length_and_the_alphabet_that_were_asked_for() {
+    fn text_has_the_requested_length_and_alphabet() {
         let first = text(100, LOWER_CASE_AND_DIGITS).expect("random numbers");
         let second = text(100, LOWER_CASE_AND_DIGITS).expect("random numbers");
         assert_eq!(first.len(), 100);

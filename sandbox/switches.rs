@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_off_is_told_with_the_reason() {
+    fn deferred_operations_have_their_reason() {
         let defer =
             parse(&[("SANDBOX_DEFER", "read+import:absent")]).expect("it is understood").misbehaviour.defer;
         let defer = defer.expect("it is set");
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_for_readers_names_every_switch_and_every_handshake() {
+    fn the_readme_documents_every_switch_and_handshake() {
         let page = include_str!("README.md");
         let handshakes = misbehaviour::HANDSHAKES.0.iter().map(|(text, _)| *text);
         for name in known().into_iter().chain(handshakes) {

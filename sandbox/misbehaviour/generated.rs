@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_come_as_were_asked_for() {
+    fn the_configured_number_is_generated() {
         let size = Size::parse("1600x200").expect("a size");
         let resources: Vec<Generated> = size.resources().collect();
         assert!(resources.iter().all(|resource| count(&resource.block) == 200));
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn no_name_is_there_twice() {
+    fn names_are_unique() {
         let size = Size::parse("20x400").expect("a size");
         for resource in size.resources() {
             let attributes = resource.block.attributes.iter().map(|attribute| &attribute.name);
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_no_size() {
+    fn an_invalid_size_is_refused() {
         for text in ["", "1500", "x", "1500x", "x200", "1500x10", "1x20000", "-1x200", "1500 x 200"] {
             assert_eq!(Size::parse(text), None, "{text}");
         }

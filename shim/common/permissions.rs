@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_can_replace_a_file_of_another_user_in_a_sticky_directory() {
+    fn files_in_a_sticky_directory_cannot_be_replaced_by_other_users() {
         let place = Place::new();
         place.mode("home", 0o1777);
         assert_eq!(place.check(), Ok(()));

@@ -46,12 +46,12 @@ pub(crate) enum HashScheme {
 
 /// A text is no hash.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not the sum of a package, which starts with its scheme and a colon, as in \"h1:\"")]
+#[error("{0:?} is not a package hash, which starts with its scheme and a colon, as in \"h1:\"")]
 pub struct HashError(pub String);
 
 /// Hashing a package failed.
 #[derive(Debug, thiserror::Error)]
-#[error("the package at {} cannot be summed up", path.display())]
+#[error("the package at {} cannot be hashed", path.display())]
 pub struct SumError {
     /// The package.
     pub path: PathBuf,
@@ -323,18 +323,18 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_sum_is_refused_with_the_reason() {
+    fn unhashable_packages_are_refused_with_the_reason() {
         let reason = |package| {
             let error = PackageHash::of_contents(&package).expect_err("it has none");
             format!("{error}: {}", error.source)
         };
         let file = tempfile::NamedTempFile::new().expect("a file");
-        assert!(reason(PackageForm::Archive(file.path().into())).contains("cannot be summed up: "));
-        assert!(reason(PackageForm::Directory(file.path().into())).contains("cannot be summed up: "));
+        assert!(reason(PackageForm::Archive(file.path().into())).contains("cannot be hashed: "));
+        assert!(reason(PackageForm::Directory(file.path().into())).contains("cannot be hashed: "));
         let broken = archive(&[("a\nb", "")]);
         assert!(reason(PackageForm::Archive(broken.path().into())).contains("has a line break"));
         let directory = directory();
         std::os::unix::fs::symlink("nowhere", directory.path().join("link")).expect("a link");
-        assert!(reason(PackageForm::Directory(directory.path().into())).contains("cannot be summed up: "));
+        assert!(reason(PackageForm::Directory(directory.path().into())).contains("cannot be hashed: "));
     }
 }

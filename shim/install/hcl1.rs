@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_place() {
+    fn errors_have_their_position() {
         for (text, expected) in [
             ("a", "1:2 found the end of the file, where = or { should be"),
             ("a = ", "1:5 found the end of the file, where a value should be"),

@@ -287,7 +287,7 @@ fn end(begin: SystemTime, after: Option<pgp::types::Duration>) -> Option<SystemT
 fn signer(signature: &Signature) -> String {
     let fingerprints = signature.issuer_fingerprint().into_iter().map(ToString::to_string);
     let ids = signature.issuer_key_id().into_iter().map(ToString::to_string);
-    fingerprints.chain(ids).next().unwrap_or_else(|| "somebody who is not named".to_owned())
+    fingerprints.chain(ids).next().unwrap_or_else(|| "an unnamed key".to_owned())
 }
 
 #[cfg(test)]

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn each_piece_is_seen_as_it_comes_and_the_end_is_told_once() {
+    fn each_chunk_is_observed_as_it_arrives_and_the_end_once() {
         let (mut watch, told) = watched(true);
         watch.see(&chunk("a"));
         assert_eq!(lines(&told), ["saw 3 bytes"]);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_seen_and_told_however_many_pieces_came_before() {
+    fn a_failure_after_any_number_of_chunks_is_observed() {
         let (mut watch, told) = watched(true);
         watch.see(&chunk("a"));
         watch.end(Err(&tonic::Status::internal("broken")));
@@ -158,14 +158,14 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_without_a_piece_is_seen_to_be_empty() {
+    fn an_empty_response_is_observed() {
         let (mut watch, told) = watched(true);
         watch.end(Ok(()));
         assert_eq!(lines(&told), ["ListResource answered: true", "saw 0 bytes"]);
     }
 
     #[test]
-    fn what_nobody_reads_on_is_over_too() {
+    fn a_dropped_response_is_reported_too() {
         let (mut watch, told) = watched(false);
         watch.see(&chunk("a"));
         drop(watch);

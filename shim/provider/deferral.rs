@@ -31,7 +31,7 @@ impl Deferral {
     /// A warning that `subject` ("this sandbox_note") is deferred; `meanwhile` is the effect.
     pub fn warning(self, subject: &str, meanwhile: &str) -> Diagnostic {
         Diagnostic::warning(
-            format!("The provider puts {subject} off"),
+            format!("The provider deferred {subject}"),
             format!("Before it can go on, {self}. {meanwhile}"),
         )
     }

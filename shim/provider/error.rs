@@ -265,7 +265,7 @@ fn cut_short(during: bool, cut: &Interruption, operation: &str) -> String {
             format!("was not asked for {operation}: {time:?} were over by then")
         }
         (false, Interruption::Cancelled(_)) => {
-            format!("was not asked for {operation}: nobody waits for it any more")
+            format!("was not asked for {operation}: it was cancelled")
         }
     }
 }

@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_told_with_its_place() {
+    fn violations_are_reported_with_their_path() {
         for (text, path, words) in [
             ("[]", "", "an object is required"),
             (r#"{"modul": "x"}"#, "modul", "nothing of this name; it has \"module\""),

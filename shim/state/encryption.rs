@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn another_key_is_told_from_a_damaged_record() {
+    fn a_wrong_key_is_distinguished_from_a_damaged_record() {
         let (ours, other) = (CipherKey::random(), CipherKey::random());
         let sealed = ours.seal(Kind::Object, &key("a"), b"hunter2");
         assert_eq!(other.unseal(Kind::Object, &key("a"), &sealed), Err(Unopened::OtherKey(ours.id())));

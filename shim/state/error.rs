@@ -111,8 +111,8 @@ impl Fault {
     /// A damaged record.
     pub(super) fn of_damaged(number: RecordNumber, key: Option<StoreKey>) -> Self {
         let reason = match &key {
-            Some(key) => format!("the record of {key} is not as it was written"),
-            None => format!("the record {} is not as it was written", number.0),
+            Some(key) => format!("the record of {key} is damaged"),
+            None => format!("the record {} is damaged", number.0),
         };
         Self { number: Some(number), key, reason }
     }

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_oldest_remnants_of_a_resource_go_first() {
+    async fn the_oldest_states_of_a_resource_are_removed_first() {
         let directory = tempfile::tempdir().expect("a directory");
         let encrypted_store = EncryptedStore::open(directory.path(), None).await.expect("a state store");
         for sent in 0..10 {
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_file_holds_a_remnant_in_the_clear() {
+    async fn no_file_contains_a_failed_delete_state_unencrypted() {
         let directory = tempfile::tempdir().expect("a directory");
         let encrypted_store = EncryptedStore::open(directory.path(), None).await.expect("a state store");
         encrypted_store

@@ -20,7 +20,7 @@ pub enum KeyError {
         error: std::io::Error,
     },
     /// The file cannot be created.
-    #[error("the key file {path} cannot be made; set ISTHMUS_HOME to a directory that can be written to", path = path.display())]
+    #[error("the key file {path} cannot be created; set ISTHMUS_HOME to a directory that can be written to", path = path.display())]
     Create {
         /// The file.
         path: PathBuf,

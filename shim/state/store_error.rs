@@ -10,7 +10,7 @@ use super::store_key::StoreKey;
 #[non_exhaustive]
 pub enum StoreError {
     /// The directory or file cannot be created.
-    #[error("the store {path} cannot be made; set ISTHMUS_HOME to a directory that can be written to", path = path.display())]
+    #[error("the store {path} cannot be created; set ISTHMUS_HOME to a directory that can be written to", path = path.display())]
     Create {
         /// The database file.
         path: PathBuf,
@@ -113,7 +113,7 @@ pub enum StoreError {
         key: Box<StoreKey>,
     },
     /// The task was interrupted.
-    #[error("the work on the store {location} broke off")]
+    #[error("the operation on the store {location} was interrupted")]
     Interrupted {
         /// The store's location.
         location: String,

@@ -271,7 +271,7 @@ async fn a_program_that_is_altered_between_choice_and_start_is_refused() -> Outc
 }
 
 #[tokio::test]
-async fn what_there_is_instead_is_told() -> Outcome {
+async fn alternatives_are_reported() -> Outcome {
     let world = World::new();
     let host = world.setup().start().await;
     let status = refused(&host, &["acme/sandbox"]).await?;
@@ -294,7 +294,7 @@ async fn what_there_is_instead_is_told() -> Outcome {
 }
 
 #[tokio::test]
-async fn a_private_registry_is_told_who_asks() -> Outcome {
+async fn a_private_registry_receives_the_token() -> Outcome {
     let world = World::new();
     world.registry.require_token("s3cret");
     let host = world.setup().start().await;

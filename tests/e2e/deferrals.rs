@@ -18,7 +18,7 @@ fn a_configuration_that_is_known_only_later_is_previewed_with_a_warning() {
     };
     project.program(&program("later"));
     let previewed = project.preview();
-    let previewed = previewed.says("The provider puts this conformance_diary off").says("id: [unknown]");
+    let previewed = previewed.says("The provider deferred this conformance_diary").says("id: [unknown]");
     assert_eq!(previewed.steps("thing"), ["create"], "{previewed}");
 
     let failed = project.up_fails();
@@ -43,7 +43,7 @@ fn a_resource_that_has_to_wait_is_previewed_with_a_warning_and_fails_until_it_ca
     );
     let previewed = project.preview();
     previewed
-        .says("puts this conformance_deferred off: Before it can go on, all of its inputs must be known")
+        .says("deferred this conformance_deferred: Before it can go on, all of its inputs must be known")
         .says("fresh: [unknown]");
     project
         .up_fails()
@@ -56,7 +56,7 @@ fn a_resource_that_has_to_wait_is_previewed_with_a_warning_and_fails_until_it_ca
     let [made] = project.resources_in_the_clear(["thing"]);
     // What cannot be read for the time being stays as it was.
     std::fs::remove_file(project.object_path("prerequisite/after-v1.json")).expect("it is there");
-    project.refresh().says("puts reading this conformance_deferred off").changed_nothing();
+    project.refresh().says("deferred reading this conformance_deferred").changed_nothing();
     assert_eq!(project.resources_in_the_clear(["thing"])[0]["outputs"], made["outputs"]);
     project.expect_no_changes();
     project.destroy();

@@ -144,7 +144,7 @@ impl Subject {
 }
 
 #[tokio::test]
-async fn a_note_is_made_changed_and_removed() {
+async fn a_note_is_created_updated_and_deleted() {
     let mut notes = Subject::new("sandbox_note").await;
     let config = notes.config(&[("title", Value::string("first")), ("color", Value::string("red"))]);
 
@@ -259,7 +259,7 @@ async fn a_note_is_imported_by_id_and_filled_in_by_reading() {
 }
 
 #[tokio::test]
-async fn state_of_an_older_version_is_brought_up_to_date() {
+async fn state_of_an_older_version_is_upgraded() {
     let mut notes = Subject::new("sandbox_note").await;
     let stored = br#"{"id":"n1","title":"old","text":"words","forgotten":true}"#;
     let request = message::upgrade_resource_state::Request {
@@ -342,7 +342,7 @@ async fn a_server_notices_that_its_private_bytes_were_lost() {
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_boot_in_time_is_half_made() {
+async fn a_server_that_times_out_is_created_incomplete() {
     let mut servers = Subject::new("sandbox_server").await;
     let Type::Object(kind) = &servers.kind else { panic!("an object") };
     let timeouts = object(&kind.attributes["timeouts"], &[("create", Value::string("20ms"))]);
@@ -385,7 +385,7 @@ async fn a_call_that_hangs_ends_when_the_provider_is_stopped() {
 }
 
 #[tokio::test]
-async fn faults_are_as_asked_for() {
+async fn faults_are_as_configured() {
     let mut faulty = Subject::new("sandbox_faulty").await;
     let mut outcome = async |mode: &str| {
         let config = faulty.config(&[("mode", Value::string(mode))]);
@@ -439,7 +439,7 @@ async fn answers_from_the_future_mean_the_same() {
 }
 
 #[tokio::test]
-async fn the_old_kind_of_provider_has_nulls_for_blocks_and_says_so() {
+async fn a_legacy_provider_has_nulls_for_blocks_and_sets_the_flag() {
     let switches = Misbehaviour { legacy: true, ..Misbehaviour::default() };
     let mut servers = Subject::with_switches("sandbox_server", switches).await;
     let config = servers.config(&[("name", Value::string("s"))]);
@@ -543,7 +543,7 @@ async fn a_token_is_opened_renewed_and_closed() {
 }
 
 #[tokio::test]
-async fn a_plan_is_put_off_while_the_configuration_is_unknown() {
+async fn a_plan_is_deferred_while_the_configuration_is_unknown() {
     let server = InProcess::start(PROTOCOL, Misbehaviour::default()).await;
     let mut client = Client::new(server.channel.clone());
     let answer = schema(&mut client).await;
@@ -589,7 +589,7 @@ async fn functions_answer_without_a_configuration() {
 }
 
 #[tokio::test]
-async fn without_a_configuration_there_are_no_objects() {
+async fn objects_need_a_configured_provider() {
     let server = InProcess::start(PROTOCOL, Misbehaviour::default()).await;
     let mut client = Client::new(server.channel.clone());
     let schema = schema(&mut client).await;

@@ -25,7 +25,7 @@ async fn shut_down(channel: Channel) {
 }
 
 #[test]
-fn a_person_is_told_that_this_is_a_plugin() {
+fn the_executable_started_by_hand_explains_that_it_is_a_plugin() {
     let output = executable().output().expect("the executable runs");
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(output.stdout, b"");
@@ -71,7 +71,7 @@ async fn another_client_is_refused() {
 }
 
 #[tokio::test]
-async fn the_certificate_in_the_handshake_can_be_a_lie() {
+async fn the_handshake_can_announce_a_wrong_certificate() {
     let mut process = Process::start(Tls::On, &[("SANDBOX_HANDSHAKE", "wrong-certificate")]);
     let line = process.handshake();
     let certificate = line.certificate.clone().expect("TLS");
@@ -93,7 +93,7 @@ async fn without_a_certificate_the_socket_is_plain() {
 }
 
 #[tokio::test]
-async fn asked_to_shut_down_it_exits_and_takes_its_socket_along() {
+async fn a_shutdown_request_ends_the_process_and_removes_its_socket() {
     let mut process = Process::start(Tls::On, &[]);
     let line = process.handshake();
     let channel = process.connect(&line).await;
@@ -107,7 +107,7 @@ async fn asked_to_shut_down_it_exits_and_takes_its_socket_along() {
 }
 
 #[tokio::test]
-async fn an_interrupt_from_the_terminal_is_not_for_it() {
+async fn an_interrupt_from_the_terminal_is_ignored() {
     let mut process = Process::start(Tls::Off, &[]);
     let line = process.handshake();
     let sent = Command::new("kill").args(["-INT", &process.child.id().to_string()]).status();
@@ -140,7 +140,7 @@ async fn it_can_claim_not_to_serve() {
 }
 
 #[test]
-fn handshakes_go_wrong_as_asked_for() {
+fn handshakes_fail_as_configured() {
     let line = |handshake: &str| Process::start(Tls::On, &[("SANDBOX_HANDSHAKE", handshake)]).line();
 
     assert_eq!(line("garbage"), "hello, who is there?\n");
@@ -155,7 +155,7 @@ fn handshakes_go_wrong_as_asked_for() {
 }
 
 #[test]
-fn it_exits_around_the_handshake_when_asked_to() {
+fn it_exits_around_the_handshake_if_configured() {
     let mut before = Process::start(Tls::Off, &[("SANDBOX_HANDSHAKE", "exit-before")]);
     assert_eq!(before.line(), "");
     let (status, text) = before.wait();
@@ -168,7 +168,7 @@ fn it_exits_around_the_handshake_when_asked_to() {
 }
 
 #[test]
-fn a_switch_that_is_not_one_is_refused() {
+fn an_unknown_switch_is_refused() {
     let process = Process::start(Tls::Off, &[("SANDBOX_ANSWER", "yaml")]);
     let (status, text) = process.wait();
     assert_eq!(status, Some(1));

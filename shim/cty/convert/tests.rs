@@ -23,7 +23,7 @@ fn unknown(known: Refinements) -> Value {
 }
 
 #[test]
-fn primitives_become_one_another() {
+fn primitives_convert_to_one_another() {
     for (value, from, to, expected) in [
         ("12.50".into(), "\"string\"", "\"number\"", Ok(number("12.5"))),
         ("x".into(), "\"string\"", "\"number\"", Err("a number is required")),
@@ -48,7 +48,7 @@ fn primitives_become_one_another() {
 }
 
 #[test]
-fn sequences_become_one_another() {
+fn sequences_convert_to_one_another() {
     let tuple = Value::tuple([number("1"), "1".into(), true.into()]);
     let mixed = r#"["tuple",["number","string","bool"]]"#;
     let strings = [Value::from("1"), "1".into(), "true".into()];
@@ -92,7 +92,7 @@ fn a_set_whose_length_is_open_becomes_an_unknown_list() {
 }
 
 #[test]
-fn objects_and_maps_become_one_another() {
+fn objects_and_maps_convert_to_one_another() {
     let object = Value::object([("a", number("1")), ("b", "x".into())]);
     let from = r#"["object",{"a":"number","b":"string"}]"#;
     let map = Value::map([("a", "1".into()), ("b", "x".into())]);

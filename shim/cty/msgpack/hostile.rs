@@ -72,7 +72,7 @@ proptest! {
 }
 
 #[test]
-fn announced_lengths_are_not_believed() {
+fn announced_lengths_are_not_trusted() {
     let started = Instant::now();
     for (bytes, own) in [
         (&[0xdd, 0xff, 0xff, 0xff, 0xff][..], Type::list(Type::String)),

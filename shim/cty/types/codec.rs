@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_type_is_refused() {
+    fn invalid_types_are_refused() {
         for (text, message) in [
             (r#""text""#, "\"text\" is not the name of a primitive type"),
             (r#"["capsule","x"]"#, "a capsule type cannot be sent between processes"),

@@ -92,7 +92,7 @@ pub enum InstallError {
     #[error("{}", isthmus_common::error_chain(.0))]
     Sum(SumError),
     /// A development override has no provider.
-    #[error("dev_overrides at {place} names the directory {}, which holds no program that is called {program}; build it there", directory.display())]
+    #[error("dev_overrides at {place} names the directory {}, which contains no binary called {program}; build it there", directory.display())]
     NoOverride {
         /// The directory.
         directory: PathBuf,
@@ -145,9 +145,7 @@ pub enum InstallError {
         cached: Box<NotCached>,
     },
     /// The package supports no known protocol, in contrast to the list of versions.
-    #[error(
-        "{address} {version} speaks no version of the plugin protocol that is spoken here, which are 5 and 6"
-    )]
+    #[error("{address} {version} supports no known version of the plugin protocol, which are 5 and 6")]
     Protocols {
         /// The provider.
         address: ProviderAddress,
@@ -166,7 +164,7 @@ pub enum InstallError {
     #[error(transparent)]
     Unpack(UnpackError),
     /// There is no provider binary in the archive.
-    #[error("the archive for {} holds no program that is called {program}", archive_of.display())]
+    #[error("the archive for {} contains no binary called {program}", archive_of.display())]
     NoProgram {
         /// The version's directory.
         archive_of: PathBuf,

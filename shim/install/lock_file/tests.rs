@@ -111,7 +111,7 @@ fn constraints_have_one_form() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place() {
+fn errors_have_their_position() {
     let block = |inside: &str| format!("provider \"registry.opentofu.org/a/b\" {{\n  {inside}\n}}\n");
     for (text, expected) in [
         ("provider \"", "lock:1:10: this string has no end".to_owned()),
@@ -149,7 +149,7 @@ fn what_is_wrong_is_told_with_its_place() {
         (&block("version = \"1.0.0\"\n  hashes = \"h1:\""), "but must be a list of strings".to_owned()),
         (
             &block("version = \"1.0.0\"\n  hashes = [\n  \"x\"]"),
-            "lock:4:3: \"x\" is not the sum of a package".to_owned(),
+            "lock:4:3: \"x\" is not a package hash".to_owned(),
         ),
         (
             &block("version = \"1.0.0\"").repeat(2),

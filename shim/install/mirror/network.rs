@@ -117,7 +117,7 @@ impl NetworkMirror {
         })?;
         // Without TLS, only the hashes verify the archive.
         if link.scheme() == "http" && hashes.is_empty() {
-            let reason = "it has an archive that is not served by https, and no sum of it";
+            let reason = "its archive is not served by https, and has no hash";
             return Err(RemoteMirrorError::answer(&url, reason));
         }
         let file_name =
@@ -257,9 +257,9 @@ mod tests {
                 "3.0.0",
                 "the mirror has version 3.0.0 of example.com:81/a/b for linux_arm, windows_386, but not for linux_amd64",
             ),
-            ("4.0.0", "\"what\" is not the sum of a package"),
+            ("4.0.0", "\"what\" is not a package hash"),
             ("5.0.0", "\"file:///etc/passwd\" is not the address of an archive"),
-            ("6.0.0", "not served by https, and no sum of it"),
+            ("6.0.0", "not served by https, and has no hash"),
             ("7.0.0", "it answered 404 Not Found"),
         ] {
             let error = mirror.package(version).await.expect_err(version);

@@ -160,7 +160,7 @@ impl OciMirror {
             error => error,
         })?;
         if hex::encode(Sha256::digest(&fetched.body)) != hex_of(digest).unwrap_or_default() {
-            return Err(wrong("the manifest does not have the sum that the index names".to_owned()));
+            return Err(wrong("the manifest does not have the digest in the index".to_owned()));
         }
         let manifest: Manifest = session.read(&fetched)?;
         if manifest.media_type != MANIFEST || manifest.artifact_type != MANIFEST_ARTIFACT {
@@ -174,7 +174,7 @@ impl OciMirror {
             return Err(wrong(format!("the manifest must name one layer of the kind {ARCHIVE:?}")));
         };
         let sum = hex_of(&archive.digest)
-            .ok_or_else(|| wrong(format!("{:?} is no sum by SHA-256", archive.digest)))?;
+            .ok_or_else(|| wrong(format!("{:?} is not a SHA-256 digest", archive.digest)))?;
         let hash = PackageHash::parse(&format!("zh:{sum}")).map_err(|error| wrong(error.to_string()))?;
         Ok(RemotePackage {
             url: session.url(&format!("blobs/{}", archive.digest))?,
@@ -231,7 +231,7 @@ fn select<'a>(
         }))
     })?;
     // It becomes a part of an address.
-    hex_of(selected).map(|_| selected).ok_or_else(|| wrong(format!("{selected:?} is no sum by SHA-256")))
+    hex_of(selected).map(|_| selected).ok_or_else(|| wrong(format!("{selected:?} is not a SHA-256 digest")))
 }
 
 fn hex_of(digest: &str) -> Option<&str> {

@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_registry_that_contradicts_itself_is_told() {
+    fn a_contradictory_registry_is_reported() {
         assert_eq!(package(&json!(null)).map(|package| package.reported.len()), Ok(0));
         let other = package(&json!({ "linux_amd64": { "hashes": [format!("zh:{}", sum('b'))] } }));
         let error = other.expect_err("it has two sums");
@@ -262,6 +262,6 @@ mod tests {
             )
         );
         let none = package(&json!({ "darwin_arm64": { "hashes": ["what"] } })).expect_err("no sum");
-        assert!(none.contains("\"what\" is not the sum of a package"), "{none}");
+        assert!(none.contains("\"what\" is not a package hash"), "{none}");
     }
 }

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_there_is_instead_is_told() {
+    fn alternatives_are_reported() {
         let error = |constraint, versions: &[(&str, &[u32], &[&str])]| {
             chosen(constraint, versions).expect_err("none")
         };
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_version_that_is_passed_over_is_told() {
+    fn a_skipped_newer_version_is_reported() {
         let chosen = chosen("", &[("3.0.0", &[7], &[]), ("2.0.0", &[6], &[])]).expect("2.0.0");
         assert_eq!(chosen.version, Version::new(2, 0, 0));
         let warning = chosen.warning.expect("a warning");

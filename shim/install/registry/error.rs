@@ -69,7 +69,7 @@ pub enum PackageFault {
         /// The other hash in the same response.
         found: PackageHash,
     },
-    #[error("the registry reports sums of packages, and one is none: {0}")]
+    #[error("the registry reports an invalid package hash: {0}")]
     Hash(HashError),
     #[error("the archive has the SHA-256 {found}, and should have {expected}")]
     WrongSum { expected: FileSum, found: FileSum },

@@ -80,7 +80,7 @@ async fn a_users_own_word_goes_before_the_hosts() {
 }
 
 #[tokio::test]
-async fn a_host_without_a_registry_is_told() {
+async fn a_host_without_a_registry_is_reported() {
     let none = "example.com offers no registry of Terraform providers";
     let invalid = "which is no address by http or https";
     for (discovery, says) in [

@@ -62,7 +62,7 @@ fn a_signature_by_another_key_names_both() {
 }
 
 #[test]
-fn a_key_that_expired_is_told() {
+fn an_expired_key_is_reported() {
     let key = PublisherKey::new().certified(true, Some(Duration::from_secs(3600)));
     let signature = key.sign(SUMS);
     assert_eq!(check_now(&signature, &[&key]).map(|signed| signed.expired), Ok(None));

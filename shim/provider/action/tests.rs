@@ -64,7 +64,7 @@ async fn an_action_is_validated_planned_and_invoked() {
 }
 
 #[tokio::test]
-async fn an_action_that_failed_has_said_why() {
+async fn a_failed_action_returns_its_diagnostics() {
     let stage = planned().await;
     stage.script.answer("InvokeAction", completed(vec![diagnostic(Severity::Error, "missed")]));
     let (outcome, _) = carry_out(&stage).await;
@@ -77,7 +77,7 @@ async fn an_action_that_failed_has_said_why() {
 }
 
 #[tokio::test]
-async fn what_is_refused_before_is_not_invoked() {
+async fn an_action_refused_before_is_not_invoked() {
     let deferred = Some(tfplugin6::Deferred::default());
     for (plan, expected) in [
         (
@@ -108,7 +108,7 @@ async fn what_is_refused_before_is_not_invoked() {
 }
 
 #[tokio::test]
-async fn an_action_whose_end_is_not_told_may_have_been_carried_out() {
+async fn an_action_without_a_completion_has_an_unknown_outcome() {
     let progress = tfplugin6::invoke_action::event::Progress { message: "aiming".to_owned() };
     let progress = tfplugin6::invoke_action::Event { r#type: Some(Event::Progress(progress)) };
     let stage = planned().await;
@@ -135,7 +135,7 @@ async fn an_action_whose_end_is_not_told_may_have_been_carried_out() {
 }
 
 #[tokio::test]
-async fn an_action_that_the_provider_does_not_know_was_not_carried_out() {
+async fn an_unknown_action_is_not_invoked() {
     let stage = planned().await;
     let (outcome, _) = carry_out(&stage).await;
     assert!(matches!(outcome, Err(ProviderError::Unsupported { .. })), "{outcome:?}");

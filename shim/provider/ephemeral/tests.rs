@@ -99,7 +99,7 @@ async fn a_renewal_without_private_bytes_or_with_errors_leaves_those_that_there_
 }
 
 #[tokio::test]
-async fn what_opens_as_something_unusable_is_closed_again() {
+async fn an_unusable_ephemeral_resource_is_closed_again() {
     for (result, expected) in [
         (Value::Null, "it returned no value where one was expected"),
         (token(Value::unknown()), "it returned values that are not known"),
@@ -170,7 +170,7 @@ async fn protocol_5_has_the_same_calls() {
 }
 
 #[test]
-fn a_time_that_stands_for_none_is_none() {
+fn a_zero_time_is_none() {
     let at = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
     assert_eq!(time(1_700_000_000, 0), Some(at(1_700_000_000)));
     assert_eq!(time(1, 5), Some(at(1) + Duration::from_nanos(5)));

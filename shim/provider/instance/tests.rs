@@ -154,7 +154,7 @@ async fn a_schema_that_cannot_be_read_is_the_providers_fault() {
 }
 
 #[tokio::test]
-async fn a_schema_that_is_known_is_not_made_again() {
+async fn a_known_schema_is_not_compiled_again() {
     let Stage { provider, news, .. } = Stage::of(answer()).await;
     let SchemaUpdate::New(first) = news else { panic!("nothing was known: {news:?}") };
     let known = KnownSchema { catalogue: Arc::clone(provider.catalogue()), fingerprint: first.fingerprint() };
@@ -188,7 +188,7 @@ async fn a_schema_that_came_with_a_warning_is_not_to_be_remembered() {
 }
 
 #[tokio::test]
-async fn what_a_provider_is_too_old_for_is_told_from_what_fails() {
+async fn unsupported_calls_are_distinguished_from_failed_ones() {
     let stage = Stage::of(answer()).await;
     let error = stage.provider.call_function("join", &["a".into()]).await.unwrap_err();
     assert_eq!(error.to_string(), "the provider scripted does not support CallFunction");
@@ -237,7 +237,7 @@ async fn a_data_source_is_validated_and_read() {
 }
 
 #[tokio::test]
-async fn a_data_source_must_be_read_to_the_end() {
+async fn a_data_source_result_must_be_wholly_known() {
     let deferred = Some(tfplugin6::Deferred::default());
     for (state, deferred, expected) in [
         (None, None, "it returned no value where one was expected"),

@@ -190,7 +190,7 @@ async fn what_has_no_identity_cannot_be_listed() {
 }
 
 #[tokio::test]
-async fn a_provider_that_describes_a_list_and_has_none_is_told_so() {
+async fn a_list_resource_without_an_implementation_is_an_error() {
     let stage = stage(true).await;
     stage.script.fail("ListResource", tonic::Status::unimplemented("no lists"));
     let (mut listing, _) = begin(&stage, false, None).await.expect("it begins");

@@ -134,7 +134,7 @@ async fn a_file_that_is_still_being_written_is_tried_again_and_then_named_as_bus
 }
 
 #[tokio::test]
-async fn programs_that_are_no_providers_are_told_by_how_they_end() {
+async fn programs_that_are_no_providers_are_reported_with_their_exit() {
     let workshop = Workshop::new();
     for program in ["/bin/true", "/bin/cat"] {
         let error = workshop.fails(program).await;
@@ -203,7 +203,7 @@ async fn a_provider_that_closes_its_output_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn a_provider_that_ends_after_its_line_is_told_by_its_end() {
+async fn a_provider_that_exits_after_its_handshake_is_reported_with_its_exit() {
     let workshop = Workshop::new();
     let line = format!("1|6|unix|{}|grpc|", workshop.path("nobody.sock").display());
     let script = workshop.script("provider", &format!("echo '{line}'\necho 'cannot bind' >&2\nexit 5\n"));
@@ -417,7 +417,7 @@ async fn a_reattached_provider_that_is_not_under_test_is_asked_to_end_and_then_k
 }
 
 #[tokio::test]
-async fn nobody_at_the_other_end_of_a_reattachment_is_told_by_address() {
+async fn an_unreachable_reattachment_is_reported_with_its_address() {
     let workshop = Workshop::new();
     let config = ReattachConfig {
         protocol: ProtocolVersion::V5,

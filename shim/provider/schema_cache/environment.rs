@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_for_readers_names_every_variable_that_does_not_count() {
+    fn the_documentation_lists_every_variable_that_does_not_count() {
         let page = include_str!("../../../docs/settings.md");
         for (pattern, reason) in VOLATILE {
             assert!(

@@ -159,16 +159,15 @@ impl OpenIntent {
         };
         match &self.condition {
             Condition::InProgress => format!("the {noun} of {what} is in progress ({})", self.holder),
-            Condition::Interrupted => format!(
-                "the {noun} of {what} was begun by {} and never ended: nobody knows whether it has happened",
-                self.holder
-            ),
+            Condition::Interrupted => {
+                format!("the {noun} of {what} by {} was interrupted: its outcome is unknown", self.holder)
+            }
             Condition::Unconfirmed => format!(
-                "{what} was made by {} and is in the store, but that ended before it could know that the engine was told",
+                "{what} was created by {} and is in the store, but that exited before it was known whether the engine got the response",
                 self.holder
             ),
             Condition::Ended { text, .. } => {
-                format!("the {noun} of {what}, begun by {}: {text}", self.holder)
+                format!("the {noun} of {what} by {}: {text}", self.holder)
             }
         }
     }

@@ -244,7 +244,7 @@ async fn tls_is_spoken_with_the_given_authority_and_with_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_wrong_password_is_told_without_it() {
+async fn a_wrong_password_is_reported_without_the_password() {
     let world = World::postgres().await;
     world.sql("CREATE ROLE nobody_else LOGIN PASSWORD 'hunter2'").await;
     let name = server_of(&world).config.expose().get_dbname().expect("a database").to_owned();

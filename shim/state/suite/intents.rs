@@ -135,7 +135,7 @@ async fn an_intent_without_an_end_is_interrupted_when_its_process_has_ended(worl
     let open = world.encrypted_store().await.journal().open_intents().await.expect("intents").intents;
     assert!(matches!(open[..], [_]) && matches!(open[0].condition, Condition::Interrupted), "{open:?}");
     let report = open[0].report();
-    assert!(report.contains("nobody knows whether it has happened"), "{report}");
+    assert!(report.contains("its outcome is unknown"), "{report}");
     begun.end().await.expect("ended");
     // An interrupted operation in a process that continues.
     drop(begin(&store, OperationKind::Create, "", None).await);

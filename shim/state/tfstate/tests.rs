@@ -226,7 +226,7 @@ fn other_versions_are_refused_with_the_remedy() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place() {
+fn errors_have_their_position() {
     let at = "resources[0].instances[0].";
     for (instance, place) in [
         (r#"{"attributes":[]}"#, "attributes"),

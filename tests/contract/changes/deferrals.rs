@@ -42,7 +42,7 @@ on_both_protocols! {
             });
             assert_eq!(planned, expected);
             let warning = warning(&host);
-            assert!(warning.contains("puts this sandbox_note off") && warning.contains(first), "{warning}");
+            assert!(warning.contains("deferred this sandbox_note") && warning.contains(first), "{warning}");
             assert_eq!(may_be_put_off(&host, "PlanResourceChange"), Some(true));
 
             let status = note.make(&json!({"title": "Hello"})).await.expect_err("it has to wait");
@@ -71,7 +71,7 @@ on_both_protocols! {
         assert!(difference.changes.contains(&"update title".to_owned()), "{difference:?}");
         let planned = note.preview_update(&made, &news).await?;
         assert_eq!((&planned["title"], &planned["checksum"]), (&json!("Bye"), &unknown()));
-        assert!(warning(&host).contains("puts this sandbox_note off"), "it is told once");
+        assert!(warning(&host).contains("deferred this sandbox_note"), "it is told once");
 
         for news in [&news, &made.inputs] {
             let status = note.update(&made, news).await.expect_err("it has to wait");
@@ -91,7 +91,7 @@ on_both_protocols! {
             let (host, session) = setup.session().await?;
             assert_eq!(session.note().refresh(&made).await?, Some(made));
             let warning = warning(&host);
-            assert!(warning.contains("puts reading this sandbox_note off") && warning.contains(first), "{warning}");
+            assert!(warning.contains("deferred reading this sandbox_note") && warning.contains(first), "{warning}");
             assert_eq!(may_be_put_off(&host, "ReadResource"), Some(true));
         }
     }
@@ -119,7 +119,7 @@ on_both_protocols! {
             let found = session.preview_invoke(GET_NOTE, &json!({"title": "Hello"})).await?;
             assert_eq!(found, Ok(json!({"title": "Hello"})), "what this engine would refuse is left out");
             let warning = warning(&host);
-            assert!(warning.contains("puts reading the data source sandbox_note off"), "{warning}");
+            assert!(warning.contains("deferred reading the data source sandbox_note"), "{warning}");
             assert!(warning.contains(first), "{warning}");
             assert_eq!(may_be_put_off(&host, "ReadDataSource"), Some(true));
 
@@ -141,7 +141,7 @@ on_both_protocols! {
             "title": title, "id": later, "body": later, "labels": later, "revision": later, "secretHint": later,
         });
         assert_eq!(found, expected);
-        assert!(warning(&host).contains("puts reading the data source sandbox_note off"));
+        assert!(warning(&host).contains("deferred reading the data source sandbox_note"));
     }
 
     async fn a_data_source_with_unknown_arguments_is_not_read_in_a_preview(host, session: sandbox) {

@@ -161,7 +161,7 @@ async fn whatever_moment_the_plugin_is_killed_at_nothing_is_lost_or_made_twice_w
     assert!(unreported.is_empty(), "{unreported:?} of {left:?} were not reported:\n{}", reports.join("\n"));
     let unknown = left.iter().filter(|id| !stored.contains(*id)).count();
     let interrupted =
-        reports.iter().filter(|report| report.contains("creation") && report.contains("never ended"));
+        reports.iter().filter(|report| report.contains("creation") && report.contains("was interrupted"));
     assert!(interrupted.count() >= unknown, "{unknown} unknown objects:\n{}", reports.join("\n"));
 }
 

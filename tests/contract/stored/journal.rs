@@ -49,7 +49,7 @@ on_both_protocols! {
         for part in [&creation[..], &deletion[..]] {
             let warning = warned.iter().find(|warning| warning.contains(part));
             let warning = warning.unwrap_or_else(|| panic!("{part:?} is not in {warned:#?}"));
-            assert!(warning.contains("nobody knows whether it has happened"), "{warning}");
+            assert!(warning.contains("its outcome is unknown"), "{warning}");
             assert!(warning.contains("isthmus state dismiss"), "{warning}");
         }
         // They are told until somebody has seen to them.

@@ -37,7 +37,7 @@ fn spoiled(path: impl FnOnce(&Release) -> String, document: Document) -> Fixture
 }
 
 #[tokio::test]
-async fn a_registry_that_fails_later_on_is_told_too() {
+async fn a_registry_that_fails_later_is_reported() {
     let more = [
         (Document::status(401), "localhost requires authentication: add `credentials \"localhost:"),
         (Document::status(403), "localhost requires authentication: add `credentials \"localhost:"),
@@ -59,7 +59,7 @@ async fn a_registry_that_fails_later_on_is_told_too() {
 }
 
 #[tokio::test]
-async fn a_server_of_archives_that_fails_is_told() {
+async fn a_failing_server_of_archives_is_reported() {
     let denied = "without one it refuses this network; try again later, or install from a mirror";
     let more = [(Document::status(403), denied), (Document::status(404), "it answered 404 Not Found")];
     for (document, says) in failures().into_iter().chain(more) {
@@ -74,7 +74,7 @@ async fn a_server_of_archives_that_fails_is_told() {
 }
 
 #[tokio::test]
-async fn a_list_of_sums_or_a_signature_that_cannot_be_had_is_told() {
+async fn missing_checksums_and_signatures_are_reported() {
     for (document, says) in failures() {
         let fixture = spoiled(Release::sums_path, document.clone());
         let error = fixture.refused("1.0.0").await;
@@ -110,7 +110,7 @@ async fn a_provider_that_speaks_other_protocols_is_not_downloaded() {
     fixture.registry.put(&release.download_path(), Document::json(&download));
     let error = fixture.refused("1.0.0").await;
     assert!(
-        error.ends_with("speaks no version of the plugin protocol that is spoken here, which are 5 and 6"),
+        error.ends_with("supports no known version of the plugin protocol, which are 5 and 6"),
         "{error}"
     );
     assert_eq!(fixture.registry.count(&release.archive_path()), 0);

@@ -191,10 +191,7 @@ async fn an_override_is_a_directory_with_a_program() {
     assert!(isthmus_common::error_chain(&*error).contains(".tofurc:1:1 names the directory "), "{error}");
     fs::create_dir(fixture.mirror()).expect("a directory");
     let error = installer.overridden(&address).expect_err("there is no program").to_string();
-    assert!(
-        error.ends_with("holds no program that is called terraform-provider-b; build it there"),
-        "{error}"
-    );
+    assert!(error.ends_with("contains no binary called terraform-provider-b; build it there"), "{error}");
     let program = fixture.mirror().join("terraform-provider-b");
     fs::write(&program, PROGRAM).expect("a file");
     let found = installer.overridden(&address).expect("it is there").expect("it is overridden");
@@ -306,7 +303,7 @@ async fn what_a_mirror_refuses_is_not_started_from_the_cache() {
             Document::json(
                 &json!({"archives": {Platform::CURRENT.to_string(): {"url": "x", "hashes": ["what"]}}}),
             ),
-            "is not the sum",
+            "is not a package hash",
         ),
         // The directory does not have it; the server, which is next, refuses it.
         (both, Document::status(401), "401"),

@@ -38,14 +38,14 @@ async fn be_a_child(directory: std::ffi::OsString) {
 }
 
 #[tokio::test]
-async fn fifty_processes_at_once_download_once() {
+async fn fifty_concurrent_processes_download_once() {
     if let Some(directory) = std::env::var_os(CHILD) {
         return be_a_child(directory).await;
     }
     let fixture = Fixture::new();
     let release = fixture.publish("1.0.0");
     let children: Vec<Child> =
-        (0..50).map(|_| child(&fixture, "fifty_processes_at_once_download_once")).collect();
+        (0..50).map(|_| child(&fixture, "fifty_concurrent_processes_download_once")).collect();
     for child in children {
         let output = child.wait_with_output().expect("it ends");
         let told = [output.stdout, output.stderr].concat();
@@ -57,7 +57,7 @@ async fn fifty_processes_at_once_download_once() {
 }
 
 #[tokio::test]
-async fn whoever_is_killed_leaves_a_usable_cache() {
+async fn a_killed_process_leaves_a_usable_cache() {
     if let Some(directory) = std::env::var_os(CHILD) {
         return be_a_child(directory).await;
     }
@@ -74,7 +74,7 @@ async fn whoever_is_killed_leaves_a_usable_cache() {
     fixture.registry.publish(&Release::new("a/b", "1.0.0", archive).signed_by(&fixture.key));
     let mut killed = 0;
     for lines in 0..24_usize {
-        let mut child = child(&fixture, "whoever_is_killed_leaves_a_usable_cache");
+        let mut child = child(&fixture, "a_killed_process_leaves_a_usable_cache");
         let output = BufReader::new(child.stdout.take().expect("it is piped"));
         let told = output
             .lines()

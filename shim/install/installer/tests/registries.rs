@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn what_a_registry_does_not_have_is_told_with_what_it_has() {
+async fn a_missing_version_is_reported_with_the_available_ones() {
     let fixture = Fixture::new();
     let unknown = fixture.refused("1.0.0").await;
     assert!(unknown.contains("cannot be") || unknown.contains("has no"), "{unknown}");
@@ -29,7 +29,7 @@ async fn what_a_registry_does_not_have_is_told_with_what_it_has() {
 }
 
 #[tokio::test]
-async fn a_failing_registry_is_told_with_what_to_configure() {
+async fn a_failing_registry_is_reported_with_settings() {
     let discovery = "/.well-known/terraform.json";
     for (document, says) in [
         (Document::status(404), "offers no registry of Terraform providers; check the host"),
@@ -56,7 +56,7 @@ async fn a_failing_registry_is_told_with_what_to_configure() {
 }
 
 #[tokio::test]
-async fn a_registry_that_is_not_there_is_told_with_what_the_cache_has() {
+async fn an_unreachable_registry_is_reported_with_the_cached_versions() {
     let fixture = Fixture::new();
     let address = fixture.address();
     let installer = fixture.installer();
@@ -75,7 +75,7 @@ async fn a_registry_that_is_not_there_is_told_with_what_the_cache_has() {
 }
 
 #[tokio::test]
-async fn a_private_registry_is_told_who_asks() {
+async fn a_private_registry_receives_the_token() {
     let fixture = Fixture::new();
     fixture.publish("1.0.0");
     fixture.registry.require_token("s3cret");
@@ -127,7 +127,7 @@ async fn the_newest_is_that_of_the_registry_for_a_while() {
 }
 
 #[tokio::test]
-async fn what_the_registry_says_to_users_is_passed_on() {
+async fn warnings_of_the_registry_are_passed_on() {
     let fixture = Fixture::new();
     fixture.publish("1.0.0");
     let versions = json!({ "versions": [{ "version": "1.0.0" }], "warnings": ["it has moved to c/d"] });

@@ -77,12 +77,12 @@ async fn what_is_not_what_was_published_is_refused() {
         ),
         (
             |fixture, release| changed_download(fixture, release, "protocols", json!(["4.0"])),
-            "speaks no version of the plugin protocol",
+            "supports no known version of the plugin protocol",
         ),
         (|fixture, _| replaced(fixture, b"no archive".to_vec()), "cannot be read"),
         (
             |fixture, _| replaced(fixture, Archive::of_programs(&[("terraform-provider-c", PROGRAM)])),
-            "holds no program that is called terraform-provider-b",
+            "contains no binary called terraform-provider-b",
         ),
         (
             |fixture, _| replaced(fixture, Archive::of_programs(&[("../terraform-provider-b", PROGRAM)])),

@@ -152,13 +152,13 @@ async fn what_is_no_package_is_refused_with_the_reason() {
             index(&json!([{"mediaType": MANIFEST, "artifactType": MANIFEST_ARTIFACT, "digest": "x"}])),
             "does not say for which machine",
         ),
-        (one("sha256:../../x"), "\"sha256:../../x\" is no sum by SHA-256"),
-        (one(&sum("e")), "does not have the sum that the index names"),
+        (one("sha256:../../x"), "\"sha256:../../x\" is not a SHA-256 digest"),
+        (one(&sum("e")), "does not have the digest in the index"),
         // It has the version, and may have withdrawn it: it is not absent.
         (one(&sum("f")), "the manifest that the index names does not exist"),
         (one(&no_layer), "must name one layer of the kind \"archive/zip\""),
         (one(&two_layers), "must name one layer"),
-        (one(&odd_layer), "\"sha512:../x\" is no sum by SHA-256"),
+        (one(&odd_layer), "\"sha512:../x\" is not a SHA-256 digest"),
         (one(&other), "it is no provider's package, but \"a/b\""),
         (json!("x"), "its answer is not what the protocol says"),
     ] {
@@ -180,7 +180,7 @@ async fn what_is_no_package_is_refused_with_the_reason() {
 }
 
 #[tokio::test]
-async fn a_registry_that_wants_a_token_is_told_who_asks() {
+async fn a_registry_that_requires_a_token_receives_credentials() {
     let challenge = "Bearer realm=\"https://auth.example/token\",service=\"r.example\"";
     let token_url =
         "https://auth.example/token?service=r.example&scope=repository%3Ap%2Fhashicorp-random%3Apull";

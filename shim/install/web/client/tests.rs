@@ -42,7 +42,7 @@ impl Fixture {
 }
 
 #[tokio::test]
-async fn what_passes_is_tried_again_after_longer_and_longer_waits() {
+async fn transient_failures_are_retried_with_exponential_backoff() {
     for first in [
         Scripted::Fails(TransportFault::Broken),
         Scripted::Fails(TransportFault::NoRoute),
@@ -61,7 +61,7 @@ async fn what_passes_is_tried_again_after_longer_and_longer_waits() {
 }
 
 #[tokio::test]
-async fn what_stays_is_not_tried_again() {
+async fn permanent_failures_are_not_retried() {
     for answer in [
         Scripted::status(401),
         Scripted::status(404),
@@ -77,7 +77,7 @@ async fn what_stays_is_not_tried_again() {
 }
 
 #[tokio::test]
-async fn a_server_is_left_alone_for_as_long_as_it_wants() {
+async fn retry_after_is_respected() {
     // 784,111,777 is the date of the standard's example.
     for (retry_after, waits) in
         [("7", vec![7000]), ("Sun, 06 Nov 1994 08:49:57 GMT", vec![20_000]), ("0", vec![0])]

@@ -63,7 +63,7 @@ async fn a_host_is_reached_through_the_proxy_of_its_scheme() {
 }
 
 #[tokio::test]
-async fn a_proxy_is_told_who_asks_if_that_is_configured() {
+async fn a_proxy_receives_configured_credentials() {
     let fixture = Fixture::new();
     let proxy = Proxy::for_those_with(&fixture.registry, BASIC);
     let address = format!("http://me:p%40ss@{}", proxy.host());

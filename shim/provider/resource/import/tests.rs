@@ -90,7 +90,7 @@ async fn an_import_yields_one_object_of_the_wanted_type() {
 }
 
 #[tokio::test]
-async fn an_import_that_is_put_off_at_either_call_has_failed() {
+async fn an_import_deferred_by_either_call_fails() {
     for reason in 1..=3 {
         let stage = stage().await;
         let deferred = deferred_for(reason);

@@ -76,7 +76,7 @@ async fn taken(stage: &Stage) -> Result<Object, ProviderError> {
 }
 
 #[tokio::test]
-async fn the_provider_is_told_all_that_the_other_type_has_stored() {
+async fn the_provider_receives_the_complete_state_of_the_other_type() {
     let stage = stage(true).await;
     stage.script.answer(
         "MoveResourceState",
@@ -124,7 +124,7 @@ async fn a_provider_that_moves_nothing_is_not_asked() {
 }
 
 #[tokio::test]
-async fn whatever_is_wrong_with_a_move_is_told_with_both_types() {
+async fn a_failed_move_is_reported_with_both_types() {
     let moved = |text: &str| Answer { target_state: sent(text), ..Answer::default() };
     let refusal = vec![diagnostic(Severity::Error, "Unable to Move Resource State")];
     for (answer, reason) in [

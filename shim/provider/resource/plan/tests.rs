@@ -80,7 +80,7 @@ async fn plans_that_break_a_rule_are_refused() {
 }
 
 #[tokio::test]
-async fn an_answer_that_does_not_fit_the_schema_is_told_with_its_place() {
+async fn a_response_that_violates_the_schema_is_reported_with_its_path() {
     let stage = stage().await;
     let other = wire(&Value::object([("id", "1".into())]), &Type::object([("id", Type::String)]));
     let answer = PlanAnswer { planned_state: other, ..PlanAnswer::default() };
@@ -108,7 +108,7 @@ async fn blocks_of_a_legacy_plan_go_back_to_the_provider_as_they_came() {
 }
 
 #[tokio::test]
-async fn the_end_is_only_planned_by_providers_that_say_they_can() {
+async fn a_destroy_is_only_planned_by_providers_with_the_capability() {
     let prior = existing(r#"{"id": "1"}"#);
     let old = stage().await;
     let resource = old.provider.resource(THING).expect("there is one");
@@ -139,7 +139,7 @@ async fn the_end_is_only_planned_by_providers_that_say_they_can() {
 }
 
 #[tokio::test]
-async fn a_planned_end_leaves_nothing() {
+async fn a_destroy_plan_must_be_null() {
     let stage = stage_with(tfplugin6::ServerCapabilities { plan_destroy: true, ..Default::default() }).await;
     stage
         .script
@@ -151,7 +151,7 @@ async fn a_planned_end_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn a_plan_that_is_put_off_shows_what_the_configuration_says_and_cannot_be_applied() {
+async fn a_deferred_plan_shows_the_configuration_and_cannot_be_applied() {
     let changed = r#"{"id": "1", "name": "a"}"#;
     for (prior, what) in [(None, "created"), (Some(existing(changed)), "changed")] {
         for reason in 1..=3 {
@@ -192,7 +192,7 @@ async fn a_reason_that_no_protocol_has_is_the_providers_fault() {
 }
 
 #[tokio::test]
-async fn the_end_of_an_object_cannot_be_put_off() {
+async fn a_destroy_cannot_be_deferred() {
     let stage = stage_with(tfplugin6::ServerCapabilities { plan_destroy: true, ..Default::default() }).await;
     stage
         .script

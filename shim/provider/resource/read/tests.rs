@@ -76,7 +76,7 @@ async fn an_object_that_cannot_be_read_yet_stays_as_it_was() {
     let [warning] = &*warnings else { panic!("one warning, not {warnings:?}") };
     assert_eq!(
         warning.to_string(),
-        "The provider puts reading this x_thing off: Before it can go on, something that it depends on must exist. Until \
+        "The provider deferred reading this x_thing: Before it can go on, something that it depends on must exist. Until \
          then it is taken to be as it was."
     );
     let request: tfplugin6::read_resource::Request = stage.script.request("ReadResource");

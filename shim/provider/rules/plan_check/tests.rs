@@ -358,7 +358,7 @@ fn blocks_with_something_dynamic_inside_are_checked_within_their_wrapper() {
 }
 
 #[test]
-fn what_is_said_never_shows_a_value() {
+fn violations_never_contain_a_value() {
     let schema = of_attribute(text("a", "os"));
     let [config, planned] = [r#"{"a": "hunter2"}"#, r#"{"a": "hunter3"}"#].map(|text| object(&schema, text));
     let said = lines(&check_planned(&schema, &Value::Null, &config, &planned));

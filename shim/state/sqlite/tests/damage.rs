@@ -139,7 +139,7 @@ async fn look_at(bytes: &[u8], records: &[SealedRecord], what: &str) -> usize {
 
 /// All positions take some minutes: `STORE_FLIPS=all cargo test -p isthmus-state --lib flipped`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whichever_byte_is_flipped_no_answer_is_wrong_and_what_is_whole_can_be_read() {
+async fn no_flipped_byte_causes_a_wrong_result_or_hides_intact_records() {
     let directory = directory();
     let path = directory.path().join("state.sqlite");
     let (records, whole) = small_store(&path).await;
@@ -165,7 +165,7 @@ async fn whichever_byte_is_flipped_no_answer_is_wrong_and_what_is_whole_can_be_r
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn wherever_a_file_is_cut_off_no_answer_is_wrong() {
+async fn no_truncation_causes_a_wrong_result() {
     let directory = directory();
     let path = directory.path().join("state.sqlite");
     let (records, whole) = small_store(&path).await;
