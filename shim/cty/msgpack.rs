@@ -11,6 +11,7 @@ mod encode;
 mod error;
 mod reader;
 mod refinements;
+mod untyped;
 mod writer;
 
 #[cfg(test)]
@@ -25,6 +26,7 @@ mod vectors;
 pub use decode::decode;
 pub use encode::encode;
 pub use error::{DecodeError, DecodeReason, EncodeError, EncodeReason};
+pub use untyped::decode_untyped;
 
 /// The extension type of an unknown value with refinements.
 const REFINED_UNKNOWN: i8 = 12;

@@ -27,13 +27,13 @@ pub fn decode(bytes: &[u8], own: &Type) -> Result<Value, DecodeError> {
 }
 
 /// An error's path is collected from its last step to its first.
-type Read<T> = Result<T, Box<DecodeError>>;
+pub(super) type Read<T> = Result<T, Box<DecodeError>>;
 
 /// Limit of elements for which memory is reserved in advance.
-const FIRST_CAPACITY: usize = 256;
+pub(super) const FIRST_CAPACITY: usize = 256;
 
-struct Decoder<'a> {
-    reader: Reader<'a>,
+pub(super) struct Decoder<'a> {
+    pub(super) reader: Reader<'a>,
 }
 
 impl<'a> Decoder<'a> {
@@ -147,7 +147,7 @@ impl<'a> Decoder<'a> {
         Ok(Value::Object(attributes))
     }
 
-    fn dynamic(&mut self, start: usize, head: Head, depth: usize) -> Read<Value> {
+    pub(super) fn dynamic(&mut self, start: usize, head: Head, depth: usize) -> Read<Value> {
         if head != Head::Array(2) {
             return Err(failure(start, DecodeReason::DynamicPair));
         }
@@ -165,7 +165,7 @@ impl<'a> Decoder<'a> {
         Ok(Value::dynamic(own, value))
     }
 
-    fn key(&mut self) -> Read<&'a str> {
+    pub(super) fn key(&mut self) -> Read<&'a str> {
         let start = self.reader.position();
         match self.reader.head() {
             Ok(Head::Bytes(length)) => self.text(start, length),
@@ -174,17 +174,17 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    fn text(&mut self, start: usize, length: usize) -> Read<&'a str> {
+    pub(super) fn text(&mut self, start: usize, length: usize) -> Read<&'a str> {
         self.reader.text(length).map_err(|reason| failure(start, reason))
     }
 }
 
-fn failure(offset: usize, reason: DecodeReason) -> Box<DecodeError> {
+pub(super) fn failure(offset: usize, reason: DecodeReason) -> Box<DecodeError> {
     Box::new(DecodeError { offset, path: AttributePath::root(), reason })
 }
 
 impl DecodeError {
-    fn inside(mut self: Box<Self>, step: PathStep) -> Box<Self> {
+    pub(super) fn inside(mut self: Box<Self>, step: PathStep) -> Box<Self> {
         self.path.push(step);
         self
     }

@@ -91,6 +91,11 @@ impl<'a> Reader<'a> {
         })
     }
 
+    /// Whether the next item is a `bin`.
+    pub(super) fn next_is_bin(&self) -> bool {
+        matches!(self.bytes.get(self.position), Some(0xc4..=0xc6))
+    }
+
     pub(super) fn take(&mut self, length: usize) -> Result<&'a [u8], DecodeReason> {
         let rest = &self.bytes[self.position..];
         let taken = rest.get(..length).ok_or(DecodeReason::UnexpectedEnd)?;
