@@ -10,7 +10,9 @@
 mod dismiss;
 mod error;
 mod export;
+mod file;
 mod import;
+mod inspect;
 mod list;
 mod masking;
 mod open;
@@ -50,6 +52,7 @@ enum Commands {
     Show(show::Show),
     Export(export::Export),
     Import(import::Import),
+    Inspect(inspect::Inspect),
     Rekey(rekey::Rekey),
     Rm(rm::Rm),
     Dismiss(dismiss::Dismiss),
@@ -62,6 +65,7 @@ pub(super) fn run(state: &State, settings: &Arc<Settings>) -> ExitCode {
             Commands::Show(show) => show.run(settings).await,
             Commands::Export(export) => export.run(settings).await,
             Commands::Import(import) => import.run(settings).await,
+            Commands::Inspect(inspect) => inspect.run(),
             Commands::Rekey(rekey) => rekey.run(settings).await,
             Commands::Rm(rm) => rm.run(settings).await,
             Commands::Dismiss(dismiss) => dismiss.run(settings).await,

@@ -6,7 +6,7 @@
 //!
 //! A *state* is a map from keys to records, told by a sequence of changes: a later record takes the place of an earlier one
 //! of its key, and one without content removes it. A *plan* is a sequence that only the release of Terraform that made it
-//! reads back; it begins with the state that it was made from, which is what is read of it.
+//! reads back; it begins with the state that it was made from.
 //!
 //! Between programs records travel one by one, over gRPC. In a file each stands behind its length, as protobuf's libraries
 //! delimit messages (`sequence`).
@@ -26,7 +26,8 @@ mod value;
 
 pub use error::{Fault, Position, SequenceError};
 pub use key::StateKeyError;
-pub use plan::prior_state_of_plan;
+pub use plan::{PlannedComponent, PlannedInput, StacksPlan};
+pub use plan_change::{PlannedChange, PlannedImport, PlannedObject};
 pub use sequence::{Kind, SequenceFile, StateRecord};
 pub use state::{Component, ComponentObject, StacksState};
 pub use value::StacksValue;

@@ -14,6 +14,7 @@ mod names;
 mod programs;
 mod repetitions;
 mod replicas;
+mod stacks;
 mod state_commands;
 mod telling;
 pub(crate) mod tofu;

@@ -88,6 +88,11 @@ pub(super) enum StateError {
         #[source]
         error: Box<SequenceError>,
     },
+    #[error(
+        "{file} is not a state or a plan of a stack\nhelp: `isthmus state import` reads a terraform.tfstate",
+        file = .0.display()
+    )]
+    NoSequence(PathBuf),
     /// Not a file of addresses.
     #[error(
         "invalid address file {file}: {reason}\nhelp: write a JSON object such as \

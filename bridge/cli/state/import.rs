@@ -6,18 +6,19 @@
 
 mod providers;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use isthmus_common::TERRAFORM_VERSION;
 use isthmus_provider::KnownSecrets;
-use isthmus_state::stacks::{Kind, SequenceError, SequenceFile, StacksState, prior_state_of_plan};
+use isthmus_state::stacks::{Kind, SequenceError, SequenceFile, StacksPlan, StacksState};
 use isthmus_state::tfstate::TfState;
 use isthmus_state::{EncryptedStore, ObjectAddress, ProviderConfigAddress, ResourceMode};
 
 use super::error::StateError;
 use super::export::pair;
+use super::file;
 use super::open::open_state_store;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{print, warn};
@@ -99,7 +100,7 @@ impl ObjectError {
 
 impl Import {
     pub(super) async fn run(&self, settings: &Arc<Settings>) -> Result<Outcome, StateError> {
-        let objects = self.objects(read(&self.file)?)?;
+        let objects = self.objects(file::read(&self.file, None)?)?;
         let state_store = open_state_store(settings).await?;
         let mut providers = Providers::new(&self.provider, &self.package, settings);
         let outcome = self.take_all(objects, &state_store, &mut providers).await;
@@ -129,7 +130,9 @@ impl Import {
     fn stack(&self, bytes: bytes::Bytes, kind: Kind) -> Result<StacksState, SequenceError> {
         match SequenceFile::read(&bytes, kind)? {
             SequenceFile::State(records) => StacksState::read(records),
-            SequenceFile::Plan(records) => prior_state_of_plan(records, &self.terraform_version),
+            SequenceFile::Plan(records) => {
+                StacksPlan::read(records, Some(&self.terraform_version)).map(|plan| plan.prior_state)
+            }
         }
     }
 
@@ -212,17 +215,6 @@ fn stored_resource<'a>(
         unconfirmed: None,
         withhold_sensitive: false,
     })
-}
-
-fn read(file: &Path) -> Result<Vec<u8>, StateError> {
-    let bytes = if file == Path::new("-") {
-        use std::io::Read as _;
-        let mut bytes = Vec::new();
-        std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
-    } else {
-        std::fs::read(file)
-    };
-    bytes.map_err(|error| StateError::read(file, error))
 }
 
 fn name(address: &ObjectAddress) -> String {

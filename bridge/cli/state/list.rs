@@ -146,7 +146,7 @@ fn as_table(records: &[Record]) -> String {
 }
 
 /// Escapes control characters, which ids may contain.
-fn in_one_line(id: &str) -> String {
+pub(super) fn in_one_line(id: &str) -> String {
     let has_control = id.chars().any(char::is_control);
     if has_control { format!("{id:?}") } else { id.to_owned() }
 }

@@ -3,15 +3,30 @@
 //! The record contains the paths of secrets. One that does not match the value masks the part that
 //! it matches: rather too much than too little.
 
+use base64::Engine as _;
 use isthmus_cty::json::Json;
 use isthmus_cty::{AttributePath, PathStep};
 
 pub(super) const HIDDEN: &str = "(secret)";
 
+/// More paths than these mask the whole value: each is looked up on its own, and a file may have millions.
+const MOST_PATHS: usize = 4096;
+
 /// Masks every secret, and returns the paths of those that exist.
 pub(super) fn hide(value: &mut Json, secrets: &[AttributePath]) -> Vec<String> {
+    let whole = [AttributePath::root()];
+    let secrets = if secrets.len() > MOST_PATHS { &whole } else { secrets };
     let hidden = secrets.iter().filter(|path| hide_one(value, &path.0));
     hidden.map(ToString::to_string).collect()
+}
+
+/// A provider's private data as base64, masked unless secrets are shown.
+pub(super) fn private_data(bytes: &[u8], with_secrets: bool) -> Json {
+    match bytes.len() {
+        0 => Json::Null,
+        _ if with_secrets => Json::String(base64::engine::general_purpose::STANDARD.encode(bytes)),
+        _ => Json::String(HIDDEN.to_owned()),
+    }
 }
 
 /// Returns `false` if there is nothing to mask.
@@ -81,6 +96,10 @@ mod tests {
         assert_eq!(hidden(r#"{"set":["hunter2"],"b":1}"#, &far).0, r#"{"set":"(secret)","b":1}"#);
         assert_eq!(hidden(r#"{"b":1}"#, &far).0, r#""(secret)""#);
         assert_eq!(hidden(r#"{"b":1}"#, &[]).0, r#""(secret)""#);
+        let mut value = Json::parse(br#"{"b":1}"#).expect("JSON");
+        let path = AttributePath(vec![PathStep::attribute("a"), PathStep::attribute("a")]);
+        hide(&mut value, &vec![path; MOST_PATHS + 1]);
+        assert_eq!(value.to_string(), r#""(secret)""#);
     }
 
     #[test]

@@ -1,11 +1,10 @@
 //! `isthmus state show`: shows whole objects.
 
-use base64::Engine as _;
 use clap::Args;
 use isthmus_cty::json::Json;
 
 use super::error::StateError;
-use super::masking::{HIDDEN, hide};
+use super::masking::{hide, private_data};
 use super::open::open_existing_state_store;
 use super::record::{Record, records};
 use super::selector::Selector;
@@ -76,12 +75,7 @@ fn members(record: &Record, with_secrets: bool) -> Vec<(String, Json)> {
     member("create_before_destroy", Json::Bool(object.create_before_destroy));
     let deposed = object.address.as_ref().and_then(|address| address.deposed.as_ref());
     member("deposed", deposed.map_or(Json::Null, |key| Json::String(key.as_str().to_owned())));
-    let private = match object.private.len() {
-        0 => Json::Null,
-        _ if with_secrets => Json::String(base64::engine::general_purpose::STANDARD.encode(&object.private)),
-        _ => Json::String(HIDDEN.to_owned()),
-    };
-    member("private", private);
+    member("private", private_data(&object.private, with_secrets));
     members
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use isthmus_cty::DecodeError as ValueError;
+use isthmus_cty::{DecodeError as ValueError, msgpack};
 use prost::DecodeError;
 
 use super::key::StateKeyError;
@@ -82,6 +82,15 @@ pub enum Fault {
         /// Why.
         #[source]
         error: ValueError,
+    },
+    /// A value of a resource's type that cannot be read.
+    #[error("the value of {what} cannot be read")]
+    UntypedValue {
+        /// Of what.
+        what: String,
+        /// Why.
+        #[source]
+        error: msgpack::DecodeError,
     },
     /// A value without content.
     #[error("{0} has no value")]

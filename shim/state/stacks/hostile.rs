@@ -35,7 +35,7 @@ fn read(bytes: &Bytes, kind: Kind) -> Result<(), SequenceError> {
             assert_eq!(again, StacksState { discarded: Vec::new(), ..state });
             Ok(())
         }
-        SequenceFile::Plan(records) => prior_state_of_plan(records, "1.15.0").map(drop),
+        SequenceFile::Plan(records) => StacksPlan::read(records, Some("1.15.0")).map(drop),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use isthmus_cty::{Type, Value};
-use isthmus_proto::tfplan::{self, Action};
+use isthmus_proto::tfplan::{self, Action, Mode};
 use isthmus_proto::tfstackdata1::{
     DeletedComponent, DeletedRootInputVariable, DeletedRootOutputValue, DynamicValue, FunctionResults,
     PlanApplyable, PlanComponentInstance, PlanDeferredResourceInstanceChange, PlanDiscardStateMapKeys,
@@ -186,7 +186,7 @@ fn planned(change: &PlanResourceInstanceChangePlanned) -> Any {
 /// What is said of a plan that cannot be used.
 fn refused(records: Vec<Any>) -> String {
     isthmus_common::error_chain(
-        &prior_state_of_plan(records, VERSION).expect_err("a plan that cannot be used"),
+        &StacksPlan::read(records, Some(VERSION)).expect_err("a plan that cannot be used"),
     )
 }
 
@@ -291,9 +291,47 @@ fn a_state_that_must_not_be_passed_over_is_refused_with_the_record_and_the_reaso
 }
 
 #[test]
-fn a_plan_is_checked_whole_for_the_state_that_it_was_made_from() {
-    let state = prior_state_of_plan(plan_records(), VERSION).expect("a plan");
-    assert_eq!(state, StacksState::read(state_records()).expect("a state"));
+fn a_plan_is_read_whole() {
+    let plan = StacksPlan::read(plan_records(), Some(VERSION)).expect("a plan");
+    assert_eq!(plan.prior_state, StacksState::read(state_records()).expect("a state"));
+    assert_eq!((plan.terraform_version.as_str(), plan.timestamp.as_deref()), (VERSION, Some(TIME)));
+    // The last record about it counts.
+    assert!(plan.is_applyable);
+    let value = Value::dynamic(Type::String, "x".into());
+    assert_eq!(plan.inputs["v"].value.as_ref().map(|input| &input.value), Some(&value));
+    assert_eq!(plan.inputs["w"], PlannedInput { value: None, is_required_on_apply: true });
+    assert_eq!(Vec::from_iter(&plan.deleted_inputs), ["old"]);
+    assert_eq!(Vec::from_iter(&plan.deleted_outputs), ["old"]);
+    assert_eq!(Vec::from_iter(&plan.deleted_components), [&ComponentAddress::new("older")]);
+    assert_eq!(
+        (&plan.function_results[0].key[..], &plan.function_results[0].result[..]),
+        (&b"k"[..], &b"r"[..])
+    );
+    assert_eq!(plan.discarded_state_keys, ["dropx"]);
+    assert_eq!(plan.discarded_description_keys, ["d"]);
+    assert_eq!(plan.components.len(), 3);
+
+    let component = &plan.components[&ComponentAddress::new("a")];
+    assert_eq!((component.action, component.mode), (Action::Update, Mode::Normal));
+    assert!(component.is_applyable && !component.is_complete);
+    assert_eq!(component.dependencies, [ComponentAddress::new("b")]);
+    assert_eq!(component.inputs["in"].value, value);
+    assert_eq!(component.outputs["out"].value, Value::dynamic(Type::String, Value::unknown()));
+    let [updated, refreshed] = &component.objects[..] else { panic!("{component:?}") };
+    let change = updated.change.as_ref().expect("a change");
+    let object = Value::object([("id", "a".into())]);
+    assert_eq!((&change.before, &change.after), (&Some(object.clone()), &Some(object)));
+    assert_eq!(change.replace_paths[0].to_string(), "id");
+    assert_eq!(change.private, "private");
+    assert_eq!((&refreshed.change, &refreshed.deferred), (&None, &None));
+    let key = refreshed.address.deposed.as_ref().map(|key| key.as_str());
+    assert_eq!(key, Some("0123cafe"));
+    assert_eq!(refreshed.prior.as_ref().map(|prior| prior.status), Some(Status::Ready));
+
+    let [deferred] = &plan.components[&ComponentAddress::new("b")].objects[..] else { panic!("{plan:?}") };
+    assert_eq!(deferred.deferred, Some(tfplan::DeferredReason::AbsentPrereq));
+    let change = deferred.change.as_ref().expect("a change");
+    assert!(change.action == Action::Create && change.before.is_none() && change.after.is_some());
 }
 
 #[test]
@@ -302,6 +340,7 @@ fn a_plan_of_another_release_is_refused() {
     for part in ["record 1 (PlanHeader)", "1.14.0", VERSION] {
         assert!(error.contains(part), "{error}");
     }
+    assert_eq!(StacksPlan::read(vec![header("1.14.0")], None).expect("a plan").terraform_version, "1.14.0");
     let error = refused(plan_records().split_off(1));
     assert!(error.contains("at the end") && error.contains("no header"), "{error}");
 }
@@ -335,14 +374,14 @@ fn what_stays_cannot_depend_on_what_goes() {
     assert!(error.contains("component.a stays"), "{error}");
     // What goes too may depend on it; and of a component that loses an instance there is something left.
     let both = vec![header(VERSION), component("component.a", Action::Delete, &["component.b"]), goes];
-    prior_state_of_plan(both, VERSION).expect("a plan");
+    StacksPlan::read(both, None).expect("a plan");
     let some = vec![
         header(VERSION),
         component("component.a", Action::Update, &["component.b"]),
         component("component.b[0]", Action::Update, &[]),
         component("component.b[1]", Action::Delete, &[]),
     ];
-    prior_state_of_plan(some, VERSION).expect("a plan");
+    StacksPlan::read(some, None).expect("a plan");
 }
 
 #[test]
@@ -365,6 +404,12 @@ fn a_plan_that_contradicts_itself_is_refused_with_the_reason() {
         (vec![inner(|change| change.change.as_mut().expect("one").action = 4)], "4 stands for no action"),
         (vec![planned(&change("component.a", Action::Update, 1))], "has 1 values, but must have 2"),
         (vec![planned(&change("component.a", Action::Delete, 2))], "has 2 values, but must have 1"),
+        (
+            vec![inner(|change| {
+                change.change.as_mut().expect("one").values[1].msgpack = Bytes::from_static(b"\xc1");
+            })],
+            "the value of the object cannot be read",
+        ),
         (vec![component("component.a", Action::Create, &[])], "a second time"),
         (vec![component("component.x", Action::Create, &["component.y[0]"])], "is an instance"),
         (vec![prior(), prior()], "twice"),

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use isthmus_state::stacks::SequenceFile;
 use isthmus_state::{EncryptedStore, Intent, OperationKind, StoreKey};
 use rustix::process::Signal;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -16,7 +17,7 @@ use super::{Machine, Said};
 use crate::harness::{Json, json, processes};
 
 /// Every command, with arguments that make it print something.
-const COMMANDS: [&[&str]; 15] = [
+const COMMANDS: [&[&str]; 16] = [
     &["demo"],
     &["install", "@thing@", "1.0.0"],
     &["install", "--plugin"],
@@ -30,6 +31,7 @@ const COMMANDS: [&[&str]; 15] = [
     &["state", "dismiss", "@intent@"],
     &["state", "export"],
     &["state", "import", "given.tfstate", "--provider=random=./terraform-provider-random"],
+    &["state", "inspect", "given.stack"],
     &["state", "list"],
     &["state", "rekey"],
 ];
@@ -83,6 +85,13 @@ impl World {
             }],
         });
         machine.write("given.tfstate", state.to_string().as_bytes());
+        // The header of a plan is the least that there is to inspect.
+        let header = isthmus_proto::tfstackdata1::PlanHeader { terraform_version: "1.15.0".to_owned() };
+        let header = prost_types::Any {
+            type_url: "type.googleapis.com/tfstackdata1.PlanHeader".to_owned(),
+            value: prost::Message::encode_to_vec(&header),
+        };
+        machine.write("given.stack", &SequenceFile::Plan(vec![header]).write());
         let world = Self { network, intent: String::new() };
         world.run(COMMANDS[12]).well();
         leave_an_intent(&machine_home(world.machine()));

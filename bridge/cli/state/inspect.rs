@@ -1,0 +1,69 @@
+//! `isthmus state inspect`: shows the state or the plan of a stack, which Terraform writes as records that no other tool
+//! reads.
+//!
+//! The whole file is read before anything is printed. Values are printed on one line each, so that output is proportional
+//! to the file, whatever is nested in it.
+
+mod content;
+mod outline;
+
+use std::path::PathBuf;
+
+use bytes::Bytes;
+use clap::Args;
+use isthmus_cty::json::Json;
+use isthmus_state::stacks::{SequenceError, SequenceFile, StacksPlan, StacksState};
+
+use super::error::StateError;
+use super::file;
+use crate::cli::outcome::Outcome;
+use crate::cli::output::{print, warn};
+use content::Content;
+
+/// The largest file, in bytes: a hundred times as much as a large stack has.
+const LARGEST: u64 = 32 << 20;
+
+const EXAMPLES: &str = "\
+Examples:
+  isthmus state inspect stack.plan
+  isthmus state inspect - --json < stack.state | jq -r '.components[].address'
+
+The file is a sequence of length-delimited tfstackdata1 records: the state of a stack, or its plan, of any Terraform release. It is
+checked whole, as by `isthmus state import`. EXPERIMENTAL: Terraform documents the format as private and may change it.
+
+A planned value has the type that its provider's schema gives it, which is not in the file: it is shown without it. Sets are shown as
+arrays, and numbers that no double holds exactly as strings. Unknown values are shown as \"(known after apply)\".
+
+Values that are sensitive by the file are shown as \"(secret)\", and private data is left out, unless --secrets is given. Without a
+provider, a value that only its schema marks as sensitive is not recognized.";
+
+/// Show the records of a stack's state or plan.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Inspect {
+    /// Records of a state or a plan (`-`: standard input).
+    file: PathBuf,
+    /// Show secret values, private data, and preserved records.
+    #[arg(long)]
+    secrets: bool,
+    /// Write a JSON object, on one line.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Inspect {
+    pub(super) fn run(&self) -> Result<Outcome, StateError> {
+        let bytes = Bytes::from(file::read(&self.file, Some(LARGEST))?);
+        let kind = SequenceFile::kind_of(&bytes).ok_or_else(|| StateError::NoSequence(self.file.clone()))?;
+        let invalid =
+            |error: SequenceError| StateError::Sequence { file: self.file.clone(), error: Box::new(error) };
+        let content = Content { with_secrets: self.secrets };
+        let shown = match SequenceFile::read(&bytes, kind).map_err(invalid)? {
+            SequenceFile::State(records) => content.state(&StacksState::read(records).map_err(invalid)?),
+            SequenceFile::Plan(records) => content.plan(&StacksPlan::read(records, None).map_err(invalid)?),
+        };
+        warn("experimental: Terraform documents the format of stack records as private and may change it");
+        print(&if self.json { Json::from(shown).to_string() + "\n" } else { outline::text(&shown) });
+        Ok(Outcome::Done)
+    }
+}
