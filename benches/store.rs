@@ -269,6 +269,7 @@ fn object(number: u64) -> Saved {
             private: Bytes::from_static(b"{\"schema_version\":\"1\"}"),
             identity: None,
             address: None,
+            component: None,
             status: Status::Ready,
             sensitive_paths: Vec::new(),
             dependencies: Vec::new(),

@@ -14,7 +14,7 @@ use isthmus_proto::tfstackdata1::{
     StateResourceInstanceObjectV1, state_resource_instance_object_v1::Status as WireStatus,
 };
 
-use super::addresses::{DeposedKey, ObjectAddress};
+use super::addresses::{ComponentAddress, DeposedKey, ObjectAddress};
 
 /// An object with its metadata.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +39,8 @@ pub struct SavedObject {
     pub provider: String,
     /// The object's address in a Terraform state, if known.
     pub address: Option<ObjectAddress>,
+    /// The component of a stack that the address is relative to.
+    pub component: Option<ComponentAddress>,
 }
 
 /// Parts of an object that its message has no fields for.
@@ -55,6 +57,9 @@ pub(super) struct Beside {
     /// Empty: the current object.
     #[prost(string, tag = "4")]
     deposed: String,
+    /// See [`SavedObject::component`]; empty: there is none.
+    #[prost(string, tag = "5")]
+    component: String,
 }
 
 /// Status of an object.
@@ -131,6 +136,7 @@ impl SavedObject {
             deposed: address
                 .and_then(|address| address.deposed.as_ref())
                 .map_or_else(String::new, |key| key.as_str().to_owned()),
+            component: self.component.as_ref().map(ToString::to_string).unwrap_or_default(),
         }
     }
 
@@ -153,6 +159,9 @@ impl SavedObject {
                 address.deposed = Some(DeposedKey::parse(&beside.deposed).ok_or(RecordError::Deposed)?);
             }
             saved.address = Some(address);
+        }
+        if !beside.component.is_empty() {
+            saved.component = Some(beside.component.parse().map_err(RecordError::Address)?);
         }
         Ok(saved)
     }
@@ -189,6 +198,7 @@ impl SavedObject {
             create_before_destroy: message.create_before_destroy,
             provider: message.provider_config_addr,
             address: None,
+            component: None,
         })
     }
 }

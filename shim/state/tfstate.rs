@@ -129,6 +129,7 @@ impl Instance {
             create_before_destroy: self.create_before_destroy,
             provider: self.provider,
             address: Some(self.address),
+            component: None,
         };
         (saved, flat)
     }

@@ -50,7 +50,7 @@ pub(super) struct Export {
     /// Format of the export.
     #[arg(long, value_enum, default_value_t = Format::Tfstate)]
     format: Format,
-    /// With `--format stacks`: component instance of the objects, such as `component.main`.
+    /// With `--format stacks`: component instance of objects that were imported without one.
     #[arg(long, default_value = "component.main")]
     component: ComponentAddress,
     /// Output file (default: standard output).
@@ -106,7 +106,7 @@ impl Export {
         if found.is_empty() && faults.is_empty() && self.package.is_none() {
             inform(EMPTY);
         }
-        let objects = addresses.give(found).into_iter();
+        let objects = addresses.give(found, |record| self.component_of(record)).into_iter();
         let objects = objects.map(|(address, record)| (address, with_provider(record, &providers)));
         let bytes = match self.format {
             Format::Tfstate => self.tfstate(objects)?.into_bytes(),
@@ -129,17 +129,27 @@ impl Export {
     fn stacks(&self, objects: impl Iterator<Item = (ObjectAddress, Record)>) -> Result<Vec<u8>, Collision> {
         warn("experimental: Terraform documents the format of stack records as private and may change it");
         let mut state = StacksState::default();
-        state.components.entry(self.component.clone()).or_default();
         let mut taken = HashSet::new();
         for (address, record) in objects {
-            if !taken.insert(address.clone()) {
+            let component = self.component_of(&record).unwrap_or_else(|| self.component.clone());
+            if !taken.insert((component.clone(), address.clone())) {
                 return Err(Collision { address: Box::new(address) });
             }
             let mut object = record.object;
             object.address = Some(address);
-            state.objects.push(ComponentObject { component: self.component.clone(), object });
+            state.components.entry(component.clone()).or_default();
+            state.objects.push(ComponentObject { component, object });
+        }
+        if state.components.is_empty() {
+            state.components.entry(self.component.clone()).or_default();
         }
         Ok(SequenceFile::State(state.write()).write())
+    }
+
+    /// The component that a record's address is relative to. `None`: the root module, or that of `--component`.
+    fn component_of(&self, record: &Record) -> Option<ComponentAddress> {
+        let component = record.object.component.clone();
+        component.filter(|component| self.format == Format::Stacks && *component != self.component)
     }
 
     fn providers(&self) -> Result<Vec<(&str, String)>, StateError> {

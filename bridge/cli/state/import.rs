@@ -12,13 +12,16 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use isthmus_common::TERRAFORM_VERSION;
 use isthmus_provider::KnownSecrets;
-use isthmus_state::stacks::{Kind, SequenceError, SequenceFile, StacksPlan, StacksState};
+use isthmus_state::stacks::{
+    Component, ComponentObject, Kind, SequenceError, SequenceFile, StacksPlan, StacksState,
+};
 use isthmus_state::tfstate::TfState;
-use isthmus_state::{EncryptedStore, ObjectAddress, ProviderConfigAddress, ResourceMode};
+use isthmus_state::{EncryptedStore, ObjectAddress, ProviderConfigAddress, ResourceMode, SavedObject};
 
 use super::error::StateError;
 use super::export::pair;
 use super::file;
+use super::list::in_one_line;
 use super::open::open_state_store;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{print, warn};
@@ -42,7 +45,8 @@ configured, and no real object is changed. Only managed resources are imported. 
 the engine: where several objects have the same id, a number is added to the later ones.
 
 A file of length-delimited tfstackdata1 records is imported as well: the state of a stack, or the prior state of its plan. EXPERIMENTAL:
-Terraform documents the format as private and may change it.
+Terraform documents the format as private and may change it. Objects keep their components; the keys of all other records, which are
+not imported, are listed on standard error.
 
 Exits with 1 when an object could not be imported. Objects that the store already has are left alone, so the command can be repeated.";
 
@@ -123,8 +127,12 @@ impl Import {
             .stack(bytes.into(), kind)
             .map_err(|error| StateError::Sequence { file: self.file.clone(), error: Box::new(error) })?;
         warn("experimental: Terraform documents the format of stack records as private and may change it");
-        let objects = state.objects.into_iter();
-        Ok(objects.map(|found| Foreign { object: found.object, flat: None }).collect())
+        warn_of_others(&state);
+        let objects = state.objects.into_iter().map(|ComponentObject { component, object }| Foreign {
+            object: SavedObject { component: Some(component), ..object },
+            flat: None,
+        });
+        Ok(objects.collect())
     }
 
     fn stack(&self, bytes: bytes::Bytes, kind: Kind) -> Result<StacksState, SequenceError> {
@@ -215,6 +223,23 @@ fn stored_resource<'a>(
         unconfirmed: None,
         withhold_sensitive: false,
     })
+}
+
+/// Warns of what is not imported, because the store has objects only.
+fn warn_of_others(state: &StacksState) {
+    let components = state.components.iter().filter(|(_, component)| **component != Component::default());
+    let mut others: Vec<String> = components.map(|(address, _)| format!("CMPT{address}")).collect();
+    others.extend(state.outputs.keys().map(|name| format!("OTPToutput.{name}")));
+    others.extend(state.inputs.keys().map(|name| format!("VRBLvar.{name}")));
+    others.extend(state.preserved.iter().map(|(key, _)| in_one_line(key)));
+    if !others.is_empty() {
+        let keys = others.join(", ");
+        warn(&format!("not imported, because the state store has objects only: {keys}; keep the file"));
+    }
+    if !state.discarded.is_empty() {
+        let keys: Vec<String> = state.discarded.iter().map(|key| in_one_line(key)).collect();
+        warn(&format!("discarded, as their keys require: {}", keys.join(", ")));
+    }
 }
 
 fn name(address: &ObjectAddress) -> String {

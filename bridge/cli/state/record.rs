@@ -72,7 +72,7 @@ impl Record {
     /// The JSON members that every command shows.
     pub(super) fn summary(&self) -> Vec<(String, Json)> {
         let text = |text: &str| Json::String(text.to_owned());
-        let address = self.object.address.as_ref();
+        let (address, component) = (self.object.address.as_ref(), self.object.component.as_ref());
         vec![
             ("number".to_owned(), Json::Number(self.number().to_string())),
             ("package".to_owned(), text(&self.key.package)),
@@ -80,6 +80,7 @@ impl Record {
             ("id".to_owned(), text(&self.key.id)),
             ("condition".to_owned(), text(self.condition())),
             ("address".to_owned(), address.map_or(Json::Null, |address| text(&address.to_string()))),
+            ("component".to_owned(), component.map_or(Json::Null, |component| text(&component.to_string()))),
             ("provider".to_owned(), text(&self.object.provider)),
             ("schema_version".to_owned(), Json::Number(self.object.schema_version.to_string())),
         ]
@@ -110,6 +111,7 @@ pub(super) mod tests {
                 create_before_destroy: false,
                 provider: r#"provider["registry.terraform.io/hashicorp/random"]"#.to_owned(),
                 address: address.map(|address| address.parse().expect("an address")),
+                component: None,
             },
         }
     }

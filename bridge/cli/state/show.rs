@@ -89,6 +89,9 @@ fn described(record: &Record, with_secrets: bool) -> String {
     if let Some(address) = &object.address {
         line("address", &address.to_string());
     }
+    if let Some(component) = &object.component {
+        line("component", &component.to_string());
+    }
     line("schema version", &object.schema_version.to_string());
     if let Some(identity) = &object.identity {
         line("identity", &format!("{} (version {})", identity.json, identity.schema_version));

@@ -186,11 +186,14 @@ fn likeness(known: &SavedObject, new: &SavedObject) -> Likeness {
         && known.schema_version == new.schema_version
         && known.private == new.private
         && known.status == new.status
-        && known.identity == new.identity;
+        && known.identity == new.identity
+        && (new.component.is_none() || known.component == new.component);
+    // A state without components does not contradict one.
+    let is_elsewhere = matches!((&known.component, &new.component), (Some(known), Some(new)) if known != new);
     match &known.address {
         None if is_equal => Likeness::Same,
         None => Likeness::Possible,
-        known if *known != new.address => Likeness::Other,
+        known if *known != new.address || is_elsewhere => Likeness::Other,
         Some(_) if is_equal => Likeness::Same,
         Some(_) => Likeness::Certain,
     }

@@ -140,6 +140,7 @@ mod tests {
             create_before_destroy: false,
             provider: String::new(),
             address: None,
+            component: None,
         };
         let reported = LastReported {
             inputs: Some(inputs(length)),

@@ -6,8 +6,8 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::rules::sensitive_paths;
 use isthmus_provider::{Diagnostic, Object};
 use isthmus_state::{
-    Condition, EncryptedStore, ObjectAddress, OperationKind, ProviderConfigAddress, Saved, SavedObject,
-    Status, StoreKey,
+    ComponentAddress, Condition, EncryptedStore, ObjectAddress, OperationKind, ProviderConfigAddress, Saved,
+    SavedObject, Status, StoreKey,
 };
 use prost::Message as _;
 
@@ -49,6 +49,7 @@ pub(super) struct Annotations {
     pub(super) dependencies: Vec<String>,
     pub(super) create_before_destroy: bool,
     pub(super) address: Option<ObjectAddress>,
+    pub(super) component: Option<ComponentAddress>,
     /// Paths that are sensitive beyond the schema.
     pub(super) secrets: Vec<AttributePath>,
 }
@@ -118,6 +119,7 @@ impl StoredResource<'_> {
             create_before_destroy: annotations.create_before_destroy,
             provider,
             address: annotations.address.clone(),
+            component: annotations.component.clone(),
         };
         Ok(Saved { object, companion: Bytes::from(reported.encode_to_vec()) })
     }

@@ -199,6 +199,7 @@ impl StoredResource<'_> {
             dependencies: saved.dependencies.clone(),
             create_before_destroy: saved.create_before_destroy,
             address: saved.address.clone(),
+            component: saved.component.clone(),
             secrets: saved.sensitive_paths.clone(),
         };
         let object = self.current(saved, warnings).await?;

@@ -31,6 +31,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         create_before_destroy: false,
         provider: ProviderConfigAddress::new("registry.terraform.io/hashicorp/random").to_string(),
         address: None,
+        component: None,
     };
     store.add(&key, &Saved { object, companion: Default::default() }).await?;
     for (record, key, saved) in store.list(None).await? {

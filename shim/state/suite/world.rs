@@ -229,6 +229,7 @@ pub(crate) fn saved(result: &str) -> Saved {
             create_before_destroy: true,
             provider: "provider[\"random\"]".to_owned(),
             address: "random_password.a".parse().ok(),
+            component: "component.main[\"eu\"]".parse().ok(),
         },
         companion: Bytes::from_static(b"inputs"),
     }

@@ -1,4 +1,4 @@
-//! `isthmus state inspect`: what it shows of a stack's state and plan.
+//! States and plans of stacks: what `isthmus state inspect` shows, and what import and export preserve.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -15,9 +15,10 @@ use isthmus_proto::tfstackdata1::{
     PlanHeader, PlanPriorStateElem, PlanResourceInstanceChangePlanned, PlanRootInputValue, PlanTimestamp,
     StateComponentInstanceV1, StateResourceInstanceObjectV1,
 };
-use isthmus_state::stacks::{SequenceFile, StateRecord};
+use isthmus_state::stacks::{Kind, SequenceFile, StateRecord};
 use prost_types::Any;
 
+use super::state_commands::import;
 use super::tofu::{Said, isthmus};
 use crate::harness::Json;
 
@@ -301,4 +302,73 @@ fn what_is_no_sequence_or_a_damaged_one_is_refused_with_the_reason() {
     }
     let said = inspect_file(directory.path(), &directory.path().join("none"), &[]);
     assert!(said.code == 1 && said.stderr.contains("cannot be read"), "{said:?}");
+}
+
+/// Objects of one address, and one of them of one id, in two components.
+fn pets() -> Vec<StateRecord> {
+    let pet = |id: &str, status| StateResourceInstanceObjectV1 {
+        value_json: format!(r#"{{"id":"{id}","keepers":null,"length":2,"prefix":null,"separator":"-"}}"#)
+            .into(),
+        sensitive_paths: vec![attribute("separator")],
+        schema_version: 0,
+        status,
+        dependencies: vec!["random_integer.number".to_owned()],
+        create_before_destroy: true,
+        provider_config_addr: format!("{PROVIDER}.other"),
+        provider_specific_data: "private".into(),
+    };
+    let entry = |key: &str, id: &str, status| StateRecord {
+        key: format!("RSRC{key}"),
+        content: Some(record("StateResourceInstanceObjectV1", &pet(id, status))),
+    };
+    vec![
+        entry(r#"component.main["eu"],random_pet.dog,0123cafe"#, "old-dog", 1),
+        entry(r#"component.main["eu"],random_pet.dog,cur"#, "able-dog", 1),
+        entry(r#"component.main["us"],random_pet.dog,cur"#, "able-dog", 2),
+        entry("stack.inner.component.main,module.m.random_pet.dog[1],cur", "shy-dog", 1),
+    ]
+}
+
+#[tokio::test]
+async fn objects_of_a_stack_stay_in_their_components() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (given, home) = (directory.path().join("given"), directory.path().join("home"));
+    let mut records = state();
+    records.retain(|record| !record.key.starts_with("RSRC"));
+    records.extend(pets());
+    std::fs::write(&given, SequenceFile::State(records).write()).expect("a file");
+    let given = given.to_str().expect("a path in UTF-8");
+
+    let said = import(&home, given, &[]).await.well();
+    assert!(said.stdout.ends_with("4 added, 0 already there, 0 replaced, 0 not imported\n"), "{said:?}");
+    // The records that are not objects are named, each with what happens to it.
+    for line in [
+        "warning: not imported, because the state store has objects only: CMPTcomponent.main[\"eu\"], OTPToutput.address, \
+         VRBLvar.token, \"keeP\\u{7}\"; keep the file\n",
+        "warning: discarded, as their keys require: dropped\n",
+    ] {
+        assert!(said.stderr.contains(line), "{line}: {said:?}");
+    }
+    let said = import(&home, given, &[]).await.well();
+    assert!(said.stdout.ends_with("0 added, 4 already there, 0 replaced, 0 not imported\n"), "{said:?}");
+
+    let shown = isthmus(&home, &["state", "show", "--json", "random_pet/able-dog"]).well().stdout;
+    let shown: Json = serde_json::from_str(&shown).expect("JSON");
+    assert_eq!(shown[0]["component"], r#"component.main["eu"]"#);
+
+    let exported = directory.path().join("exported");
+    let out = exported.to_str().expect("a path in UTF-8");
+    isthmus(&home, &["state", "export", "--format", "stacks", "--output", out]).well();
+    let bytes = Bytes::from(std::fs::read(&exported).expect("a file"));
+    let SequenceFile::State(mut records) = SequenceFile::read(&bytes, Kind::State).expect("a state") else {
+        panic!("no state")
+    };
+    let others = records.extract_if(.., |record| !record.key.starts_with("RSRC"));
+    let others: Vec<String> = others.map(|record| record.key).collect();
+    assert_eq!(
+        others,
+        [r#"CMPTcomponent.main["eu"]"#, r#"CMPTcomponent.main["us"]"#, "CMPTstack.inner.component.main"]
+    );
+    records.sort_by(|one, other| one.key.cmp(&other.key));
+    assert_eq!(records, pets());
 }

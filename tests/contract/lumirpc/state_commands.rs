@@ -40,7 +40,7 @@ fn resource(type_name: &str, name: &str, instances: Json) -> Json {
     })
 }
 
-async fn import(home: &Path, file: &str, more: &[&str]) -> Said {
+pub(super) async fn import(home: &Path, file: &str, more: &[&str]) -> Said {
     let program = |name: &'static str| async move {
         let built =
             tokio::task::spawn_blocking(move || fixtures::tools::tool(&format!("terraform-provider-{name}")));
@@ -254,13 +254,14 @@ async fn records_of_a_stack_go_out_and_come_in_again() {
         let shown =
             isthmus(home, &["state", "show", "--json", "--secrets", "random_password/none"]).well().stdout;
         let mut shown: Json = serde_json::from_str(&shown).expect("JSON");
-        let address = shown[0]["address"].take();
+        let address = [shown[0]["component"].take(), shown[0]["address"].take()];
         // Stores count by themselves.
         shown[0]["number"].take();
         (shown, address)
     };
     let (theirs, address) = shown(&home);
-    assert_eq!((&theirs, address), (&shown(engine.home()).0, json!("random_password.none")));
+    assert_eq!(theirs, shown(engine.home()).0);
+    assert_eq!(address, [json!("component.web[\"eu\"]"), json!("random_password.none")]);
     assert_eq!(theirs[0]["value"]["result"], json!(password));
 
     let bytes = std::fs::read(&file).expect("a file");

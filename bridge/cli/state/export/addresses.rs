@@ -4,11 +4,11 @@
 //! objects by id. So an object's address is the first of: the user's, that of the state it was
 //! imported from, or one derived from its id.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use isthmus_cty::json::Json;
-use isthmus_state::{EncryptedStore, ObjectAddress, ResourceAddress};
+use isthmus_state::{ComponentAddress, EncryptedStore, ObjectAddress, ResourceAddress};
 
 use crate::cli::state::error::StateError;
 use crate::cli::state::record::Record;
@@ -20,6 +20,9 @@ const LONGEST: usize = 40;
 /// The user's addresses, by record number.
 #[derive(Debug, Default)]
 pub(super) struct Addresses(HashMap<i64, ObjectAddress>);
+
+/// Addresses that are in use, each in its component.
+type Taken = HashSet<(Option<ComponentAddress>, ObjectAddress)>;
 
 impl Addresses {
     /// Reads them from a file, if there is one.
@@ -54,9 +57,19 @@ impl Addresses {
     }
 
     /// Assigns an address to each record.
-    pub(super) fn give(self, records: Vec<Record>) -> Vec<(ObjectAddress, Record)> {
+    ///
+    /// Addresses are unique within each component.
+    pub(super) fn give(
+        self,
+        records: Vec<Record>,
+        component_of: impl Fn(&Record) -> Option<ComponentAddress>,
+    ) -> Vec<(ObjectAddress, Record)> {
         let mut addresses = self.0;
-        let mut taken: std::collections::HashSet<ObjectAddress> = addresses.values().cloned().collect();
+        let given = records.iter().filter_map(|record| {
+            let address = addresses.get(&record.number())?;
+            Some((component_of(record), address.clone()))
+        });
+        let mut taken: Taken = given.collect();
         let known: Vec<Option<ObjectAddress>> = records
             .iter()
             .map(|record| {
@@ -64,28 +77,29 @@ impl Addresses {
                 given.or_else(|| {
                     let own = record.object.address.clone()?;
                     // Objects of different states may have the same address.
-                    taken.insert(own.clone()).then_some(own)
+                    taken.insert((component_of(record), own.clone())).then_some(own)
                 })
             })
             .collect();
         let mut all = Vec::with_capacity(records.len());
         for (record, known) in records.into_iter().zip(known) {
-            let address = known.unwrap_or_else(|| derived(&record, &taken));
-            taken.insert(address.clone());
+            let component = component_of(&record);
+            let address = known.unwrap_or_else(|| derived(&record, &component, &taken));
+            taken.insert((component, address.clone()));
             all.push((address, record));
         }
         all
     }
 }
 
-fn derived(record: &Record, taken: &std::collections::HashSet<ObjectAddress>) -> ObjectAddress {
+fn derived(record: &Record, component: &Option<ComponentAddress>, taken: &Taken) -> ObjectAddress {
     let deposed = record.object.address.as_ref().and_then(|address| address.deposed.clone());
     let base = name_of(&record.key.id);
     let mut name = base.clone();
     for number in 2_u64.. {
         let resource = ResourceAddress::managed(&record.key.type_name, &name);
         let address = ObjectAddress { deposed: deposed.clone(), ..ObjectAddress::current(resource) };
-        if !taken.contains(&address) {
+        if !taken.contains(&(component.clone(), address.clone())) {
             return address;
         }
         name = format!("{base}_{number}");
@@ -109,7 +123,7 @@ mod tests {
     fn given(addresses: &[(i64, &str)], records: Vec<Record>) -> Vec<(i64, String)> {
         let parse = |(number, address): &(i64, &str)| (*number, address.parse().expect("an address"));
         Addresses(addresses.iter().map(parse).collect())
-            .give(records)
+            .give(records, |_| None)
             .into_iter()
             .map(|(address, record)| (record.number(), address.to_string()))
             .collect()
