@@ -137,7 +137,7 @@ rules! {
         let news = json!({"title": "Bye"});
         assert_eq!(note.replaces(&made, &news).await?, [""; 0]);
         let [warning] = &client.warnings()[..] else { panic!("one warning: {:?}", client.warnings()) };
-        assert!(warning.contains("puts this sandbox_note off"), "{warning}");
+        assert!(warning.contains("The provider deferred this sandbox_note"), "{warning}");
         assert!(warning.contains("all of its inputs must be known"), "{warning}");
         for (status, words) in [
             (note.update(&made, &news).await.expect_err("it has to wait"), "sandbox_note cannot be changed yet"),
