@@ -396,7 +396,7 @@ mod tests {
                 ),
                 "  ISTHMUS_OFFLINE=\"maybe\": not a boolean; expected `true` or `false`",
                 "  ISTHMUS_PROVIDER_META: invalid JSON at byte 0: a value is expected; expected a JSON object of objects, by the \
-                 provider's type",
+                 provider's type or address",
                 "  ISTHMUS_STORE: unknown scheme \"mysql\"; expected a file, or \
                  `postgres://USER:PASSWORD@HOST/DATABASE`",
                 "  ISTHMUS_WRITE_ONLY=\"hash\\xFF\": not UTF-8; expected `hash` or `secret`",
