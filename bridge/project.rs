@@ -78,6 +78,12 @@ impl Project {
         directory.ancestors().map(Self::at).find(|project| project.file.is_some())
     }
 
+    /// The runtime of the project's programs, such as `nodejs`, if its file names one.
+    pub(crate) fn runtime(&self) -> Option<String> {
+        let file = self.file.as_deref()?;
+        document::runtime(file.file_name()?.to_str()?, &read_file(file).ok()?)
+    }
+
     /// Reads the files below the directory that name plugin versions. `progress` is called for each
     /// directory with the number of entries so far.
     ///

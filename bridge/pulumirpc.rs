@@ -28,7 +28,9 @@ use crate::config;
 use crate::daemon::{Instance, Session, SessionError};
 use crate::invoke::{self, Invocation};
 use crate::list;
+use crate::package::schema::SdkLanguage;
 use crate::package::{mapping, schema};
+use crate::project::Project;
 use crate::resource::{
     self, Changes, Comparison, EngineState, Naming, Operation, OperationError, OperationWarnings,
 };
@@ -129,7 +131,9 @@ impl ResourceProvider for PulumiService {
         let schema = match session.package().await {
             None => schema::base_schema(&plugin_version),
             Some(package) => {
-                let schema = blocking(move || schema::package_schema(&package, &plugin_version)).await;
+                let schema =
+                    blocking(move || schema::package_schema(&package, &plugin_version, language_here()))
+                        .await;
                 for fault in &schema.left_out {
                     session.warn(fault.to_string(), "");
                 }
@@ -537,4 +541,11 @@ async fn report(session: &Session, instance: &Instance, warnings: &OperationWarn
         session.warn(text, urn);
     }
     show_texts(session, warnings, urn).await;
+}
+
+/// The language of the project around the working directory, for which the CLI generates SDKs
+/// there.
+fn language_here() -> Option<SdkLanguage> {
+    let runtime = Project::around(&std::env::current_dir().ok()?)?.runtime()?;
+    SdkLanguage::of_runtime(&runtime)
 }

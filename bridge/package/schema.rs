@@ -6,9 +6,11 @@
 //! lists of any type, and a resource with an invalid schema is left out instead of spoiling the
 //! package. Documentation that the Go bridge leaves out is included: it affects comments only.
 
+mod csharp;
 mod docs;
 mod document;
 mod functions;
+mod generators;
 mod language;
 mod members;
 mod parallel;
@@ -28,6 +30,8 @@ pub(super) use document::raw;
 use document::{
     BaseProvider, Document, Fragments, Function, ObjectType, Outputs, Parameterization, Property, Type,
 };
+pub(crate) use generators::SdkLanguage;
+use generators::Unwritable;
 use language::Facts;
 use members::{Managed, is_input};
 pub(super) use parallel::in_parallel;
@@ -40,8 +44,16 @@ pub(crate) const BASE_NAME: &str = "terraform-provider";
 #[derive(Debug)]
 pub(crate) struct PackageSchema {
     pub json: String,
-    /// Members with invalid schemas.
-    pub left_out: Vec<TokenError>,
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Why a member is not in a package's schema.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LeftOut {
+    #[error(transparent)]
+    Invalid(#[from] TokenError),
+    #[error(transparent)]
+    Unwritable(#[from] Unwritable),
 }
 
 /// The schema of the plugin before Parameterize. `plugin_version` is without a `v`.
@@ -63,7 +75,13 @@ pub(crate) fn base_schema(plugin_version: &str) -> String {
     written(&document)
 }
 
-pub(crate) fn package_schema(package: &Package, plugin_version: &str) -> PackageSchema {
+/// The schema of a package. `language` is that of the SDK, if it is known: what its generator
+/// cannot write is left out.
+pub(crate) fn package_schema(
+    package: &Package,
+    plugin_version: &str,
+    language: Option<SdkLanguage>,
+) -> PackageSchema {
     let identity = package.identity();
     let mut left_out = Vec::new();
     let mut types = Types::new(package);
@@ -75,7 +93,9 @@ pub(crate) fn package_schema(package: &Package, plugin_version: &str) -> Package
     }
     let members: Vec<_> = package.resources().iter().collect();
     let shape = |terraform: &str| {
-        Ok(Managed { shape: package.passing_resource(terraform)?, list: package.list(terraform) })
+        let shape = package.passing_resource(terraform)?;
+        written_unless(language.and_then(|language| language.refuses_resource(&shape)))?;
+        Ok(Managed { shape, list: package.list(terraform) })
     };
     let mut unlisted = Vec::new();
     let declare = |types: &mut Types<'_>, managed: &Managed| {
@@ -96,10 +116,15 @@ pub(crate) fn package_schema(package: &Package, plugin_version: &str) -> Package
     };
     let described = |types: &Types<'_>, managed: &Managed| raw(&members::resource(types, managed));
     describe_members(&mut types, &members, shape, declare, described, &mut document.resources, &mut left_out);
-    left_out.extend(unlisted);
+    left_out.extend(unlisted.into_iter().map(LeftOut::from));
 
     let members: Vec<_> = package.data_sources().iter().collect();
-    let shape = |terraform: &str| package.passing_data_source(terraform);
+    let writable = |kind: &str, shape: Result<Arc<ResourceShape>, TokenError>| {
+        let shape = shape?;
+        written_unless(language.and_then(|language| language.refuses_data_source(kind, &shape)))?;
+        Ok::<_, LeftOut>(shape)
+    };
+    let shape = |terraform: &str| writable("data source", package.passing_data_source(terraform));
     let declare = |types: &mut Types<'_>, shape: &Arc<ResourceShape>| {
         types.declare(Owner::DataSource, member_name(&shape.token), &shape.object.fields)
     };
@@ -107,20 +132,26 @@ pub(crate) fn package_schema(package: &Package, plugin_version: &str) -> Package
     describe_members(&mut types, &members, shape, declare, described, &mut document.functions, &mut left_out);
 
     for (terraform, token) in package.functions().iter() {
-        if let Some(shape) = usable(package.function(terraform), &mut left_out) {
+        let writable = package.function(terraform).map_err(LeftOut::from).and_then(|shape| {
+            written_unless(language.and_then(|language| language.refuses_function(&shape)))?;
+            Ok(shape)
+        });
+        if let Some(shape) = usable(writable, &mut left_out) {
             document.functions.insert(token.to_owned(), raw(&functions::function(&mut types, &shape)));
         }
     }
     document.provider = members::provider(&mut types, &identity.name, config.as_deref());
     // Last, so that these change no other name.
     for (terraform, token) in package.ephemeral_resources().iter() {
-        if let Some(shape) = usable(package.ephemeral_resource(terraform), &mut left_out) {
+        if let Some(shape) =
+            usable(writable("ephemeral resource", package.ephemeral_resource(terraform)), &mut left_out)
+        {
             types.declare_and_describe(Owner::DataSource, member_name(&shape.token), &shape.object.fields);
             document.functions.insert(token.to_owned(), raw(&members::ephemeral_resource(&types, &shape)));
         }
     }
     for (terraform, token) in package.actions().iter() {
-        if let Some(shape) = usable(package.action(terraform), &mut left_out) {
+        if let Some(shape) = usable(writable("action", package.action(terraform)), &mut left_out) {
             types.declare_and_describe(Owner::DataSource, member_name(&shape.token), &shape.object.fields);
             document.functions.insert(token.to_owned(), raw(&members::action(&types, &shape)));
         }
@@ -140,11 +171,11 @@ const TOGETHER: usize = 64;
 fn describe_members<Shape: Send + Sync>(
     types: &mut Types<'_>,
     members: &[(&Arc<str>, &str)],
-    shape: impl Fn(&str) -> Result<Shape, TokenError> + Sync,
+    shape: impl Fn(&str) -> Result<Shape, LeftOut> + Sync,
     mut declare: impl FnMut(&mut Types<'_>, &Shape) -> Declared,
     described: impl Fn(&Types<'_>, &Shape) -> Box<RawValue> + Sync,
     into: &mut Fragments,
-    left_out: &mut Vec<TokenError>,
+    left_out: &mut Vec<LeftOut>,
 ) {
     for members in members.chunks(TOGETHER) {
         let shapes = in_parallel(members, |(terraform, _)| shape(terraform));
@@ -178,8 +209,15 @@ fn written(document: &Document) -> String {
         .expect("a document has only text for keys and holds nothing that can fail")
 }
 
-fn usable<Shape>(shape: Result<Shape, TokenError>, left_out: &mut Vec<TokenError>) -> Option<Shape> {
-    shape.map_err(|error| left_out.push(error)).ok()
+fn usable<Shape, Fault: Into<LeftOut>>(
+    shape: Result<Shape, Fault>,
+    left_out: &mut Vec<LeftOut>,
+) -> Option<Shape> {
+    shape.map_err(|error| left_out.push(error.into())).ok()
+}
+
+fn written_unless(refused: Option<Unwritable>) -> Result<(), LeftOut> {
+    refused.map_or(Ok(()), |unwritable| Err(unwritable.into()))
 }
 
 /// The parts that do not depend on the provider's schema. The owner of the provider's repository is
@@ -262,7 +300,7 @@ mod tests {
     }
 
     fn parsed(package: &Package) -> Value {
-        serde_json::from_str(&package_schema(package, "1.1.3").json).unwrap()
+        serde_json::from_str(&package_schema(package, "1.1.3", None).json).unwrap()
     }
 
     /// A resource with every schema feature.
@@ -331,7 +369,7 @@ mod tests {
             vec![("test_everything", everything())],
             vec![("parse_name", parse), ("join", join)],
         );
-        let schema = package_schema(&package, "1.1.3");
+        let schema = package_schema(&package, "1.1.3", None);
         assert!(schema.left_out.is_empty(), "{:?}", schema.left_out);
         insta::assert_snapshot!(pretty(&schema.json));
     }
@@ -376,7 +414,7 @@ mod tests {
     fn a_faulty_list_costs_the_resource_its_list_and_nothing_else() {
         let resource = schema(vec![computed("id", "\"string\"")], vec![]);
         let package = listable(&resource, &schema(vec![attribute("x", "\"nonsense\"")], vec![]));
-        let described = package_schema(&package, "1.1.3");
+        let described = package_schema(&package, "1.1.3", None);
         let [fault] = &*described.left_out else { panic!("{:?}", described.left_out) };
         assert!(fault.to_string().contains("schema of list resource test_thing cannot be used"), "{fault}");
         let schema: Value = serde_json::from_str(&described.json).unwrap();
@@ -408,7 +446,7 @@ mod tests {
 
     #[test]
     fn a_faulty_resource_is_left_out_and_told() {
-        let schema = package_schema(&package(), "1.1.3");
+        let schema = package_schema(&package(), "1.1.3", None);
         assert_eq!(schema.left_out.len(), 1);
         assert!(schema.left_out[0].to_string().contains("test_broken"), "{}", schema.left_out[0]);
         assert!(schema.json.contains("test:index/pet:Pet") && !schema.json.contains("Broken"));
@@ -479,6 +517,61 @@ mod tests {
     }
 
     /// The rules are those of the engine's own binder: `pulumi schema check` accepts this package.
+    #[test]
+    fn what_a_generator_cannot_write_is_left_out_for_its_language_alone() {
+        let yielding = schema(vec![attribute("yield", "\"string\"")], vec![]);
+        let package = package_with(
+            schema(vec![], vec![]),
+            vec![("test_bond", yielding)],
+            vec![],
+            vec![("import", function(vec![parameter("value", "\"string\"")], "\"string\""))],
+        );
+        let left_out = |language| {
+            let schema = package_schema(&package, "1.1.3", language);
+            let document: Value = serde_json::from_str(&schema.json).unwrap();
+            let has = |kind: &str, token: &str| !document[kind][token].is_null();
+            let warnings: Vec<_> = schema.left_out.iter().map(ToString::to_string).collect();
+            (
+                has("resources", "test:index/bond:Bond"),
+                has("functions", "test:index/import:import"),
+                warnings.len(),
+            )
+        };
+        assert_eq!(left_out(None), (true, true, 0));
+        assert_eq!(left_out(Some(SdkLanguage::Python)), (true, true, 0));
+        assert_eq!(left_out(Some(SdkLanguage::NodeJs)), (true, false, 1));
+        assert_eq!(left_out(Some(SdkLanguage::Java)), (false, false, 2));
+    }
+
+    #[test]
+    fn properties_that_csharp_cannot_call_so_have_other_names_there() {
+        let text = |name| attribute(name, "\"string\"");
+        let inner = || nested_attribute("own", Objects::Single, vec![text("policy_own"), text("empty")]);
+        let schema = parsed(&package_with(
+            schema(vec![], vec![]),
+            vec![(
+                "test_policy",
+                schema(vec![text("policy"), text("policy_state"), text("name"), inner()], vec![]),
+            )],
+            vec![("test_policy", schema(vec![computed("empty", "\"string\""), text("policy")], vec![]))],
+            vec![],
+        ));
+        let resource = &schema["resources"]["test:index/policy:Policy"];
+        for kind in ["properties", "inputProperties"] {
+            assert_eq!(resource[kind]["policy"]["language"], json!({ "csharp": { "name": "PolicyValue" } }));
+            assert_eq!(resource[kind]["policyState"]["language"]["csharp"]["name"], "PolicyStateValue");
+            assert!(resource[kind]["name"]["language"].is_null());
+        }
+        let own = &schema["types"]["test:index/PolicyOwn:PolicyOwn"]["properties"];
+        assert_eq!(own["policyOwn"]["language"]["csharp"]["name"], "PolicyOwnValue");
+        assert_eq!(own["empty"]["language"]["csharp"]["name"], "EmptyValue");
+        let result = &schema["functions"]["test:index/getPolicy:getPolicy"]["outputs"]["properties"];
+        assert!(
+            result["empty"]["language"].is_null() && result["policy"]["language"].is_null(),
+            "{result:#}"
+        );
+    }
+
     #[test]
     fn no_package_has_names_that_the_engine_refuses() {
         let names = [

@@ -114,8 +114,7 @@ impl Named {
         if !text.contains(PLUGIN) && (kind != FileKind::Project || text.trim().is_empty()) {
             return Ok(Self::default());
         }
-        let format = if name.ends_with(".json") { Format::Json } else { Format::Yaml };
-        let document = parse(format, text)?;
+        let document = parse(name, text)?;
         let sdk = |document: &Value| Self { packages: Vec::new(), sdk: sdk(document) };
         Ok(match kind {
             FileKind::Project => Self { packages: packages(&document["packages"])?, sdk: None },
@@ -137,7 +136,15 @@ impl Named {
     }
 }
 
-fn parse(format: Format, text: &str) -> Result<Value, DocumentError> {
+/// The runtime in a project file of this name: `runtime: NAME`, or a mapping with `name`.
+pub(super) fn runtime(name: &str, text: &str) -> Option<String> {
+    let document = parse(name, text).ok()?;
+    let runtime = &document["runtime"];
+    runtime.as_str().or_else(|| runtime["name"].as_str()).map(str::to_owned)
+}
+
+fn parse(name: &str, text: &str) -> Result<Value, DocumentError> {
+    let format = if name.ends_with(".json") { Format::Json } else { Format::Yaml };
     match format {
         Format::Json => serde_json::from_str(text).map_err(DocumentError::Json),
         // The parser limits depth, size and alias expansion. A snippet could show a secret.
@@ -223,6 +230,20 @@ mod tests {
 
     fn versions(name: &str, text: &str) -> Vec<String> {
         named(name, text).versions().iter().map(Version::to_string).collect()
+    }
+
+    #[test]
+    fn a_project_file_names_its_runtime() {
+        for (name, text, expected) in [
+            ("Pulumi.yaml", "name: p\nruntime: nodejs\n", Some("nodejs")),
+            ("Pulumi.yaml", "name: p\nruntime:\n  name: go\n  options: {}\n", Some("go")),
+            ("Pulumi.json", r#"{"runtime": "python"}"#, Some("python")),
+            ("Pulumi.yaml", "name: p\n", None),
+            ("Pulumi.yaml", "", None),
+            ("Pulumi.yaml", "runtime: [\n", None),
+        ] {
+            assert_eq!(runtime(name, text).as_deref(), expected, "{text}");
+        }
     }
 
     #[test]

@@ -119,7 +119,7 @@ fn a_python_program_creates_and_destroys_what_its_sdks_offer() {
 
 #[test]
 fn a_typescript_program_creates_and_destroys_what_its_sdks_offer() {
-    let all = packages::all_but(&packages::NOT_IN_TYPESCRIPT);
+    let all = packages::all();
     let workshop = workshop("a TypeScript program", "nodejs", &all);
     typescript::compile(&workshop, &all);
     let program = || {

@@ -3,7 +3,8 @@
 //! A schema is what the real command line gets from the plugin, without a warning, and `tests/tools/sdkgen` makes SDKs of
 //! it. TypeScript, Python, Go and Java are compiled or checked for types, programs in Python and TypeScript create and destroy real
 //! resources through the real engine, and an SDK that the Go bridge's schema gave is run with this program in its place.
-//! C# is generated and parsed only: its compiler comes from nowhere that a machine for these tests has to reach.
+//! C# is generated and parsed only: its compiler comes from nowhere that a machine for these tests has to reach. Large providers
+//! are there as recordings of their schemas (`tests/sdks/record`).
 //!
 //! What that takes is installed by `tests/tools/build` and `tests/sdks/setup`, which the first test that needs it runs.
 
@@ -26,6 +27,7 @@ mod workshop;
 mod csharp;
 mod go;
 mod java;
+mod large;
 mod life;
 mod python;
 mod succession;

@@ -1,6 +1,6 @@
 //! Which packages SDKs are generated of.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The version of the plugin's packages, as SDKs name it.
 pub(crate) use crate::harness::project::{PLUGIN, PLUGIN_VERSION};
@@ -14,6 +14,8 @@ pub(crate) struct Package {
     pub(crate) source: Source,
     /// What is said after the source.
     pub(crate) arguments: Vec<&'static str>,
+    /// The provider's version, for reading only.
+    pub(crate) version: &'static str,
     /// What the provider is told by its environment.
     pub(crate) variables: Vec<(&'static str, &'static str)>,
 }
@@ -30,13 +32,13 @@ pub(crate) enum Source {
 impl Package {
     /// A package of a local provider, called like it.
     pub(crate) fn local(name: &'static str, executable: &'static str) -> Self {
-        Self { name, source: Source::Local(executable), arguments: Vec::new(), variables: Vec::new() }
-    }
-
-    /// Without resources, data sources and functions of these Terraform names, separated by commas.
-    fn without(mut self, names: &'static str) -> Self {
-        self.arguments.extend(["--exclude", names]);
-        self
+        Self {
+            name,
+            source: Source::Local(executable),
+            arguments: Vec::new(),
+            version: "",
+            variables: Vec::new(),
+        }
     }
 
     /// What `pulumi package …` is given for this package's provider.
@@ -53,70 +55,83 @@ impl Package {
 
 /// Every package of the tests: four real providers, and all shapes that the official libraries can send, in both protocols.
 pub(crate) fn all() -> Vec<Package> {
-    let conformance = Package::local("conformance", "terraform-provider-conformance");
+    let conformance =
+        Package { version: "protocol 6", ..Package::local("conformance", "terraform-provider-conformance") };
     let conformance5 = Package {
         name: "conformance5",
+        version: "protocol 5",
         arguments: vec!["--provider-name", "conformance5"],
         variables: vec![("CONFORMANCE_PROTOCOL", "5")],
         ..conformance.clone()
     };
     vec![
-        Package::local("random", "terraform-provider-random"),
-        Package::local("tls", "terraform-provider-tls"),
-        Package::local("time", "terraform-provider-time"),
-        Package::local("local", "terraform-provider-local"),
+        Package {
+            version: "f8d869dc98d9 (2026-05-13)",
+            ..Package::local("random", "terraform-provider-random")
+        },
+        Package { version: "afdd54107aba (2023-01-17)", ..Package::local("tls", "terraform-provider-tls") },
+        Package { version: "0.14.2", ..Package::local("time", "terraform-provider-time") },
+        Package {
+            version: "3561e410f9fe (2026-05-13)",
+            ..Package::local("local", "terraform-provider-local")
+        },
         conformance,
         conformance5,
     ]
 }
 
-/// [`all`], without what a generator cannot do.
-///
-/// Each of these breaks a whole SDK, with the Go bridge's schemas as with these, which are the same. Nothing that a schema could
-/// say otherwise would help, unless names changed on which programs in other languages rely. A program that wants the rest of such a
-/// package excludes them, as this does.
-pub(crate) fn all_but(not_generated: &[(&str, &'static str)]) -> Vec<Package> {
-    let without = |package: Package| {
-        let names = not_generated.iter().find(|(name, _)| package.name.starts_with(name));
-        match names {
-            Some((_, names)) => package.without(names),
-            None => package,
-        }
+/// Packages of large providers, whose schemas were recorded by `tests/sdks/record`.
+pub(crate) fn large() -> Vec<Package> {
+    let recorded = |name, executable, version, schema| Package {
+        version,
+        variables: vec![("RECORDED_SCHEMA", schema)],
+        ..Package::local(name, executable)
     };
-    all().into_iter().map(without).collect()
+    macro_rules! schema {
+        ($name:literal) => {
+            concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sdks/schemas/", $name, ".gz")
+        };
+    }
+    vec![
+        recorded("vault", "terraform-provider-vault", "1.9.0", schema!("vault")),
+        recorded("aws", "terraform-provider-aws", "1.60.0", schema!("aws")),
+        recorded("azurerm", "terraform-provider-azurerm", "fae580791926 (2026-08-24)", schema!("azurerm")),
+    ]
 }
 
-/// By pulumi-language-nodejs (3.259.0): functions called by a keyword or with parameters called so, and functions that take
-/// or answer objects, of which it leaves the types out.
-pub(crate) const NOT_IN_TYPESCRIPT: [(&str, &str); 1] = [(
-    "conformance",
-    "import,take_keywords,take_kinds,take_objects,take_many_objects,give_object,give_objects,give_person",
-)];
+/// What is left out of a package for programs of a language, because no generator can write it.
+pub(crate) fn left_out(language: &str, package: &str) -> &'static [&'static str] {
+    match (language, package) {
+        ("nodejs", "conformance" | "conformance5") => &[
+            "function give_object",
+            "function give_objects",
+            "function give_person",
+            "function import",
+            "function take_keywords",
+            "function take_kinds",
+            "function take_many_objects",
+            "function take_objects",
+        ],
+        ("java", "conformance" | "conformance5") => &[
+            "function give_object",
+            "function give_objects",
+            "function give_person",
+            "function import",
+            "function take_kinds",
+            "function take_many_objects",
+            "function take_objects",
+            "resource conformance_keywords",
+        ],
+        _ => &[],
+    }
+}
 
-/// By pulumi-language-java (1.34.0): the same functions, of which it stops for the types, and attributes called `yield`.
-pub(crate) const NOT_IN_JAVA: [(&str, &str); 1] = [(
-    "conformance",
-    "conformance_keywords,\
-     import,take_keywords,take_kinds,take_objects,take_many_objects,give_object,give_objects,give_person",
-)];
-
-/// By pulumi-language-go (3.259.0): functions that answer a text, a number or a truth value, which `return nil` when they fail;
-/// data sources without outputs, which do so as well; lists of lists of maps of truth values, which the library has no type for.
-pub(crate) const NOT_IN_GO: [(&str, &str); 2] = [
-    ("local", "direxists"),
-    (
-        "conformance",
-        "conformance_deep,conformance_empty,\
-         described,double__2x,give_null,give_number,give_text,give_truth,import,join_words,outdated,shout,summarised,\
-         take_keywords,take_kinds,take_many,take_many_any,take_many_numbers,take_many_objects,take_many_optional,\
-         take_nameless,take_nothing,take_objects,take_optional,take_optional_all,take_optional_middle,take_same,\
-         take_unknown",
-    ),
-];
-
-/// The file names of all executables of the packages.
-pub(crate) fn executables() -> impl Iterator<Item = PathBuf> {
-    ["random", "tls", "time", "local", "conformance"]
-        .into_iter()
-        .map(|name| PathBuf::from(format!("terraform-provider-{name}")))
+/// The file names of all executables of the packages, each with the tool that it is.
+pub(crate) fn executables() -> impl Iterator<Item = (String, String)> {
+    let own = ["random", "tls", "time", "local", "conformance"].into_iter().map(|name| {
+        let executable = format!("terraform-provider-{name}");
+        (executable.clone(), executable)
+    });
+    let large = large().into_iter();
+    own.chain(large.map(|package| (format!("terraform-provider-{}", package.name), "recorded".to_owned())))
 }

@@ -1,6 +1,6 @@
 //! Python: every module can be imported, and a type checker finds what it should in a program, and nothing else.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::Command;
 
@@ -28,26 +28,11 @@ pub(crate) fn interpreter(installed: &Path) -> std::path::PathBuf {
 
 #[test]
 fn sdks_are_imported_and_show_their_types() {
-    let installed = Part::Python.installed();
     let all = packages::all();
     let workshop = Workshop::with_sdks("Python SDKs", "python", &all);
     let path = install(&workshop, &all);
-    let python = |arguments: &[&str]| {
-        let mut command = Command::new(interpreter(&installed));
-        command.current_dir(workshop.project.path("")).args(arguments);
-        command.env("PYTHONDONTWRITEBYTECODE", "1").env("PYTHONPATH", &path).env("MYPYPATH", &path);
-        command
-    };
-
-    let mut modules: Vec<String> =
-        workshop.files("site", ".py").iter().filter_map(|file| module(file)).collect();
-    // A package before what is in it.
-    modules.sort_unstable();
-    assert!(modules.contains(&"pulumi_random.pet".to_owned()), "{modules:?}");
-    // Some modules are loaded only when something of theirs is asked for.
-    let import = |name: &String| format!("import {name}\n{name}.__doc__\n");
-    workshop.project.write("imports.py", &modules.iter().map(import).collect::<String>());
-    workshop.run("import", &mut python(&["imports.py"]));
+    let python = |arguments: &[&str]| python(&workshop, &path, arguments);
+    import(&workshop, &path);
 
     // What the generator writes into every SDK (a text where one may be missing; properties called like methods of dictionaries;
     // no type for nothing) is not what this is about.
@@ -62,6 +47,26 @@ fn sdks_are_imported_and_show_their_types() {
     program.args(["--strict", "--follow-imports=silent"]);
     program.arg(sources().join("programs/life.py"));
     workshop.run("mypy of a program", &mut program);
+}
+
+/// Imports every module of the installed SDKs.
+pub(crate) fn import(workshop: &Workshop, path: &OsStr) {
+    let mut modules: Vec<String> =
+        workshop.files("site", ".py").iter().filter_map(|file| module(file)).collect();
+    // A package before what is in it.
+    modules.sort_unstable();
+    assert!(modules.len() > 5, "{modules:?}");
+    // Some modules are loaded only when something of theirs is asked for.
+    let import = |name: &String| format!("import {name}\n{name}.__doc__\n");
+    workshop.project.write("imports.py", &modules.iter().map(import).collect::<String>());
+    workshop.run("import", &mut python(workshop, path, &["imports.py"]));
+}
+
+fn python(workshop: &Workshop, path: &OsStr, arguments: &[&str]) -> Command {
+    let mut command = Command::new(interpreter(&Part::Python.installed()));
+    command.current_dir(workshop.project.path("")).args(arguments);
+    command.env("PYTHONDONTWRITEBYTECODE", "1").env("PYTHONPATH", path).env("MYPYPATH", path);
+    command
 }
 
 /// `pulumi_random.pet` for `…/site/pulumi_random/pet.py`.

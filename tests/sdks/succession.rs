@@ -48,6 +48,7 @@ fn an_sdk_of_the_go_bridge_for_a_provider_from_a_registry_is_served_unchanged() 
         name: "random",
         source: Source::Remote("hashicorp/random"),
         arguments: vec!["3.9.0"],
+        version: "3.9.0",
         variables: Vec::new(),
     };
     workshop.generate("python", std::slice::from_ref(&package));

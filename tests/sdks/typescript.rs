@@ -14,13 +14,18 @@ use crate::workshop::{Part, Workshop};
 /// An SDK's own `npm install` would compile it alone, by the options that it brings. Here one run of the compiler serves them
 /// all, by the same options; `node_modules` then shows each SDK as an installed one would be seen.
 pub(crate) fn compile(workshop: &Workshop, packages: &[Package]) {
+    workshop.take("programs/life.ts");
+    compile_sdks(workshop, packages, &["life.ts"]);
+}
+
+/// Compiles the SDKs of `packages`, and programs that use them.
+pub(crate) fn compile_sdks(workshop: &Workshop, packages: &[Package], programs: &[&str]) {
     let installed = Part::Node.installed();
     let project = &workshop.project;
     create_directory(&project.path("node_modules/@pulumi"));
     for library in ["@pulumi/pulumi", "@types", "typescript"] {
         link(installed.join("node_modules").join(library), project.path(&format!("node_modules/{library}")));
     }
-    workshop.take("programs/life.ts");
     let paths = packages.iter().map(|package| {
         (format!("@pulumi/{}", package.name), json!([format!("./sdks/nodejs/{}/index.ts", package.name)]))
     });
@@ -30,16 +35,19 @@ pub(crate) fn compile(workshop: &Workshop, packages: &[Package]) {
             "outDir": "js", "rootDir": ".", "baseUrl": ".", "declaration": false, "declarationMap": false, "sourceMap": false,
             "paths": paths.collect::<serde_json::Map<_, _>>(),
         },
-        "files": ["life.ts"],
+        "files": programs,
         "include": ["sdks/nodejs/**/*.ts"],
     });
     project.write("tsconfig.json", &options.to_string());
 
     let mut compiler = Command::new("node");
-    compiler.current_dir(project.path("")).arg(installed.join("node_modules/typescript/bin/tsc"));
+    compiler
+        .current_dir(project.path(""))
+        .arg("--max-old-space-size=8192")
+        .arg(installed.join("node_modules/typescript/bin/tsc"));
     workshop.run("tsc", &mut compiler);
     let compiled = workshop.files("js", ".js");
-    assert!(compiled.len() > 100, "{compiled:?}");
+    assert!(compiled.len() > 5, "{compiled:?}");
 
     for package in packages {
         let compiled = project.path(&format!("js/sdks/nodejs/{}", package.name));

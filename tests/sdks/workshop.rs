@@ -71,53 +71,58 @@ impl Workshop {
         let project = Project::bare(name, &[]);
         let tools = with_own_tools();
         let providers = project.path("../providers").canonicalize().expect("a new project has it");
-        for executable in packages::executables() {
-            link(&tools.join(&executable), &providers.join(&executable));
+        for (executable, tool) in packages::executables() {
+            link(&tools.join(tool), &providers.join(executable));
         }
         project.switch_to(bridge);
-        // What it is written in matters to no command that these tests run; the library for Python knows no YAML.
-        project.write("Pulumi.yaml", "name: e2e\nruntime: python\n");
+        // What it is written in matters to generated schemas alone; the library for Python knows no YAML.
+        write_project(&project, "python");
         project.create_stack();
         Self { project, providers }
     }
 
-    /// A project with the SDKs of `packages` in these languages, separated by commas.
-    pub(crate) fn with_sdks(name: &'static str, languages: &str, packages: &[Package]) -> Self {
+    /// A project with the SDKs of `packages` in a language.
+    pub(crate) fn with_sdks(name: &'static str, language: &str, packages: &[Package]) -> Self {
         let workshop = Self::new(name, Bridge::usual());
-        workshop.generate(languages, packages);
+        workshop.generate(language, packages);
         workshop
     }
 
-    /// Takes the schemas of `packages` from the plugin, and makes SDKs of them.
+    /// Takes the schemas of `packages` from the plugin, in a project of that language, and makes SDKs of them.
     ///
     /// # Panics
     /// When Pulumi has anything to say against a schema, be it a warning, or cannot make an SDK of it.
     #[track_caller]
-    pub(crate) fn generate(&self, languages: &str, packages: &[Package]) {
+    pub(crate) fn generate(&self, language: &str, packages: &[Package]) {
         create_directory(&self.project.path("schemas"));
         let mut command = Command::new(with_own_tools().join("sdkgen"));
-        command.arg(self.project.path("sdks")).arg(languages);
+        command.arg(self.project.path("sdks")).arg(language);
+        write_project(&self.project, language);
         for package in packages {
             let file = format!("schemas/{}.json", package.name);
-            self.project.write(&file, &self.schema(package));
+            self.project.write(&file, &self.schema(language, package));
             command.arg(self.project.path(&file));
         }
+        write_project(&self.project, "python");
         self.run("sdkgen", &mut command);
     }
 
     /// The schema of a package, as the command line has it from the plugin.
     ///
     /// # Panics
-    /// When the command line warns of anything.
+    /// When the command line warns of anything but what is left out of the package.
     #[track_caller]
-    fn schema(&self, package: &Package) -> String {
+    fn schema(&self, language: &str, package: &Package) -> String {
         let plugin = format!("{PLUGIN}@{PLUGIN_VERSION}");
         let parameters = package.parameters(&self.providers);
         // What comes after the dashes is the plugin's.
         let mut arguments = vec!["package", "get-schema", &plugin, "--"];
         arguments.extend(parameters.iter().map(String::as_str));
         let outcome = self.project.start_with(&package.variables, &arguments).finish().succeeded();
-        assert_eq!(outcome.stderr, "", "there is something to say\n{outcome}");
+        let warnings = outcome.stderr.lines().filter(|line| !line.is_empty());
+        let mut left_out: Vec<_> = warnings.map(|line| left_out(line).unwrap_or(line)).collect();
+        left_out.sort_unstable();
+        assert_eq!(left_out, packages::left_out(language, package.name), "{outcome}");
         outcome.stdout
     }
 
@@ -183,6 +188,16 @@ impl Workshop {
     }
 }
 
+fn write_project(project: &Project, runtime: &str) {
+    project.write("Pulumi.yaml", &format!("name: e2e\nruntime: {runtime}\n"));
+}
+
+/// The member that the plugin warns it leaves out: `function import`.
+fn left_out(warning: &str) -> Option<&str> {
+    let (member, _) = warning.split_once(" is not in this package: Pulumi's SDK generator for ")?;
+    Some(member.trim_start_matches("warning: "))
+}
+
 /// The directory of these tests' sources.
 pub(crate) fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sdks")
@@ -190,6 +205,6 @@ pub(crate) fn sources() -> PathBuf {
 
 /// The directory of the tools, those among them that only these tests use.
 fn with_own_tools() -> PathBuf {
-    built(&["sdkgen"]);
+    built(&["sdkgen", "recorded"]);
     tools::directory()
 }

@@ -123,6 +123,8 @@ pub(super) struct Property {
     pub(super) deprecation_message: String,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) secret: bool,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) language: BTreeMap<&'static str, Value>,
 }
 
 /// The type of a property, an element or a result.
@@ -137,6 +139,8 @@ pub(super) struct Type {
     pub(super) additional_properties: Option<Box<Self>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) items: Option<Box<Self>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) one_of: Vec<Self>,
 }
 
 /// A data source, a function, or a method of the provider.
@@ -200,6 +204,79 @@ impl Type {
     pub(super) fn named(token: &str) -> Self {
         Self { reference: format!("#/types/{token}"), ..Self::default() }
     }
+
+    /// The same type, which is `any` in Go.
+    ///
+    /// A union of a type with itself is that type in every language but Go, which has no unions.
+    /// The kind is the type of results in Python.
+    pub(super) fn any_in_go(self) -> Self {
+        let kind = if self.is_simple() { self.kind } else { "" };
+        Self { kind, one_of: vec![self.clone(), self], ..Self::default() }
+    }
+
+    /// The same type, with inner collections as `any` in Go if Pulumi's Go library lacks the type
+    /// that the generator names.
+    ///
+    /// The library has types for up to three levels of collections of simple values or of any value,
+    /// but not for lists of lists of maps. Of named types the generator makes them itself.
+    pub(super) fn known_in_go(self) -> Self {
+        let levels = self.levels();
+        let known = match levels.as_slice() {
+            [Level::List, Level::List, Level::Map] => false,
+            levels => levels.len() <= 3,
+        };
+        if known { self } else { self.any_in_go_below(2) }
+    }
+
+    /// The type of a function's result: Go's generator fails with `nil` whatever the type, and
+    /// takes the result from a map, which is one level more.
+    pub(super) fn result_known_in_go(self) -> Self {
+        if self.is_simple() {
+            return self.any_in_go();
+        }
+        if self.levels().len() <= 2 { self } else { self.any_in_go_below(2) }
+    }
+
+    fn any_in_go_below(mut self, levels: usize) -> Self {
+        if levels == 0 {
+            return self.any_in_go();
+        }
+        for inner in [&mut self.items, &mut self.additional_properties].into_iter().flatten() {
+            **inner = std::mem::take(&mut **inner).any_in_go_below(levels - 1);
+        }
+        self
+    }
+
+    fn is_simple(&self) -> bool {
+        matches!(self.kind, "boolean" | "number" | "string")
+    }
+
+    /// The nested collections, from the outermost; none around named types.
+    fn levels(&self) -> Vec<Level> {
+        let mut levels = Vec::new();
+        let mut of = self;
+        loop {
+            of = match (&of.items, &of.additional_properties) {
+                (Some(items), _) => {
+                    levels.push(Level::List);
+                    items
+                }
+                (None, Some(values)) => {
+                    levels.push(Level::Map);
+                    values
+                }
+                (None, None) if of.reference.starts_with("#/types/") => return Vec::new(),
+                (None, None) => return levels,
+            };
+        }
+    }
+}
+
+/// A level of nested collections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Level {
+    List,
+    Map,
 }
 
 impl ObjectType {
@@ -211,4 +288,64 @@ impl ObjectType {
 /// A part of a document as text.
 pub(in crate::package) fn raw(part: &impl Serialize) -> Box<RawValue> {
     to_raw_value(part).expect("a part of a document has only text for keys and holds nothing that can fail")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(of: Type) -> Type {
+        Type::array(of)
+    }
+
+    fn map(of: Type) -> Type {
+        Type::map(of)
+    }
+
+    fn text() -> Type {
+        Type::simple("string")
+    }
+
+    fn json(of: &Type) -> String {
+        serde_json::to_string(of).expect("a type has only text for keys")
+    }
+
+    #[test]
+    fn collections_that_go_has_types_for_are_as_they_are() {
+        for known in [
+            text(),
+            list(text()),
+            map(list(Type::any())),
+            list(list(list(text()))),
+            map(map(map(text()))),
+            list(map(list(text()))),
+            map(list(map(text()))),
+        ] {
+            assert_eq!(known.clone().known_in_go(), known);
+        }
+        let named = list(list(map(map(Type::named("p:index/T:T")))));
+        assert_eq!(named.clone().known_in_go(), named);
+    }
+
+    #[test]
+    fn collections_that_go_has_no_types_for_are_any_to_go_alone() {
+        let inner = map(Type::simple("boolean"));
+        let deep = list(list(inner.clone())).known_in_go();
+        assert_eq!(deep, list(list(inner.any_in_go())));
+        let four = map(map(list(list(text())))).known_in_go();
+        assert_eq!(four, map(map(list(list(text())).any_in_go())));
+    }
+
+    #[test]
+    fn a_result_is_one_that_go_can_fail_without() {
+        assert_eq!(
+            json(&Type::simple("boolean").result_known_in_go()),
+            r#"{"type":"boolean","oneOf":[{"type":"boolean"},{"type":"boolean"}]}"#
+        );
+        for known in [Type::any(), list(text()), map(list(text())), Type::named("p:index/T:T")] {
+            assert_eq!(known.clone().result_known_in_go(), known);
+        }
+        let deep = list(list(list(text())));
+        assert_eq!(deep.result_known_in_go(), list(list(list(text()).any_in_go())));
+    }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::super::catalogue::TokenError;
 use super::super::shape::{Field, ResourceShape};
+use super::csharp::Classes;
 use super::docs::deprecation;
 use super::document::{Config, Function, ObjectType, Outputs, Properties, Resource};
 use super::types::{Owner, Side, Types, is_optional, required};
@@ -14,7 +15,10 @@ pub(super) fn config_variables(types: &mut Types<'_>, shape: &ResourceShape) -> 
     let fields = &shape.object.fields;
     types.declare_and_describe(Owner::Config, "", fields);
     Config {
-        variables: fields.iter().map(|field| (field.pulumi.clone(), types.top_property(field))).collect(),
+        variables: fields
+            .iter()
+            .map(|field| (field.pulumi.clone(), types.top_property(field, Classes::OUTPUTS)))
+            .collect(),
         required: required(fields.iter(), Side::Output),
     }
 }
@@ -25,8 +29,9 @@ pub(super) fn provider(types: &mut Types<'_>, package: &str, config: Option<&Res
     types.declare_and_describe(Owner::Provider, "Provider", inputs.iter().copied());
     let inputs: Vec<_> = inputs.into_iter().filter(is_property).collect();
     let required = required(inputs.iter().copied(), Side::Input);
+    let classes = Classes::of_resource("Provider");
     let properties: Properties =
-        inputs.into_iter().map(|field| (field.pulumi.clone(), types.top_property(field))).collect();
+        inputs.into_iter().map(|field| (field.pulumi.clone(), types.top_property(field, classes))).collect();
     let mut description = format!(
         "The provider type for the {package} package. By default, resources use package-wide configuration\n\
          settings, however an explicit `Provider` instance may be created and passed during resource\n\
@@ -69,7 +74,7 @@ pub(super) fn resource(types: &Types<'_>, managed: &Managed) -> Resource {
     };
     let mut state = Properties::new();
     for field in fields.iter().filter(is_property) {
-        let property = types.top_property(field);
+        let property = types.top_property(field, Classes::of_resource(name));
         // An autonamed property is optional as an input and always set as an output.
         if is_autonamed(field) || !is_optional(field, Side::Output) {
             resource.required.push(field.pulumi.clone());
@@ -89,7 +94,8 @@ pub(super) fn resource(types: &Types<'_>, managed: &Managed) -> Resource {
     });
     resource.list_inputs = list.as_ref().and_then(|list| list.as_ref().ok()).map(|list| {
         let inputs: Vec<&Field> = list.object.fields.iter().filter(is_input).collect();
-        let described = inputs.iter().map(|field| (field.pulumi.clone(), types.top_property(field)));
+        let described =
+            inputs.iter().map(|field| (field.pulumi.clone(), types.top_property(field, Classes::OUTPUTS)));
         ObjectType::new(described.collect(), required(inputs.iter().copied(), Side::Input))
     });
     resource
@@ -100,15 +106,21 @@ pub(super) fn data_source(types: &Types<'_>, shape: &ResourceShape) -> Function 
     let name = member_name(&shape.token);
     let fields = &shape.object.fields;
     let object = |fields: Vec<&Field>, side, what: &str| {
-        let described = fields.iter().map(|field| (field.pulumi.clone(), types.top_property(field)));
-        (!fields.is_empty()).then(|| ObjectType {
+        let described = fields.iter().map(|field| {
+            let classes = if is_input(field) { Classes::ARGUMENTS } else { Classes::OUTPUTS };
+            (field.pulumi.clone(), types.top_property(field, classes))
+        });
+        ObjectType {
             description: format!("A collection of {what} {name}.\n"),
             ..ObjectType::new(described.collect(), required(fields.iter().copied(), side))
-        })
+        }
     };
+    let inputs: Vec<_> = fields.iter().filter(is_input).collect();
     Function {
-        inputs: object(fields.iter().filter(is_input).collect(), Side::Input, "arguments for invoking"),
-        outputs: object(fields.iter().collect(), Side::Output, "values returned by").map(Outputs::Object),
+        // Go's generator writes no valid function that has neither inputs nor outputs.
+        inputs: (!inputs.is_empty() || fields.is_empty())
+            .then(|| object(inputs, Side::Input, "arguments for invoking")),
+        outputs: Some(Outputs::Object(object(fields.iter().collect(), Side::Output, "values returned by"))),
         description: types.documentation(shape),
         deprecation_message: deprecation_of(shape),
         ..Function::default()

@@ -17,10 +17,12 @@ use serde_json::{Value, json};
 
 use super::super::catalogue::Package;
 use super::super::shape::{Field, ObjectShape, ResourceShape, Shape};
+use super::csharp::Classes;
 use super::docs::{clean, comment, deprecation};
 use super::document::{Fragments, ObjectType, Properties, Property, Type, raw};
 use crate::names::casing::title;
 use crate::names::inflector::singularize;
+use crate::names::tokens::member_name;
 
 /// The owner of a type, which determines its module and its main side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,9 +125,7 @@ impl<'a> Types<'a> {
 
     /// Describes declared objects.
     pub(super) fn describe(&self, declared: &Declared) -> Vec<(String, Box<RawValue>)> {
-        let describe = |found: &Found| {
-            (found.token.clone(), raw(&self.object(&found.object, found.owner, found.in_inputs)))
-        };
+        let describe = |found: &Found| (found.token.clone(), raw(&self.object(found)));
         declared.0.iter().map(describe).collect()
     }
 
@@ -178,14 +178,14 @@ impl<'a> Types<'a> {
     }
 
     /// A top-level property of a resource, a data source, the provider, or the configuration.
-    pub(super) fn top_property(&self, field: &Field) -> Property {
+    pub(super) fn top_property(&self, field: &Field, classes: Classes<'_>) -> Property {
         let text = clean(self.package, &field.description, field.description_kind);
         let description = match (field.write_only, text.is_empty()) {
             (false, _) => text,
             (true, false) => format!("{WRITE_ONLY}{text}"),
             (true, true) => WRITE_ONLY.to_owned(),
         };
-        self.property(field, description)
+        self.property(field, description, classes)
     }
 
     /// The description of a resource, a data source or the provider's configuration.
@@ -257,7 +257,14 @@ impl<'a> Types<'a> {
         format!("{}:{module}/{name}:{name}", self.package.identity().name)
     }
 
-    fn object(&self, object: &ObjectShape, owner: Owner, in_inputs: bool) -> ObjectType {
+    fn object(&self, found: &Found) -> ObjectType {
+        let Found { token, object, owner, in_inputs } = found;
+        let (owner, in_inputs) = (*owner, *in_inputs);
+        // A resource's outputs are inputs too: of its state.
+        let classes = match owner {
+            Owner::Resource | Owner::Provider => Classes::of_type(member_name(token), true),
+            Owner::DataSource | Owner::Config => Classes::of_type(member_name(token), in_inputs),
+        };
         let required = |side| required(object.fields.iter(), side);
         let (inputs, outputs) = (required(Side::Input), required(Side::Output));
         let as_set = |names: &[String]| names.iter().cloned().collect::<BTreeSet<_>>();
@@ -268,7 +275,7 @@ impl<'a> Types<'a> {
             Owner::DataSource | Owner::Config => (outputs, "requiredInputs", BTreeSet::new()),
         };
         let properties =
-            object.fields.iter().map(|field| (field.pulumi.clone(), self.nested_property(field)));
+            object.fields.iter().map(|field| (field.pulumi.clone(), self.nested_property(field, classes)));
         let mut described = ObjectType::new(properties.collect::<Properties>(), required);
         if as_set(&described.required) != other {
             described.language.insert("nodejs", nodejs_hint(hint, other));
@@ -276,18 +283,19 @@ impl<'a> Types<'a> {
         described
     }
 
-    fn nested_property(&self, field: &Field) -> Property {
+    fn nested_property(&self, field: &Field, classes: Classes<'_>) -> Property {
         let text = clean(self.package, &field.description, field.description_kind);
         let note = if field.write_only { WRITE_ONLY } else { "" };
-        self.property(field, comment(&format!("{note}{text}")))
+        self.property(field, comment(&format!("{note}{text}")), classes)
     }
 
-    fn property(&self, field: &Field, description: String) -> Property {
+    fn property(&self, field: &Field, description: String, classes: Classes<'_>) -> Property {
         Property {
-            of: self.type_of(&field.shape),
+            of: self.type_of(&field.shape).known_in_go(),
             description,
             deprecation_message: field.deprecated.as_deref().map_or_else(String::new, deprecation),
             secret: field.sensitive || field.write_only,
+            language: classes.language(field),
         }
     }
 }
