@@ -84,7 +84,7 @@ pub(crate) fn package_schema(
 ) -> PackageSchema {
     let identity = package.identity();
     let mut left_out = Vec::new();
-    let mut types = Types::new(package);
+    let mut types = Types::new(package, language == Some(SdkLanguage::Go));
     let mut document = header(package, plugin_version);
 
     let config = usable(package.config_shape(), &mut left_out);

@@ -563,47 +563,10 @@ const PACKAGES: &[Entry] = &[
         id: "types-for-go",
         what: "functions that return a text, a number or a truth value; members without any property; lists of lists of maps of simple values, and deeper nesting",
         go_bridge: "no Go SDK of the package compiles",
-        isthmus: "the type is a union of itself with itself, which Go knows as `any` and every other language as the type; empty objects are written out",
+        isthmus: "in a Go project, the type is a union of itself with itself, which Go knows as `any`, and empty objects are written out",
         why: "one member must not disable a package in Go",
         back: NONE,
-        shown: Shown::InAnswers(&[
-            Rule {
-                calls: &["GetSchema"],
-                path: &["functions", "*", "outputs", "oneOf"],
-                ours: Something,
-                theirs: Nothing,
-            },
-            Rule {
-                calls: &["GetSchema"],
-                path: &["**", "items", "items", "oneOf"],
-                ours: Something,
-                theirs: Nothing,
-            },
-            Rule {
-                calls: &["GetSchema"],
-                path: &["**", "items", "items", "type"],
-                ours: Nothing,
-                theirs: Something,
-            },
-            Rule {
-                calls: &["GetSchema"],
-                path: &["**", "items", "items", "additionalProperties"],
-                ours: Nothing,
-                theirs: Something,
-            },
-            Rule {
-                calls: &["GetSchema"],
-                path: &["functions", "*", "inputs"],
-                ours: Something,
-                theirs: Nothing,
-            },
-            Rule {
-                calls: &["GetSchema"],
-                path: &["functions", "*", "outputs"],
-                ours: Something,
-                theirs: Nothing,
-            },
-        ]),
+        shown: Shown::Elsewhere("tests/sdks/go.rs"),
     },
     Entry {
         id: "names-in-csharp",
@@ -625,7 +588,7 @@ const PACKAGES: &[Entry] = &[
         go_bridge: "the SDK does not compile, or cannot be generated",
         isthmus: "left out of packages for that language, with a warning; other languages have them",
         why: "one member must not disable a package",
-        back: "generate the SDK outside the project with `pulumi package gen-sdk`",
+        back: NONE,
         shown: Shown::Elsewhere("tests/sdks/packages.rs"),
     },
     Entry {

@@ -21,7 +21,7 @@ pub(super) fn function(types: &mut Types<'_>, shape: &FunctionShape) -> Function
         let one = type_of(types, &parameter.parameter_type, &parameter.shape, &hint);
         let of = if shape.variadic && index + 1 == last { Type::array(one) } else { one };
         let property = Property {
-            of: of.known_in_go(),
+            of: types.known(of),
             description: documentation(&parameter.description, parameter.description_kind),
             ..Property::default()
         };
@@ -35,12 +35,15 @@ pub(super) fn function(types: &mut Types<'_>, shape: &FunctionShape) -> Function
         (cty::Type::Object(object), Shape::Object(named)) => {
             Outputs::Object(object_type(types, object, named, &result))
         }
-        (returned, shape) => Outputs::Single(type_of(types, returned, shape, &result).result_known_in_go()),
+        (returned, shape) => {
+            let of = type_of(types, returned, shape, &result);
+            Outputs::Single(types.result_known(of))
+        }
     };
     Function {
         description: documentation(&shape.description, shape.description_kind),
-        // Even without parameters: else Go's generator imports what it does not use.
-        inputs: Some(inputs),
+        // Without inputs, Go's generator imports what it does not use.
+        inputs: (types.are_for_go() || !shape.parameters.is_empty()).then_some(inputs),
         multi_argument_inputs: shape.parameters.iter().map(|parameter| parameter.pulumi.clone()).collect(),
         outputs: Some(outputs),
         deprecation_message: match shape.deprecation_message.as_str() {
@@ -86,7 +89,7 @@ fn object_type(
             &field.shape,
             &format!("{name}{}", upper_first(&field.pulumi)),
         );
-        let of = of.known_in_go();
+        let of = types.known(of);
         described.properties.insert(field.pulumi.clone(), Property { of, ..Property::default() });
         if !object.optional.contains(&field.terraform) {
             described.required.push(field.pulumi.clone());

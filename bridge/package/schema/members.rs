@@ -116,11 +116,13 @@ pub(super) fn data_source(types: &Types<'_>, shape: &ResourceShape) -> Function 
         }
     };
     let inputs: Vec<_> = fields.iter().filter(is_input).collect();
+    // Go's generator writes no valid function that has neither inputs nor outputs.
+    let is_written_out = fields.is_empty() && types.are_for_go();
     Function {
-        // Go's generator writes no valid function that has neither inputs nor outputs.
-        inputs: (!inputs.is_empty() || fields.is_empty())
+        inputs: (!inputs.is_empty() || is_written_out)
             .then(|| object(inputs, Side::Input, "arguments for invoking")),
-        outputs: Some(Outputs::Object(object(fields.iter().collect(), Side::Output, "values returned by"))),
+        outputs: (!fields.is_empty() || is_written_out)
+            .then(|| Outputs::Object(object(fields.iter().collect(), Side::Output, "values returned by"))),
         description: types.documentation(shape),
         deprecation_message: deprecation_of(shape),
         ..Function::default()
