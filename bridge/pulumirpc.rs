@@ -309,7 +309,9 @@ impl ResourceProvider for PulumiService {
         let ignored = paths(&request.ignore_changes)?;
         let mut warnings = OperationWarnings::default();
         let olds = request.olds.unwrap_or_default();
+        let inputs = request.old_inputs.clone().unwrap_or_default();
         let comparison = Comparison {
+            inputs: &inputs,
             olds: &olds,
             news: work.reveal(&target, request.news),
             ignore_changes: &ignored,
@@ -433,7 +435,7 @@ impl ResourceProvider for PulumiService {
             let ignored = paths(&request.ignore_changes)?;
             let inputs = request.old_inputs.clone().unwrap_or_default();
             let state = EngineState { target: &target, id: &request.id, olds: &olds, inputs: &inputs };
-            let changes = Changes { olds: &olds, news, ignore_changes: &ignored };
+            let changes = Changes { inputs: &inputs, olds: &olds, news, ignore_changes: &ignored };
             let updating = async {
                 let prior = target.prior(&olds, &mut warnings).await?;
                 if request.preview {

@@ -21,3 +21,4 @@ pub(crate) mod set_matching;
 pub(crate) mod sets;
 #[cfg(test)]
 pub(crate) mod testing;
+pub(crate) mod unread;

@@ -8,6 +8,7 @@ pub(crate) mod fixtures;
 pub(crate) mod generated;
 pub(crate) mod handshake;
 pub(crate) mod imitation;
+pub(crate) mod imports;
 pub(crate) mod requests;
 
 use std::path::PathBuf;
@@ -19,12 +20,13 @@ use crate::protocol::{Deferrable, Minor, Protocol};
 use crate::switch_error::{FileError, SwitchError, bad};
 
 /// Names of all switches.
-pub(crate) const NAMES: [&str; 19] = [
+pub(crate) const NAMES: [&str; 21] = [
     "SANDBOX_ANSWER",
     "SANDBOX_CALLS",
     "SANDBOX_CONFIGURE",
     "SANDBOX_DEFER",
     "SANDBOX_FILE",
+    "SANDBOX_GENERATE",
     "SANDBOX_HANDSHAKE",
     "SANDBOX_HEALTH",
     "SANDBOX_IDS",
@@ -36,6 +38,7 @@ pub(crate) const NAMES: [&str; 19] = [
     "SANDBOX_REQUESTS",
     "SANDBOX_RESOURCES",
     "SANDBOX_SCHEMA",
+    "SANDBOX_SENSITIVE",
     "SANDBOX_SHUTDOWN",
     "SANDBOX_START_DELAY",
     "SANDBOX_STOP",
@@ -69,6 +72,12 @@ pub struct Misbehaviour {
     pub generated: Option<Size>,
     /// `SANDBOX_IMPORT=one|none|several|foreign`: result of an import.
     pub import: ImportAnswer,
+    /// `SANDBOX_GENERATE=none|config|refuse|null`: response of `GenerateResourceConfig`, and whether
+    /// it is offered.
+    pub generate: Generation,
+    /// `SANDBOX_SENSITIVE=withheld`: a read returns of sensitive attributes only what the state has,
+    /// as of an API that never returns passwords.
+    pub withholds_sensitive: bool,
     /// `SANDBOX_SCHEMA=good|warn|refuse|incomplete|changed|newer`: response of `GetProviderSchema`.
     pub schema: SchemaAnswer,
     /// `SANDBOX_LEGACY=true`: respond like providers built on SDKv2, with `legacy_type_system` and
@@ -213,6 +222,20 @@ pub enum ImportAnswer {
     Foreign,
 }
 
+/// Response of `GenerateResourceConfig`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Generation {
+    /// It is not offered.
+    #[default]
+    None,
+    /// The configuration of the state, without defaults.
+    Config,
+    /// An error.
+    Refuse,
+    /// Null.
+    Null,
+}
+
 /// Deferred operations, whether or not the client allows deferrals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Defer {
@@ -284,6 +307,10 @@ impl Misbehaviour {
                 self.generated = Some(size);
             }
             "SANDBOX_IMPORT" => self.import = choice("SANDBOX_IMPORT", value, IMPORTS)?,
+            "SANDBOX_GENERATE" => self.generate = choice("SANDBOX_GENERATE", value, GENERATIONS)?,
+            "SANDBOX_SENSITIVE" => {
+                self.withholds_sensitive = choice("SANDBOX_SENSITIVE", value, SENSITIVES)?;
+            }
             "SANDBOX_SCHEMA" => self.schema = choice("SANDBOX_SCHEMA", value, SCHEMAS)?,
             "SANDBOX_LEGACY" => self.legacy = choice("SANDBOX_LEGACY", value, BOOLEANS)?,
             "SANDBOX_META" => self.meta = choice("SANDBOX_META", value, BOOLEANS)?,
@@ -359,6 +386,16 @@ const IMPORTS: Choices<ImportAnswer> = (
     ],
     "one, none, several or foreign",
 );
+const GENERATIONS: Choices<Generation> = (
+    &[
+        ("none", Generation::None),
+        ("config", Generation::Config),
+        ("refuse", Generation::Refuse),
+        ("null", Generation::Null),
+    ],
+    "none, config, refuse or null",
+);
+const SENSITIVES: Choices<bool> = (&[("returned", false), ("withheld", true)], "returned or withheld");
 const SCHEMAS: Choices<SchemaAnswer> = (
     &[
         ("good", SchemaAnswer::Good),

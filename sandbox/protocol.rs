@@ -43,7 +43,7 @@ pub enum Feature {
     WriteOnly = 8,
     /// Resource identity.
     Identity = 9,
-    /// List resources, actions, and deprecation messages.
+    /// List resources, actions, GenerateResourceConfig, and deprecation messages.
     Lists = 10,
 }
 
@@ -138,7 +138,8 @@ impl Minor {
             | "ValidateListResourceConfig"
             | "ValidateActionConfig"
             | "PlanAction"
-            | "InvokeAction" => Feature::Lists,
+            | "InvokeAction"
+            | "GenerateResourceConfig" => Feature::Lists,
             "GetResourceIdentitySchemas" | "UpgradeResourceIdentity" => Feature::Identity,
             _ => return true,
         };

@@ -92,6 +92,7 @@ macro_rules! service {
                 validate_list_resource_config => |edge, request| edge.validate_list(&request)?;
                 validate_action_config => |edge, request| edge.validate_action(&request)?;
                 plan_action => |edge, request| Edge::plan_action(edge, &request)?;
+                generate_resource_config => |edge, request| edge.generate_config(request).await?;
             }
             streams {
                 list_resource => |edge, request| tokio_stream::iter(edge.list(request).await?);

@@ -49,7 +49,8 @@ impl StoredResource<'_> {
             self.target.forget_changes();
             return Ok(vec![ID.to_owned()]);
         };
-        let comparison = Comparison { olds, news, ignore_changes: &[], is_name_generated: false };
+        let comparison =
+            Comparison { inputs: olds, olds, news, ignore_changes: &[], is_name_generated: false };
         let difference = resource::diff(&self.target, &prior, comparison, warnings).await?;
         let replacing = difference.changes.iter().filter(|(_, change)| change.replaces);
         let mut replaces: Vec<String> = replacing
@@ -80,7 +81,7 @@ impl StoredResource<'_> {
         let (prior, record) = found.ok_or_else(|| StoredResourceError::Gone { key: self.key(id) })?;
         let sent = news.clone();
         let state = StoredState { id, record, olds, ..StoredState::new(self, &sent) };
-        let changes = Changes { olds, news, ignore_changes: &[] };
+        let changes = Changes { inputs: olds, olds, news, ignore_changes: &[] };
         resource::update(&self.target, &state, prior, changes, warnings).await
     }
 

@@ -1,5 +1,7 @@
 //! Create, and its preview.
 
+use std::collections::BTreeSet;
+
 use isthmus_proto::property::Struct;
 use isthmus_provider::Plan;
 use isthmus_state::OperationKind;
@@ -34,7 +36,8 @@ pub(crate) async fn create<State: StateManager>(
     let intent = state.begin(OperationKind::Create, None, warnings).await?;
     match target.apply(&plan, warnings).await {
         Ok((object, failure)) => {
-            let outcome = Outcome { object, failure, secrets: &config.secrets, inputs };
+            let unread = &BTreeSet::new();
+            let outcome = Outcome { object, failure, secrets: &config.secrets, unread, inputs };
             state.created(intent, outcome, warnings).await
         }
         Err(error) => Err(state.failed(intent, error, warnings).await),

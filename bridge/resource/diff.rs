@@ -53,6 +53,8 @@ impl Difference {
 
 #[derive(Debug)]
 pub(crate) struct Comparison<'a> {
+    /// The stored inputs.
+    pub inputs: &'a Struct,
     /// The stored properties.
     pub olds: &'a Struct,
     /// The new inputs.
@@ -68,7 +70,7 @@ pub(crate) async fn diff(
     comparison: Comparison<'_>,
     warnings: &mut OperationWarnings,
 ) -> Result<Difference, OperationError> {
-    let Comparison { olds, mut news, ignore_changes, is_name_generated } = comparison;
+    let Comparison { inputs, olds, mut news, ignore_changes, is_name_generated } = comparison;
     let resource = target.ignoring(&mut news, olds, prior, ignore_changes)?;
     let mut config = target.config_as_far_as_it_fits(&news, Unknowns::Keep)?;
     target.keep_timeouts(&mut config.value, &prior.object.value);
@@ -81,8 +83,9 @@ pub(crate) async fn diff(
             delete_before_replace: true,
         });
     }
+    let object = target.with_unread(prior, inputs, &config.value, warnings)?;
     let plan = resource
-        .plan(Some(&prior.object), &config.value, &mut warnings.diagnostics)
+        .plan(Some(&object), &config.value, &mut warnings.diagnostics)
         .await
         .map_err(|error| target.failed(error))?;
     target.warn_of_deferral(&plan, warnings);
@@ -93,14 +96,14 @@ pub(crate) async fn diff(
         Action::Create | Action::Update | Action::Delete => &[],
     };
     let before = prior.properties(olds);
-    let changed = detail::changes(&target.shape.object, &prior.object.value, &plan.planned, before, &news);
+    let changed = detail::changes(&target.shape.object, &object.value, &plan.planned, before, &news);
     let mut changes: BTreeMap<PropertyPath, Change> =
         changed.into_iter().map(|(path, kind)| (path, Change { kind, replaces: false })).collect();
     for path in replacing {
         mark_replacing(&mut changes, property_path(path, &target.shape.object));
     }
     let renamed = target.shape.autonamed().filter(|_| is_name_generated);
-    let (before, after) = (&prior.object.value, &plan.planned);
+    let (before, after) = (&object.value, &plan.planned);
     let delete_before_replace = !replacing.is_empty()
         && (keeps_its_name(target, &config.value, before, after, renamed)
             || claims_the_same(target, before, after, renamed));

@@ -35,7 +35,7 @@ impl EngineState<'_> {
         outcome: Outcome<'_>,
         warnings: &mut OperationWarnings,
     ) -> Result<Created, OperationError> {
-        let Outcome { object, failure, secrets, inputs } = outcome;
+        let Outcome { object, failure, secrets, unread, inputs } = outcome;
         let target = self.target;
         // A failed creation is reported as tainted, so that the engine keeps the object and
         // replaces it next time.
@@ -45,7 +45,7 @@ impl EngineState<'_> {
             Some(id) => id.to_owned(),
             None => target.new_id(&object, identity.as_ref(), None, secrets, warnings),
         };
-        let options = RenderOptions { secrets, like: inputs };
+        let options = RenderOptions { secrets, like: inputs, unread };
         let (properties, obstacle) =
             properties_in_any_case(target, &object, identity, options, status, warnings)?;
         target.overtake_failed_delete(&id, &properties, warnings).await;
@@ -92,7 +92,8 @@ impl StateManager for EngineState<'_> {
         self.target.forget_failed_delete(self.olds, warnings).await;
         let Some(intent) = intent else {
             let identity = self.target.identity_of(&outcome.object, warnings).await;
-            let options = RenderOptions { secrets: outcome.secrets, like: outcome.inputs };
+            let options =
+                RenderOptions { secrets: outcome.secrets, like: outcome.inputs, unread: outcome.unread };
             let properties =
                 properties_of(self.target, &outcome.object, identity, options, Status::Ready, warnings)?;
             self.target.overtake_failed_delete(self.id, &properties, warnings).await;

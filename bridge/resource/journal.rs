@@ -68,7 +68,7 @@ impl Target<'_> {
         }
         let identity = self.identity_of(left, warnings).await;
         let secrets = self.secrets_of(inputs);
-        let options = RenderOptions { secrets: &secrets, like: sent };
+        let options = RenderOptions { secrets: &secrets, like: sent, unread: prior.unread() };
         let kept = async {
             let (properties, _) = properties_in_any_case(
                 self,

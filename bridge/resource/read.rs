@@ -1,5 +1,6 @@
 //! Read: refreshes a resource in the engine's state, or imports one.
 
+mod import_form;
 mod imported_inputs;
 
 use std::borrow::Cow;
@@ -16,6 +17,7 @@ use crate::translate::import::inputs_after_refresh;
 use crate::translate::meta::META_KEY;
 use crate::translate::raw_state::DELTA_KEY;
 use crate::translate::sets::in_order_of;
+use crate::translate::unread::unread_in;
 
 #[derive(Debug)]
 pub(crate) struct Found {
@@ -53,7 +55,7 @@ pub(crate) async fn refresh(
     let secrets = target.secrets_of(inputs);
     let identity = target.identity_of(&object, warnings).await;
     let id = target.id_after_refresh(&object, id, identity.as_ref(), &secrets, warnings);
-    let options = RenderOptions { secrets: &secrets, like: properties };
+    let options = RenderOptions { secrets: &secrets, like: properties, unread: prior.unread() };
     let value = in_order_of(&object.value, &target.shape.object, properties);
     let properties = properties_of(target, &object, identity, options, prior.status, warnings)?;
     let exact = with_exact_numbers(properties.clone(), &value, &target.shape.object);
@@ -88,14 +90,23 @@ pub(crate) async fn import(
     id: &str,
     warnings: &mut OperationWarnings,
 ) -> Result<Option<Found>, OperationError> {
-    let read = target.import_object(id, warnings).await.map_err(|error| target.failed(error))?;
-    let Some(object) = read else { return Ok(None) };
+    let read = match target.import_object(id, warnings).await {
+        Ok(read) => read,
+        Err(error) => return Err(target.failed_import(error).await),
+    };
+    let Some(object) = read else {
+        if let Some(form) = target.import_form().await {
+            warnings.texts.push(format!("There is no {} with this id; {form}", target.shape.terraform_type));
+        }
+        return Ok(None);
+    };
     let identity = target.identity_of(&object, warnings).await;
     let id = target.new_id(&object, identity.as_ref(), Some(id), &[], warnings);
-    let options = RenderOptions { secrets: &[], like: &Struct::default() };
+    let unread = unread_in(&object.value, &target.shape.object);
+    let options = RenderOptions { secrets: &[], like: &Struct::default(), unread: &unread };
     let properties = properties_of(target, &object, identity, options, Status::Ready, warnings)?;
     let exact = with_exact_numbers(properties.clone(), &object.value, &target.shape.object);
-    let inputs = target.inputs_of_imported(&object, &exact).await;
+    let inputs = target.inputs_of_imported(&object, &exact, warnings).await;
     target.overtake_failed_delete(&id, &properties, warnings).await;
     Ok(Some(Found { id, properties, inputs }))
 }

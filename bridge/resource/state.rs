@@ -1,15 +1,21 @@
 //! Translation between the properties that an engine stores and the provider's object.
 
-use isthmus_cty::AttributePath;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
 use isthmus_cty::json::Json;
+use isthmus_cty::{AttributePath, PathStep, Value};
 use isthmus_proto::property::Struct;
 use isthmus_provider::{Diagnostic, ForeignObject, Object, Resource, StoredObject};
 use isthmus_state::Status;
 
 use super::{OperationError, OperationWarnings, StateError, Target};
+use crate::package::shape::ObjectShape;
+use crate::translate::attribute_paths::property_path;
 use crate::translate::exact_numbers::with_exact_numbers;
 use crate::translate::ignore_changes::{apply_ignore_changes, take_out_read_only};
 use crate::translate::ignored_attributes::ignored_attributes;
+use crate::translate::inputs::Unknowns;
 use crate::translate::meta::{META_KEY, Meta, Source, StoredIdentity};
 use crate::translate::outputs::{OutputOptions, outputs_from_state};
 use crate::translate::property_path::{PropertyPath, PropertyStep};
@@ -17,6 +23,7 @@ use crate::translate::raw_state::{
     DELTA_KEY, RawStateSource, add_stored_properties, foreign_raw_state, raw_state_as_delta, stored_raw_state,
 };
 use crate::translate::sets::in_order_of;
+use crate::translate::unread::{UnreadAttribute, fill_unread, unread_in};
 
 /// Prior state of a resource.
 #[derive(Debug)]
@@ -27,12 +34,25 @@ pub(crate) struct Prior {
     own: Option<Struct>,
     /// Whether the state is of another resource type.
     is_moved: bool,
+    /// Sensitive attributes that no read has returned since the import.
+    unread: BTreeSet<UnreadAttribute>,
 }
 
 impl Prior {
     /// An object by the provider's current schema.
     pub(crate) fn current(object: Object, status: Status) -> Self {
-        Self { object, status, own: None, is_moved: false }
+        Self { object, status, own: None, is_moved: false, unread: BTreeSet::new() }
+    }
+
+    /// An object that was just imported.
+    pub(crate) fn imported(object: Object, shape: &ObjectShape) -> Self {
+        let unread = unread_in(&object.value, shape);
+        Self { unread, ..Self::current(object, Status::Ready) }
+    }
+
+    /// Sensitive attributes that no read has returned since the import.
+    pub(super) fn unread(&self) -> &BTreeSet<UnreadAttribute> {
+        &self.unread
     }
 
     /// The resource's prior properties, of which `stored` are the engine's.
@@ -100,6 +120,33 @@ impl Target<'_> {
         Ok(Prior { own: prior.own.or(Some(left)), ..prior })
     }
 
+    /// The prior state for a plan: with what no read has returned, as the stored inputs have it, or
+    /// else the configuration.
+    pub(crate) fn with_unread<'prior>(
+        &self,
+        prior: &'prior Prior,
+        stored_inputs: &Struct,
+        config: &Value,
+        warnings: &mut OperationWarnings,
+    ) -> Result<Cow<'prior, Object>, OperationError> {
+        if prior.unread.is_empty() {
+            return Ok(Cow::Borrowed(&prior.object));
+        }
+        let stored = self.config_as_far_as_it_fits(stored_inputs, Unknowns::Keep)?;
+        let mut object = prior.object.clone();
+        let shape = &self.shape.object;
+        let assumed = fill_unread(&mut object.value, shape, &prior.unread, &stored.value, config);
+        warnings.texts.extend(assumed.into_iter().map(|names| {
+            let path = names.iter().map(|name| PathStep::attribute(name.as_str())).collect();
+            format!(
+                "What is stored in `{}` could not be read when this was imported, so the program's value is taken for it. If \
+                 the object has another value, set a third one first",
+                property_path(&path, shape)
+            )
+        }));
+        Ok(Cow::Owned(object))
+    }
+
     /// Rebuilds the stored object; the provider upgrades it to its current schema, or moves it to
     /// this type.
     async fn rebuilt(
@@ -116,7 +163,7 @@ impl Target<'_> {
             }
             _ => {
                 let object = self.upgraded(properties, &meta, warnings).await?;
-                Ok(Prior::current(object, status))
+                Ok(Prior { unread: meta.unread, ..Prior::current(object, status) })
             }
         }
     }
@@ -124,7 +171,7 @@ impl Target<'_> {
     fn with_own_properties(&self, object: Object, status: Status) -> Result<Prior, OperationError> {
         let output_options = OutputOptions { keep_secrets: true, secrets: &[], unknowns: false };
         let own = Some(outputs_from_state(&object.value, &self.shape, output_options)?);
-        Ok(Prior { object, status, own, is_moved: true })
+        Ok(Prior { own, is_moved: true, ..Prior::current(object, status) })
     }
 
     async fn upgraded(
@@ -198,6 +245,8 @@ pub(super) struct RenderOptions<'a> {
     pub(super) secrets: &'a [AttributePath],
     /// Properties whose lists define the order of sets: the program's, or the stored ones.
     pub(super) like: &'a Struct,
+    /// Sensitive attributes that no read had returned before.
+    pub(super) unread: &'a BTreeSet<UnreadAttribute>,
 }
 
 /// The properties to store for an object: the visible ones, and those needed to rebuild it.
@@ -211,7 +260,7 @@ pub(super) fn properties_of(
 ) -> Result<Struct, OperationError> {
     let value = in_order_of(&object.value, &target.shape.object, options.like);
     let mut properties = target.outputs(&value, options.secrets, false, warnings)?;
-    let meta = meta_of(target, object, identity, status);
+    let meta = meta_of(target, object, identity, options, status);
     add_stored_properties(&mut properties, &meta, &value, &target.shape, target.keep_secrets)
         .map_err(StateError::from)?;
     Ok(properties)
@@ -235,7 +284,7 @@ pub(super) fn properties_in_any_case(
                 return Err(error);
             };
             let mut properties = Struct::new();
-            if let Some(meta) = meta_of(target, object, identity, status).to_property() {
+            if let Some(meta) = meta_of(target, object, identity, options, status).to_property() {
                 properties.insert(META_KEY, meta);
             }
             properties.insert(DELTA_KEY, delta);
@@ -244,7 +293,17 @@ pub(super) fn properties_in_any_case(
     }
 }
 
-fn meta_of(target: &Target<'_>, object: &Object, identity: Option<StoredIdentity>, status: Status) -> Meta {
+fn meta_of(
+    target: &Target<'_>,
+    object: &Object,
+    identity: Option<StoredIdentity>,
+    options: RenderOptions<'_>,
+    status: Status,
+) -> Meta {
+    let unread = match options.unread {
+        unread if unread.is_empty() => BTreeSet::new(),
+        unread => unread_in(&object.value, &target.shape.object).intersection(unread).cloned().collect(),
+    };
     Meta {
         private: object.private.clone(),
         schema_version: target.shape.schema.version,
@@ -255,6 +314,7 @@ fn meta_of(target: &Target<'_>, object: &Object, identity: Option<StoredIdentity
             provider: target.package.provider_address(),
             provider_version: target.package.provider_version().map(str::to_owned),
         }),
+        unread,
         ..Meta::default()
     }
 }

@@ -6,6 +6,8 @@
 //!
 //! [`EngineState`]: super::engine_state::EngineState
 
+use std::collections::BTreeSet;
+
 use isthmus_cty::AttributePath;
 use isthmus_proto::property::Struct;
 use isthmus_provider::{Object, ProviderError};
@@ -13,6 +15,7 @@ use isthmus_state::OperationKind;
 
 use super::state::Prior;
 use super::{OperationError, OperationWarnings};
+use crate::translate::unread::UnreadAttribute;
 
 /// Journals an operation on one resource and stores its outcome. Every `Intent` is passed to
 /// exactly one of the methods that end it.
@@ -81,6 +84,8 @@ pub(crate) struct Outcome<'a> {
     pub failure: Option<ProviderError>,
     /// Paths that are secret beyond the schema.
     pub secrets: &'a [AttributePath],
+    /// Sensitive attributes that no read had returned before.
+    pub unread: &'a BTreeSet<UnreadAttribute>,
     /// The inputs that were applied.
     pub inputs: &'a Struct,
 }

@@ -15,6 +15,8 @@ use crate::translate::property_path::PropertyPath;
 #[derive(Debug)]
 pub(crate) struct Changes<'a> {
     /// The stored inputs.
+    pub inputs: &'a Struct,
+    /// The stored properties.
     pub olds: &'a Struct,
     /// The new inputs.
     pub news: Struct,
@@ -42,13 +44,21 @@ pub(crate) async fn update<State: StateManager>(
     changes: Changes<'_>,
     warnings: &mut OperationWarnings,
 ) -> Result<Struct, State::Error> {
+    let inputs = changes.inputs;
     let (plan, config, news) = plan(target, &prior, changes, Unknowns::Reject, warnings).await?;
     target.check_final(&plan)?;
-    let outcome = |object, failure| Outcome { object, failure, secrets: &config.secrets, inputs: &news };
+    let outcome = |object, failure| Outcome {
+        object,
+        failure,
+        secrets: &config.secrets,
+        unread: prior.unread(),
+        inputs: &news,
+    };
     match &plan.action {
         // The engine repeats an update after a failed one even if nothing is left to do.
         Action::NoOp if plan.deferral.is_none() => {
-            return state.updated(None, outcome(prior.object, None), warnings).await;
+            let object = target.with_unread(&prior, inputs, &config.value, warnings)?.into_owned();
+            return state.updated(None, outcome(object, None), warnings).await;
         }
         Action::Replace(paths) if plan.deferral.is_none() => {
             let paths = paths.iter().map(|path| property_path(path, &target.shape.object)).collect();
@@ -67,7 +77,7 @@ pub(crate) async fn update<State: StateManager>(
 async fn plan(
     target: &Target<'_>,
     prior: &Prior,
-    Changes { olds, mut news, ignore_changes }: Changes<'_>,
+    Changes { inputs, olds, mut news, ignore_changes }: Changes<'_>,
     unknowns: Unknowns,
     warnings: &mut OperationWarnings,
 ) -> Result<(Plan, Config, Struct), OperationError> {
@@ -75,14 +85,15 @@ async fn plan(
     let mut config = target.config(&news, unknowns)?;
     let programs = target.programs_timeouts(&config.value);
     target.keep_timeouts(&mut config.value, &prior.object.value);
+    let object = target.with_unread(prior, inputs, &config.value, &mut OperationWarnings::default())?;
     let mut plan = resource
-        .plan(Some(&prior.object), &config.value, &mut warnings.diagnostics)
+        .plan(Some(&object), &config.value, &mut warnings.diagnostics)
         .await
         .map_err(|error| target.failed(error))?;
     // A changed timeout alone causes no update; it is only added to one.
     if plan.action == Action::Update && target.allow(&mut config.value, &programs) {
         plan = resource
-            .plan(Some(&prior.object), &config.value, &mut warnings.diagnostics)
+            .plan(Some(&object), &config.value, &mut warnings.diagnostics)
             .await
             .map_err(|error| target.failed(error))?;
     }

@@ -32,6 +32,8 @@ pub(crate) enum Settable {
     /// All but optional ones with the zero value of their type, which most providers return for
     /// unset ones, and an `id` that the provider would choose.
     Telling,
+    /// Of a configuration: all but blocks without elements.
+    Configured,
     All,
 }
 
@@ -210,7 +212,12 @@ fn imported_object(outputs: &Struct, shape: &ObjectShape, which: Settable) -> St
     let inputs = outputs.iter().filter_map(|(name, output)| {
         let field = shape.pulumi(name).filter(|field| field.optional || field.required)?;
         let input = imported(output, &field.shape, which);
-        let is_wanted = field.required || which == Settable::All || !is_zero(&input);
+        let is_wanted = field.required
+            || match which {
+                Settable::Telling => !is_zero(&input),
+                Settable::Configured => !(field.is_block && is_zero(&input)),
+                Settable::All => true,
+            };
         is_wanted.then(|| (name.to_owned(), input))
     });
     inputs.collect()

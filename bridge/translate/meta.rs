@@ -2,9 +2,12 @@
 //!
 //! The Go bridge stores a JSON text under this key with two members, `private_state` (base64) and
 //! `schema_version` (decimal text), and reads no others. What it has no place for (that the
-//! resource is tainted, its identity, the type that it was moved from) is in an object under a name
+//! resource is tainted, its identity, the type that it was moved from, what an import could not
+//! read) is in an object under a name
 //! of our own. So state can be used by both bridges; when the Go bridge rewrites it, only our
 //! object is lost.
+
+use std::collections::BTreeSet;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -15,6 +18,7 @@ use serde_json::{Map, Value as Json};
 use thiserror::Error;
 
 use super::property::{self, PropertyView};
+use super::unread::UnreadAttribute;
 
 /// The property of this name.
 pub const META_KEY: &str = "__meta";
@@ -36,6 +40,8 @@ pub struct Meta {
     pub identity: Option<StoredIdentity>,
     /// The type that wrote the state; absent if it is the resource's current one.
     pub source: Option<Source>,
+    /// Sensitive attributes that no read has returned since the resource was imported.
+    pub unread: BTreeSet<UnreadAttribute>,
     /// Unknown members, which are preserved.
     pub extra: Map<String, Json>,
 }
@@ -89,6 +95,8 @@ struct Own {
     identity: Option<StoredIdentity>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     source: Option<Source>,
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    unread: BTreeSet<UnreadAttribute>,
     #[serde(flatten)]
     extra: Map<String, Json>,
 }
@@ -141,6 +149,7 @@ impl Meta {
             tainted: own.tainted,
             identity: own.identity,
             source: own.source,
+            unread: own.unread,
             extra,
         })
     }
@@ -156,6 +165,7 @@ impl Meta {
             tainted: self.tainted,
             identity: self.identity.clone(),
             source: self.source.clone(),
+            unread: self.unread.clone(),
             extra,
         };
         if let Ok(Json::Object(own)) = serde_json::to_value(own)

@@ -12,9 +12,11 @@ use super::values::{
 use crate::calls::CallRecord;
 use crate::diagnostics::{Diagnostic, Diagnostics};
 #[cfg(feature = "misbehaviour")]
-use crate::misbehaviour::{Ids, ImportAnswer};
+use crate::misbehaviour::{Generation, Ids, ImportAnswer, imports};
 use crate::protocol::Deferrable;
 use crate::provider::Provider;
+#[cfg(feature = "misbehaviour")]
+use crate::resource::Answer;
 use crate::resource::Change;
 use crate::wire::{self, explain};
 
@@ -96,6 +98,8 @@ impl Edge {
                 return Ok(Response { new_state: request.current_state, deferred, ..Response::default() });
             }
             let outcome = entry.read(call, &state, request.private)?;
+            #[cfg(feature = "misbehaviour")]
+            let outcome = imports::withheld(provider, entry, outcome, &state);
             Ok(Response {
                 new_identity: identity_of_answer(provider, entry, &outcome.state)?,
                 new_state: encode(provider, entry, outcome.state)?,
@@ -229,6 +233,37 @@ impl Edge {
             })
         });
         answered(imported.await?, |diagnostics| Response { diagnostics, ..Response::default() })
+    }
+
+    #[cfg(feature = "misbehaviour")]
+    pub(crate) async fn generate_config(
+        &self,
+        request: message::generate_resource_config::Request,
+    ) -> Answered<message::generate_resource_config::Response> {
+        use message::generate_resource_config::Response;
+        let generated = self.about_resource(request.type_name, move |provider, entry, call| {
+            provider.record(&CallRecord {
+                type_name: Some(call.type_name().to_owned()),
+                ..CallRecord::of("GenerateResourceConfig")
+            });
+            let state = decode(request.state.as_ref(), &entry.kind)?;
+            let (config, diagnostics) = match provider.misbehaviour().generate {
+                Generation::None => {
+                    return Err(Status::unimplemented("unknown method GenerateResourceConfig"));
+                }
+                Generation::Config => (imports::config(&entry.schema.block, &state), Diagnostics::default()),
+                Generation::Null => (Value::Null, Diagnostics::default()),
+                Generation::Refuse => {
+                    let detail = "The sandbox was asked not to.";
+                    (Value::Null, Diagnostic::error("No configuration is generated", detail).into())
+                }
+            };
+            Ok(Response {
+                config: encode(provider, entry, Answer::State(config))?,
+                diagnostics: diagnostic_messages(diagnostics),
+            })
+        });
+        answered(generated.await?, |diagnostics| Response { diagnostics, ..Response::default() })
     }
 
     pub(crate) async fn move_state(

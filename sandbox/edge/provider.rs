@@ -141,13 +141,23 @@ impl Edge {
         String::new()
     }
 
+    fn offers_generation(&self) -> bool {
+        #[cfg(feature = "misbehaviour")]
+        return !matches!(self.provider.misbehaviour().generate, crate::misbehaviour::Generation::None);
+        #[cfg(not(feature = "misbehaviour"))]
+        {
+            let _ = self;
+            false
+        }
+    }
+
     fn capabilities(&self) -> Option<message::ServerCapabilities> {
         let minor = self.provider.minor();
         minor.has(Feature::PlanDestroy).then(|| message::ServerCapabilities {
             plan_destroy: true,
             get_provider_schema_optional: minor.has(Feature::SchemaOptional),
             move_resource_state: minor.has(Feature::Functions),
-            generate_resource_config: false,
+            generate_resource_config: minor.has(Feature::Lists) && self.offers_generation(),
         })
     }
 

@@ -42,6 +42,7 @@ methods! {
     CallFunction, CallFunction;
     CloseEphemeralResource, CloseEphemeralResource;
     ConfigureProvider, Configure;
+    GenerateResourceConfig, GenerateResourceConfig;
     GetProviderSchema, GetSchema;
     GetResourceIdentitySchemas, GetResourceIdentitySchemas;
     ImportResourceState, ImportResourceState;

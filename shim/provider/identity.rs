@@ -219,7 +219,8 @@ impl IdentitySchema {
         Ok(tfplugin6::ResourceIdentityData { identity_data: Some(data) })
     }
 
-    fn described(&self) -> String {
+    /// Its attributes, for errors.
+    pub fn described(&self) -> String {
         let attributes = self.attributes.iter().map(|attribute| {
             let optional = if attribute.required_for_import { "" } else { ", optional" };
             format!("{:?} ({}{optional})", attribute.name, kind(&attribute.attribute_type))

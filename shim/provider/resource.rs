@@ -3,6 +3,7 @@
 mod apply;
 mod final_plan;
 mod flatmap;
+mod generate;
 mod import;
 mod moving;
 mod plan;

@@ -93,7 +93,7 @@ impl StoredResource<'_> {
                 let (prior, record) = self.prior_of_record(*one, warnings).await?;
                 return match inputs {
                     Some(inputs) if self.was_deleted_with(id, inputs).await? => Ok(None),
-                    Some(inputs) if !self.is_described_by(&prior.object, inputs, warnings).await => {
+                    Some(inputs) if !self.is_described_by(&prior, inputs, warnings).await => {
                         Err(contradicted(vec![difference]))
                     }
                     _ => Ok(Some((prior, record))),
@@ -111,11 +111,11 @@ impl StoredResource<'_> {
             return Ok(None);
         }
         let Some(object) = self.imported(id, warnings).await? else { return Ok(None) };
-        let (prior, mut record) = (Prior::current(object, Status::Ready), Record::default());
+        let (prior, mut record) = (Prior::imported(object, &self.target.shape.object), Record::default());
         if let Some(inputs) = inputs {
             let outputs = self.plain_outputs(&prior.object)?;
             let properties = differing(&outputs, inputs);
-            if !properties.is_empty() && !self.is_described_by(&prior.object, inputs, warnings).await {
+            if !properties.is_empty() && !self.is_described_by(&prior, inputs, warnings).await {
                 return Err(contradicted(vec![Contradiction { record: None, properties }]));
             }
             // If the answer to an update is lost, the engine still has these.
@@ -235,9 +235,11 @@ impl StoredResource<'_> {
         id: &str,
         warnings: &mut OperationWarnings,
     ) -> Result<Option<Object>, StoredResourceError> {
-        let imported =
-            self.target.import_object(id, warnings).await.map_err(|error| self.target.failed(error));
-        imported.map_err(|cause| match cause {
+        let error = match self.target.import_object(id, warnings).await {
+            Ok(imported) => return Ok(imported),
+            Err(error) => self.target.failed_import(error).await,
+        };
+        Err(match error {
             // An interrupted import is no evidence about the resource.
             OperationError::Provider { error, text, outcome_unknown }
                 if matches!(*error, ProviderError::Interruption { .. }) =>
@@ -261,13 +263,16 @@ impl StoredResource<'_> {
     /// inputs count as another object's.
     async fn is_described_by(
         &self,
-        object: &Object,
+        prior: &Prior,
         inputs: &Struct,
         warnings: &mut OperationWarnings,
     ) -> bool {
         let Ok(config) = self.target.config(inputs, Unknowns::Reject) else { return false };
         let Ok(resource) = self.target.resource() else { return false };
-        let plan = resource.plan(Some(object), &config.value, &mut warnings.diagnostics).await;
+        let Ok(object) = self.target.with_unread(prior, inputs, &config.value, warnings) else {
+            return false;
+        };
+        let plan = resource.plan(Some(&object), &config.value, &mut warnings.diagnostics).await;
         plan.is_ok_and(|plan| matches!(plan.action, Action::NoOp) && plan.deferral.is_none())
     }
 

@@ -120,7 +120,7 @@ impl StateManager for StoredState<'_> {
         outcome: Outcome<'_>,
         warnings: &mut OperationWarnings,
     ) -> Result<Struct, StoredResourceError> {
-        let Outcome { object, failure, secrets, inputs } = outcome;
+        let Outcome { object, failure, secrets, inputs, .. } = outcome;
         let (resource, id) = (self.resource, self.id);
         let key = resource.key(id);
         let Record { place, status, reported, annotations } = &self.record;

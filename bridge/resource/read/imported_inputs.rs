@@ -1,42 +1,53 @@
 //! Inputs of an imported resource: those with which a program causes no change.
 //!
 //! A state does not show which values were configured. An empty string may be configured, or the
-//! old SDK's form of null; a value may be the provider's default, which it rejects as input. So
-//! inputs are derived from the schema, without values that look unset, and then corrected by the
-//! provider: computed properties that fail validation are removed, and properties that its plan
-//! would change are added. Terraform's users do that by hand.
+//! old SDK's form of null; a value may be the provider's default, which it rejects as input. So the
+//! provider is asked for a configuration where it offers that (GenerateResourceConfig); otherwise
+//! inputs are derived from the schema, without values that look unset. Either is then corrected:
+//! what fails validation is removed, and properties that the plan would change are added.
+//! Terraform's users do that by hand.
 
 use std::collections::BTreeSet;
 
-use isthmus_cty::{PathStep, Value};
+use isthmus_cty::{AttributePath, PathStep, Value};
 use isthmus_proto::property::Struct;
 use isthmus_provider::{Diagnostic, Object, ProviderError};
 
 use super::super::diff::changed_properties;
-use crate::package::shape::Field;
-use crate::resource::Target;
+use crate::resource::{OperationWarnings, Target};
+use crate::translate::attribute_paths::{field_at, property_path};
+use crate::translate::exact_numbers::with_exact_numbers;
 use crate::translate::import::{Settable, inputs_after_import};
 use crate::translate::inputs::Unknowns;
 
 /// How often inputs are corrected. An added property may make another one known that the plan had
-/// left unknown.
+/// left unknown, and one that is removed may be the only reason why another one was valid.
 const ROUNDS: usize = 3;
 
 impl Target<'_> {
     /// The inputs for an `object` whose properties, with exact numbers, are `properties`.
     ///
     /// It cannot fail: if the provider cannot plan, the uncorrected inputs are returned.
-    pub(super) async fn inputs_of_imported(&self, object: &Object, properties: &Struct) -> Struct {
+    pub(super) async fn inputs_of_imported(
+        &self,
+        object: &Object,
+        properties: &Struct,
+        warnings: &mut OperationWarnings,
+    ) -> Struct {
         let all = inputs_after_import(properties, &self.shape, Settable::All);
-        let mut inputs = inputs_after_import(properties, &self.shape, Settable::Telling);
-        for name in self.refused_choices(&inputs).await {
-            inputs.remove(&name);
-        }
+        let mut inputs = match self.generated_inputs(object, warnings).await {
+            Some(generated) => generated,
+            None => inputs_after_import(properties, &self.shape, Settable::Telling),
+        };
+        let mut refused = BTreeSet::new();
+        self.take_out_refused(&mut inputs, &mut refused).await;
         for _ in 0..ROUNDS {
             let Some(differing) = self.differing(&inputs, object).await else { break };
             let missing = |names: &BTreeSet<String>| -> Vec<_> {
                 let settable = names.iter().filter_map(|name| Some((name.clone(), all.get(name)?.clone())));
-                settable.filter(|(name, value)| inputs.get(name) != Some(value)).collect()
+                settable
+                    .filter(|(name, value)| !refused.contains(name) && inputs.get(name) != Some(value))
+                    .collect()
             };
             // A property may be unknown only because of the others.
             let mut mended = missing(&differing.known);
@@ -49,30 +60,73 @@ impl Target<'_> {
             for (name, value) in mended {
                 inputs.insert(name, value);
             }
+            self.take_out_refused(&mut inputs, &mut refused).await;
         }
         inputs
     }
 
-    /// Computed properties that the provider rejects, such as one of two that conflict.
-    async fn refused_choices(&self, inputs: &Struct) -> Vec<String> {
-        let Ok(config) = self.config(inputs, Unknowns::Keep) else { return Vec::new() };
-        let Ok(resource) = self.provider.resource(&self.shape.terraform_type) else { return Vec::new() };
-        // Check warns when the inputs are used.
-        match resource.validate(&config.value, &mut Vec::new()).await {
-            Err(ProviderError::Diagnostics { diagnostics, .. }) => {
-                let check_failures = diagnostics.iter().filter(|diagnostic| diagnostic.is_error());
-                let fields = check_failures.filter_map(|diagnostic| self.field_of(diagnostic));
-                fields.filter(|field| field.computed).map(|field| field.pulumi.clone()).collect()
+    /// The inputs of the provider's own configuration, if it offers one.
+    async fn generated_inputs(&self, object: &Object, warnings: &mut OperationWarnings) -> Option<Struct> {
+        let resource = self.provider.resource(&self.shape.terraform_type).ok()?;
+        let generated = match resource.generated_config(object, &mut warnings.diagnostics).await {
+            Ok(generated) => generated?,
+            Err(error) => {
+                warnings.diagnostics.push(Diagnostic::warning(
+                    "The provider generated no configuration",
+                    format!(
+                        "{}. The imported inputs are derived from the schema instead.",
+                        self.message(&error)
+                    ),
+                ));
+                return None;
             }
-            Ok(()) | Err(_) => Vec::new(),
+        };
+        // Of digits that are lost, the import of the properties warns.
+        let properties = self.outputs(&generated, &[], false, &mut OperationWarnings::default()).ok()?;
+        let exact = with_exact_numbers(properties, &generated, &self.shape.object);
+        Some(inputs_after_import(&exact, &self.shape, Settable::Configured))
+    }
+
+    /// Removes what the provider rejects, such as one of two properties that conflict, as far as it
+    /// may be left out. Adds the names of the top-level properties concerned to `refused`.
+    async fn take_out_refused(&self, inputs: &mut Struct, refused: &mut BTreeSet<String>) {
+        for _ in 0..ROUNDS {
+            let Ok(config) = self.config(inputs, Unknowns::Keep) else { return };
+            let Ok(resource) = self.provider.resource(&self.shape.terraform_type) else { return };
+            // Check warns when the inputs are used.
+            let Err(ProviderError::Diagnostics { diagnostics, .. }) =
+                resource.validate(&config.value, &mut Vec::new()).await
+            else {
+                return;
+            };
+            let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error());
+            let removed: Vec<_> =
+                errors.filter_map(|diagnostic| self.take_out(inputs, &diagnostic.path)).collect();
+            if removed.is_empty() {
+                return;
+            }
+            refused.extend(removed);
         }
     }
 
-    fn field_of(&self, diagnostic: &Diagnostic) -> Option<&Field> {
-        match diagnostic.path.0.first()? {
-            PathStep::Attribute(name) => self.shape.object.terraform(name),
-            PathStep::Key(_) | PathStep::Index(_) | PathStep::Element(_) => None,
-        }
+    /// Removes the innermost property around a path that may be left out; returns the name of the
+    /// top-level property.
+    fn take_out(&self, inputs: &mut Struct, path: &AttributePath) -> Option<String> {
+        let shape = &self.shape.object;
+        (1..=path.0.len()).rev().find_map(|length| {
+            let (above, step) = (&path.0[..length - 1], &path.0[length - 1]);
+            // The key is an attribute's name, or an entry of a map.
+            let (PathStep::Attribute(name) | PathStep::Key(name)) = step else { return None };
+            let steps = above.iter().cloned().chain([PathStep::Attribute(name.clone())]).collect();
+            let field = field_at(&AttributePath(steps), shape);
+            let place = property_path(&AttributePath(path.0[..length].to_vec()), shape);
+            // A path into a set ends at the set.
+            let is_whole = place.0.len() > property_path(&AttributePath(above.to_vec()), shape).0.len();
+            let is_removed = is_whole
+                && field.is_none_or(|field| field.optional && !field.required)
+                && place.delete(inputs).is_some();
+            is_removed.then(|| place.top_level().map(str::to_owned)).flatten()
+        })
     }
 
     /// The properties that the provider would change for these inputs; `None` if it cannot plan.

@@ -213,6 +213,12 @@ impl Driven {
         }
     }
 
+    /// What an engine stores of an object that it takes over, with the inputs of its program: today's by an import.
+    pub(super) async fn take_over(&self, id: &str, inputs: &Json) -> Result<Stored, Status> {
+        let outputs = self.look_up(id).await?.expect("it is there");
+        Ok(Stored { id: id.to_owned(), inputs: inputs.clone(), outputs })
+    }
+
     pub(super) async fn delete(&self, stored: &Stored) -> Result<(), Status> {
         match self {
             Self::Today(resource) => resource.delete(stored).await,

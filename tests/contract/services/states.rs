@@ -43,6 +43,28 @@ rules! {
         assert_eq!(found["title"], "Hello");
     }
 
+    "A sensitive attribute that no read returns is no change of an imported object" in ["translate/unread"],
+    legacy: Legacy::Same,
+    async fn what_no_read_returns_is_no_change(at) {
+        let first = at.sandbox().await?;
+        let inputs = json!({"title": "Hello", "secretHint": "under the mat"});
+        let made = first.note().make(&inputs).await?;
+        let home = first.host.directory().join("another");
+        let home = home.to_str().expect("a path in UTF-8");
+        let setup = Setup::sandbox(at.protocol)
+            .beside(&first.host)
+            .with("ISTHMUS_HOME", home)
+            .with("SANDBOX_SENSITIVE", "withheld");
+        let client = at.start(setup).await?;
+        let taken = client.note().take_over(&made.id, &inputs).await?;
+        assert_eq!(taken.outputs["secretHint"], json!(null));
+        assert_eq!(client.note().replaces(&taken, &inputs).await?, [""; 0]);
+        let news = json!({"title": "Hi", "secretHint": "under the mat"});
+        let updated = client.note().update(&taken, &news).await?;
+        assert_eq!(updated.outputs["title"], "Hi");
+        assert_eq!(client.host.objects()[0]["secret_hint"], "under the mat");
+    }
+
     "State of an older schema is upgraded by the provider" in ["resource/state"],
     legacy: Legacy::Same,
     async fn state_of_an_older_schema_is_upgraded(at) {

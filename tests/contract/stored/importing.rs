@@ -3,9 +3,11 @@
 //! Both providers are walked: each resource is made three times, with all that can be set, with the zero value of
 //! everything, and with what has to be set only; then it is imported, checked and compared, as an engine does.
 
-use crate::harness::resource::Resource;
+use isthmus_proto::pulumirpc::ListRequest;
+
+use crate::harness::resource::{Difference, Resource};
 use crate::harness::{
-    Code, Host, Json, Outcome, Protocol, Session, Setup, Status, Stored, json, on_both_protocols,
+    Code, Host, Json, Outcome, Protocol, Session, Setup, Status, Stored, json, on_both_protocols, secret,
 };
 
 /// What cannot be walked: a tuple's elements are not alike, which its type in a package does not tell (tuples have a test
@@ -121,6 +123,121 @@ on_both_protocols! {
         assert_eq!(found.inputs, json!({"title": "Hello"}));
         let elsewhere = Stored { id: "no-such-note".to_owned(), ..asked };
         assert_eq!(note.refresh(&elsewhere).await?, None);
+    }
+
+    async fn a_sensitive_value_that_no_read_returns_is_no_change_until_the_program_changes_it(protocol) {
+        let setup = Setup::sandbox(protocol).with("SANDBOX_SENSITIVE", "withheld");
+        let (host, session) = setup.session().await?;
+        let note = session.note();
+        let program = |title: &str, hint: &str| json!({"title": title, "secretHint": secret(hint)});
+        let made = note.make(&program("Hello", "mat")).await?;
+        let imported = note.import(&made.id).await?.expect("it is there");
+        assert_eq!((&imported.inputs["secretHint"], &imported.outputs["secretHint"]), (&Json::Null, &Json::Null));
+
+        // The program sets it for the first time; the engine stores its inputs, and nothing else changes.
+        assert_eq!(note.diff(&imported, &program("Hello", "mat")).await?, Difference::default());
+        let words = "What is stored in `secretHint` could not be read when this was imported";
+        host.engine.line(words, |line| line.message.contains(words) && line.urn == note.urn()).await;
+        let told = host.engine.shown().len();
+        let settled = Stored { inputs: program("Hello", "mat"), ..imported.clone() };
+        let read = note.refresh(&settled).await?.expect("it is there");
+        for stored in [&settled, &Stored { inputs: settled.inputs.clone(), ..read }] {
+            assert_eq!(note.diff(stored, &program("Hello", "mat")).await?, Difference::default());
+            let difference = note.diff(stored, &program("Hello", "gate")).await?;
+            assert!(difference.changes.contains(&"update secretHint".to_owned()), "{difference:?}");
+        }
+        assert_eq!(host.engine.shown().len(), told, "the user is told once");
+        // Another change is an update, with the program's value as what was there before.
+        let changed = note.update(&settled, &program("Hi", "mat")).await?;
+        assert_eq!((&changed.outputs["title"], &changed.outputs["secretHint"]), (&json!("Hi"), &secret("mat")));
+        assert!(!changed.outputs["__meta"].as_str().expect("a text").contains("unread"));
+        assert_eq!(note.diff(&changed, &program("Hi", "mat")).await?, Difference::default());
+        assert!(note.diff(&changed, &program("Hi", "gate")).await?.some);
+        assert_eq!(host.objects()[0]["secret_hint"], "mat");
+
+        // So it is where the program says nothing of it at first.
+        let changed = note.update(&imported, &json!({"title": "Hey"})).await?;
+        assert_eq!(note.diff(&changed, &program("Hey", "mat")).await?, Difference::default());
+    }
+
+    async fn a_write_only_value_is_no_change_of_what_was_imported(session: sandbox) {
+        let note = session.note();
+        let made = note.make(&json!({"title": "Hello"})).await?;
+        let imported = note.import(&made.id).await?.expect("it is there");
+        let news = json!({"title": "Hello", "passphrase": secret("sesame")});
+        assert_eq!(note.diff(&imported, &news).await?, Difference::default());
+    }
+
+    async fn the_inputs_of_an_import_are_those_that_the_provider_generates(protocol) {
+        for (answer, priority, warning) in [
+            ("config", Json::Null, None),
+            ("none", json!(3), None),
+            ("refuse", json!(3), Some("The provider generated no configuration: No configuration is generated")),
+            ("null", json!(3), Some("The provider generated no configuration: the provider sandbox answered")),
+        ] {
+            let setup = Setup::sandbox(protocol).with("SANDBOX_GENERATE", answer);
+            let (host, session) = setup.session().await?;
+            let note = session.note();
+            let hint = secret("under the mat");
+            let news = json!({"title": "Hello", "body": "", "labels": {"a": "b"}, "secretHint": hint});
+            let made = note.make(&news).await?;
+            let imported = note.import(&made.id).await?.expect("it is there");
+            // The schema alone does not tell that the priority is a default.
+            let mut expected = json!({"title": "Hello", "body": "", "labels": {"a": "b"}, "secretHint": hint});
+            if !priority.is_null() {
+                expected["priority"] = priority;
+            }
+            assert_eq!(imported.inputs, expected, "{answer}");
+            assert_eq!(note.diff(&imported, &imported.inputs).await?, Difference::default(), "{answer}");
+            let asked = host.call_names().iter().any(|name| name == "GenerateResourceConfig");
+            assert_eq!(asked, answer != "none", "{answer}");
+            let shown: Vec<String> = host.engine.shown().into_iter().map(|line| line.message).collect();
+            assert_eq!(shown.len(), usize::from(warning.is_some()), "{answer}: {shown:?}");
+            if let Some(warning) = warning {
+                assert!(shown[0].contains(warning), "{shown:?}");
+            }
+        }
+    }
+
+    async fn what_is_listed_is_imported_as_the_provider_generates_it(protocol) {
+        let setup = Setup::sandbox(protocol).with("SANDBOX_GENERATE", "config");
+        let (_host, session) = setup.session().await?;
+        session.note().make(&json!({"title": "Hello"})).await?;
+        let request = ListRequest { token: "sandbox:index/note:Note".to_owned(), ..ListRequest::default() };
+        let listed = session.list(request).await?;
+        let [(id, _)] = &*listed.results else { panic!("there is one note: {listed:?}") };
+        let imported = session.note().import(id).await?.expect("it is there");
+        assert_eq!(imported.inputs, json!({"title": "Hello"}));
+    }
+
+    async fn what_the_provider_refuses_of_imported_inputs_is_taken_out(protocol) {
+        for generate in ["none", "config"] {
+            let (host, session) = Setup::sandbox(protocol).with("SANDBOX_GENERATE", generate).session().await?;
+            let note = session.note();
+            let made = note.make(&json!({"title": "Hello", "labels": {"a": "b", "c": "d"}})).await?;
+            // Somebody gives it an empty label, which no program may.
+            host.tamper(|object| object["labels"]["a"] = json!(""));
+            let imported = note.import(&made.id).await?.expect("it is there");
+            assert_eq!(imported.inputs["labels"], json!({"c": "d"}), "{generate}");
+            let checked = note.check_again(&imported.inputs, &imported.inputs).await?;
+            assert_eq!(checked.failures, [], "{generate}");
+            let difference = note.diff(&imported, &checked.inputs).await?;
+            assert!(difference.changes.contains(&"delete labels.a".to_owned()), "{generate}: {difference:?}");
+        }
+    }
+
+    async fn an_import_that_fails_tells_what_is_taken(protocol) {
+        let setup = Setup::sandbox(protocol).with("SANDBOX_IMPORT", "none");
+        let (_host, session) = setup.session().await?;
+        let status = session.note().import("no-such-note").await.expect_err("there is none");
+        let form = "the provider describes the id as \"What the sandbox calls the note.\"; in place of an id, its identity is \
+                    taken, a JSON object of \"id\" (a string)";
+        assert!(status.message().ends_with(&format!("check the id\nhelp: {form}")), "{status}");
+
+        let (host, session) = Setup::sandbox(protocol).session().await?;
+        assert_eq!(session.note().import("no-such-note").await?, None);
+        let words = format!("There is no sandbox_note with this id; {form}");
+        host.engine.line(&words, |line| line.message.contains(&words)).await;
     }
 
     async fn tuples_are_imported_without_a_difference(protocol) {
