@@ -509,11 +509,10 @@ impl ResourceProvider for PulumiService {
     ) -> Result<Response<GetMappingsResponse>, Status> {
         let session = session(&request)?;
         let key = request.into_inner().key;
-        let provider = match session.package().await {
-            Some(package) => mapping::mappings(&package, &key).map(str::to_owned),
-            None => mapping::base_mappings(&key).map(str::to_owned),
+        let providers = match session.package().await {
+            Some(package) => mapping::mappings(&package, &key).into_iter().map(str::to_owned).collect(),
+            None => mapping::base_mappings(&key).map(str::to_owned).into_iter().collect(),
         };
-        let providers = provider.into_iter().collect();
         Ok(Response::new(GetMappingsResponse { providers }))
     }
 }

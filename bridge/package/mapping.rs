@@ -34,12 +34,25 @@ pub(crate) struct Mapping {
     pub left_out: Vec<TokenError>,
 }
 
-/// The Terraform provider that has a mapping for `key`.
-pub(crate) fn mappings<'a>(package: &'a Package, key: &str) -> Option<&'a str> {
-    is_terraform(key).then(|| package.prefix())
+/// The names of the Terraform provider that have a mapping for `key`: the prefix of its types, the
+/// last part of its address, and the package's name. A converter knows one of them: `google-beta`
+/// has the types of `google`, and a program or a project may name either differently.
+pub(crate) fn mappings<'a>(package: &'a Package, key: &str) -> Vec<&'a str> {
+    if !is_terraform(key) {
+        return Vec::new();
+    }
+    let identity = package.identity();
+    let mut names = vec![package.prefix()];
+    for name in [&*identity.provider_type, &*identity.name] {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
 }
 
-/// The mapping for `key`, if there is one. Older engines leave `provider` empty.
+/// The mapping for `key`, if there is one, for one of the provider's names. Older engines leave
+/// `provider` empty.
 pub(crate) fn mapping(
     package: &Package,
     key: &str,
@@ -48,12 +61,14 @@ pub(crate) fn mapping(
     if !is_terraform(key) {
         return Ok(None);
     }
-    if !provider.is_empty() && provider != package.prefix() {
+    if !provider.is_empty() && !mappings(package, key).contains(&provider) {
         return Err(UnknownProvider(provider.to_owned()));
     }
     let mut left_out = Vec::new();
     let document = document(package, &mut left_out);
-    Ok(Some(written(package.prefix(), &document, left_out)))
+    // An engine takes a mapping only for the name that it has asked for.
+    let name = if provider.is_empty() { package.prefix() } else { provider };
+    Ok(Some(written(name, &document, left_out)))
 }
 
 fn written(provider: &str, document: &Document, left_out: Vec<TokenError>) -> Mapping {
@@ -538,8 +553,8 @@ mod tests {
         assert!(mapping(&package, "other", "").unwrap().is_none());
         assert!(mapping(&package, "tf", "").unwrap().is_some());
         assert_eq!(mapping(&package, "tf", "aws").unwrap_err().to_string(), "unknown provider \"aws\"");
-        assert_eq!(mappings(&package, "terraform"), Some("test"));
-        assert_eq!(mappings(&package, "other"), None);
+        assert_eq!(mappings(&package, "terraform"), ["test"]);
+        assert_eq!(mappings(&package, "other"), [""; 0]);
     }
 
     #[test]
@@ -553,13 +568,16 @@ mod tests {
     }
 
     #[test]
-    fn a_mapping_is_known_by_terraforms_prefix_when_the_package_is_renamed() {
+    fn the_mapping_of_a_renamed_package_is_found_by_either_name() {
         let renamed = package_of(Parameter {
             provider_name: Some("dice".into()),
             ..local("./terraform-provider-test")
         });
-        assert_eq!(mappings(&renamed, "tf"), Some("test"));
-        let json = mapping(&renamed, "tf", "test").unwrap().unwrap().json;
-        assert!(json.contains("\"tok\":\"dice:index/pet:Pet\""), "{json}");
+        assert_eq!(mappings(&renamed, "tf"), ["test", "dice"]);
+        for name in ["test", "dice"] {
+            let mapping = mapping(&renamed, "tf", name).unwrap().unwrap();
+            assert_eq!(mapping.provider, name);
+            assert!(mapping.json.contains("\"tok\":\"dice:index/pet:Pet\""), "{}", mapping.json);
+        }
     }
 }

@@ -395,6 +395,28 @@ const PACKAGES: &[Entry] = &[
         }]),
     },
     Entry {
+        id: "names-of-mappings",
+        what: "the names that a mapping is found by",
+        go_bridge: "the prefix of the provider's types",
+        isthmus: "also the last part of its address, and the package's name",
+        why: "a converter of a program with `google-beta`, or with a renamed package, finds the mapping",
+        back: NONE,
+        shown: Shown::InAnswers(&[
+            Rule {
+                calls: &["GetMappings"],
+                path: &["providers", "1"],
+                ours: Like("dice|transport-layer|clock|con-form|part"),
+                theirs: Nothing,
+            },
+            Rule {
+                calls: &["GetMapping"],
+                path: &[OUTCOME],
+                ours: Like(r#"\{"data":\{.*"name":"(dice|transport-layer|clock|con-form|part)".*"#),
+                theirs: Like(r#".*"unknown provider \\"(dice|transport-layer|clock|con-form|part)\\"".*"#),
+            },
+        ]),
+    },
+    Entry {
         id: "handshake",
         what: "Handshake",
         go_bridge: "not implemented",

@@ -67,6 +67,15 @@ on_both_protocols! {
                 assert_eq!(data["resources"]["sandbox_note"]["tok"], "sandbox:index/note:Note");
             }
         }
+        let renamed = host.greeted().await?;
+        renamed.parameterize(&[&host.provider(), "--provider-name=box"]).await?;
+        assert_eq!(renamed.mappings("terraform").await?, ["sandbox", "box"]);
+        for provider in ["sandbox", "box"] {
+            let mapping = renamed.mapping("terraform", provider).await?;
+            assert_eq!(mapping.provider, provider);
+            let data: Json = serde_json::from_slice(&mapping.data).expect("a mapping is JSON");
+            assert_eq!(data["resources"]["sandbox_note"]["tok"], "box:index/note:Note");
+        }
         session.mapping("terraform", "another").await.expect_err("there is no other provider");
         assert_eq!(session.mapping("helm", "").await?.provider, "");
         assert_eq!(session.mappings("helm").await?, [""; 0]);
