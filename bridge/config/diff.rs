@@ -37,7 +37,8 @@ pub(crate) fn diff(
         let shape = shape.pulumi(name).map(|field| &field.shape);
         comparison.step(PropertyStep::Name(name.to_owned()), olds.get(name), news.get(name), shape);
     }
-    let mut difference = Difference { changes: comparison.changes, delete_before_replace: false };
+    let mut difference =
+        Difference { changes: comparison.changes, delete_before_replace: false, stables: Vec::new() };
     difference.hide_keys_of_secrets(shape, &marked.each_ref());
     difference
 }

@@ -63,7 +63,7 @@ pub(super) fn difference(difference: Difference) -> DiffResponse {
     };
     DiffResponse {
         replaces: tops(|change| change.replaces),
-        stables: Vec::new(),
+        stables: difference.stables.clone(),
         delete_before_replace: difference.delete_before_replace,
         changes: changes as i32,
         diffs: tops(|_| true),

@@ -14,7 +14,7 @@ use isthmus_state::Status;
 use super::failure::Inputs;
 use super::state::Prior;
 use super::{OperationError, OperationWarnings, Target};
-use crate::package::shape::{Field, ObjectShape, Shape};
+use crate::package::shape::{Field, IdRule, ObjectShape, Shape};
 use crate::translate::attribute_paths::property_path;
 use crate::translate::inputs::Unknowns;
 use crate::translate::property_path::PropertyPath;
@@ -30,6 +30,9 @@ pub(crate) struct Difference {
     pub changes: BTreeMap<PropertyPath, Change>,
     /// Whether the old object must be deleted before the new one is created.
     pub delete_before_replace: bool,
+    /// The top-level outputs that an update does not change: what only the provider sets and its
+    /// plan leaves as it is. In a preview, an engine keeps them known for other resources.
+    pub stables: Vec<String>,
 }
 
 impl Difference {
@@ -81,6 +84,7 @@ pub(crate) async fn diff(
         return Ok(Difference {
             changes: BTreeMap::from([(PropertyPath::top(META), replace)]),
             delete_before_replace: true,
+            stables: Vec::new(),
         });
     }
     let object = target.with_unread(prior, inputs, &config.value, warnings)?;
@@ -107,9 +111,25 @@ pub(crate) async fn diff(
     let delete_before_replace = !replacing.is_empty()
         && (keeps_its_name(target, &config.value, before, after, renamed)
             || claims_the_same(target, before, after, renamed));
-    let mut difference = Difference { changes, delete_before_replace };
+    let stables = if replacing.is_empty() { stables(target, before, after) } else { Vec::new() };
+    let mut difference = Difference { changes, delete_before_replace, stables };
     difference.hide_keys_of_secrets(&target.shape.object, &[olds, prior.properties(olds), &news]);
     Ok(difference)
+}
+
+fn stables(target: &Target<'_>, before: &Value, after: &Value) -> Vec<String> {
+    let outputs = target.shape.object.fields.iter().filter(|field| {
+        // The id is no property.
+        let is_id = target.shape.id == IdRule::Computed && *field.terraform == *"id";
+        field.computed && !field.optional && !field.required && !is_id
+    });
+    let stable = outputs.filter(|field| {
+        match (before.attribute(&field.terraform), after.attribute(&field.terraform)) {
+            (Some(was), Some(will_be)) => !was.is_null() && was == will_be && will_be.is_wholly_known(),
+            _ => false,
+        }
+    });
+    stable.map(|field| field.pulumi.clone()).collect()
 }
 
 /// The names of the top-level properties in which two objects differ.

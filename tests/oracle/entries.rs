@@ -1343,6 +1343,15 @@ const USERS: &[Entry] = &[
         shown: Shown::Elsewhere("tests/contract/stored/importing.rs"),
     },
     Entry {
+        id: "stables",
+        what: "outputs that an update keeps (`stables` of Diff)",
+        go_bridge: "none are named",
+        isthmus: "those that only the provider sets and that its plan keeps; none of a replacement",
+        why: "a preview keeps them known for other resources",
+        back: NONE,
+        shown: Shown::Elsewhere("tests/contract/changes/differences.rs"),
+    },
+    Entry {
         id: "unread-after-an-import",
         what: "a sensitive attribute that no read returns, which a program sets for the first time after an import",
         go_bridge: "is a change, which fails an import with inputs and may replace the object",

@@ -22,7 +22,8 @@ fn thing() -> ResourceShape {
 
 fn shown(olds: &Struct, news: &Struct, changes: &[(&str, ChangeKind, bool)]) -> Vec<String> {
     let changes = changes.iter().map(|&(place, kind, replaces)| (path(place), Change { kind, replaces }));
-    let mut difference = Difference { changes: changes.collect(), delete_before_replace: false };
+    let mut difference =
+        Difference { changes: changes.collect(), delete_before_replace: false, stables: Vec::new() };
     difference.hide_keys_of_secrets(&thing().object, &[olds, news]);
     let shown = difference.changes.iter().map(|(path, change)| {
         let replaces = if change.replaces { " replaces" } else { "" };

@@ -111,6 +111,26 @@ on_both_protocols! {
         assert!(halfway.diffs.contains(&"labels".to_owned()) && !halfway.diffs.contains(&"body".to_owned()));
     }
 
+    async fn what_only_the_provider_sets_and_an_update_keeps_is_stable(protocol) {
+        let setup = Setup::sandbox(protocol).with("SANDBOX_ODD", "usable");
+        let (_host, session) = setup.session().await?;
+        let numbers = session.resource("sandbox:index/oddNumbers:OddNumbers", "numbers");
+        let made = numbers.make(&json!({"label": "a", "value": 1})).await?;
+        let updated = numbers.diff_in_full(&made, &json!({"label": "b", "value": 1}), &[]).await?;
+        assert_eq!((updated.diffs, updated.stables), (vec!["label".to_owned()], vec!["huge".to_owned()]));
+        let none = numbers.diff_in_full(&made, &made.inputs, &[]).await?;
+        assert_eq!(none.stables, [""; 0], "of nothing to do there is nothing to tell");
+        // A note's checksum follows its text.
+        let made = session.note().make(&json!({"title": "Hello"})).await?;
+        let updated = session.note().diff_in_full(&made, &json!({"title": "Hi"}), &[]).await?;
+        assert_eq!(updated.stables, [""; 0]);
+        // A replacement keeps nothing.
+        let odd = session.resource("sandbox:index/oddPair:OddPair", "pair");
+        let made = odd.make(&json!({"zone": "z", "number": 1})).await?;
+        let replaced = odd.diff_in_full(&made, &json!({"zone": "y", "number": 1}), &[]).await?;
+        assert_eq!((replaced.replaces, replaced.stables), (vec!["zone".to_owned()], Vec::new()));
+    }
+
     async fn every_change_is_under_a_property_that_is_named_as_changed(session: conformance) {
         let record = session.record();
         let made = record.make(&json!({
