@@ -91,7 +91,7 @@ pub(super) fn of_operation(error: OperationError) -> Status {
     match error {
         OperationError::Inputs(_) | OperationError::Continuation { .. } => Status::invalid_argument(text),
         OperationError::Token(_) => Status::not_found(text),
-        OperationError::ActionInPreview { .. }
+        OperationError::UnmarkedPreviews { .. }
         | OperationError::ConfiguredAlready { .. }
         | OperationError::NeedsReplacement(_)
         | OperationError::NotConfigured { .. }

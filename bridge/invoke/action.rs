@@ -1,4 +1,4 @@
-//! Actions: run by an invoke, and never in a preview.
+//! Actions: run by an invoke, and only planned in a preview.
 
 use std::sync::Arc;
 
@@ -22,9 +22,8 @@ pub(super) async fn carry_out(
     warnings: &mut OperationWarnings,
 ) -> Result<Struct, OperationError> {
     let Invocation { session, instance, provider, token, arguments, preview } = invocation;
-    let engine_marks_previews = session.marks_previews();
-    if preview || !engine_marks_previews {
-        return Err(OperationError::ActionInPreview { action: token.to_owned(), engine_marks_previews });
+    if !session.marks_previews() {
+        return Err(OperationError::UnmarkedPreviews { action: token.to_owned() });
     }
     let target = Target {
         provider,
@@ -36,16 +35,27 @@ pub(super) async fn carry_out(
         plans: None,
         memory: None,
     };
-    let config = target.config(arguments, Unknowns::Reject)?;
+    let unknowns = if preview { Unknowns::Keep } else { Unknowns::Reject };
+    let config = target.config(arguments, unknowns)?;
     instance.require_configured().await?;
+    let type_name = &target.shape.terraform_type;
+    let mut diagnostics = Vec::new();
+    if preview {
+        let planned = provider.plan_action(type_name, &config.value, &mut diagnostics).await;
+        remember(&mut diagnostics, &target, warnings);
+        let deferral = planned.map_err(|error| refusal(&target, arguments, error))?;
+        if let Some(deferral) = deferral {
+            let subject = format!("the action {type_name}");
+            warnings.diagnostics.push(deferral.warning(&subject, "Until then, it is not carried out."));
+        }
+        return Ok(nothing());
+    }
 
     let mut has_progress = false;
     let report = |text: String| {
         has_progress = true;
         session.send_log(Severity::Info, format!("{token}: {}", shortened(&text)), "");
     };
-    let mut diagnostics = Vec::new();
-    let type_name = &target.shape.terraform_type;
     let done = provider.carry_out_action(type_name, &config.value, report, &mut diagnostics).await;
     remember(&mut diagnostics, &target, warnings);
     session.flush_logs(has_progress).await;

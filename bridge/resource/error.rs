@@ -43,13 +43,15 @@ pub(crate) enum OperationError {
         /// The provider's message.
         text: String,
     },
-    /// An action may change something, which a preview must not.
-    #[error("{action} is an action, and {}", not_now(*.engine_marks_previews))]
-    ActionInPreview {
+    /// An action may change something, which a preview must not, and the engine does not mark
+    /// invokes of a preview.
+    #[error(
+        "{action} is an action, and this engine does not tell a preview from an update, so it is not carried out; engines do \
+         so from Pulumi 3.206 on"
+    )]
+    UnmarkedPreviews {
         /// The action's token.
         action: String,
-        /// Whether the engine marks invokes of a preview.
-        engine_marks_previews: bool,
     },
     #[error(
         "{token} cannot be opened, because {most} ephemeral resources of this provider are open already; they are closed at \
@@ -137,15 +139,6 @@ fn list(failures: &[Failure]) -> String {
         })
         .collect();
     lines.join("\n")
-}
-
-fn not_now(engine_marks_previews: bool) -> &'static str {
-    if engine_marks_previews {
-        "actions are not carried out in a preview; let the program invoke it only where it is not previewed (as by \
-         `pulumi.runtime.isDryRun()`), or update without a preview by `pulumi up --skip-preview`"
-    } else {
-        "this engine does not tell a preview from an update, so it is not carried out; engines do so from Pulumi 3.206 on"
-    }
 }
 
 fn keys(missing: &[MissingKey]) -> String {

@@ -5,10 +5,21 @@ use isthmus_proto::tfplugin6;
 use tfplugin6::invoke_action::event::Type as Event;
 
 use super::deferral::DeferralSupport;
-use super::{Diagnostic, Provider, ProviderError, Rpc, dynamic};
+use super::{Deferral, Diagnostic, Provider, ProviderError, Rpc, dynamic};
 use crate::Retention;
 
 impl Provider {
+    /// Plans an action, for a preview: validates its configuration and plans it, which has no effect.
+    /// `config` may have unknown values. Returns the reason if the provider defers it.
+    pub async fn plan_action(
+        &self,
+        type_name: &str,
+        config: &Value,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Option<Deferral>, ProviderError> {
+        self.prepare_action(type_name, config, DeferralSupport::Allowed, warnings).await
+    }
+
     /// Invokes an action as Terraform does: validates its configuration, plans it, and invokes it.
     /// `config` must be wholly known. `progress` receives progress events.
     ///
@@ -22,30 +33,8 @@ impl Provider {
         mut progress: impl FnMut(String),
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<(), ProviderError> {
-        let schema = self.catalogue().action(type_name)?;
         let stops = self.stops();
-        self.note_secrets(&schema, config, Retention::Usual);
-        let encoded =
-            |rpc| dynamic::encode(config, &schema.block.implied_type, self.operation(rpc), type_name);
-
-        let rpc = Rpc::ValidateActionConfig;
-        let request = tfplugin6::validate_action_config::Request {
-            type_name: type_name.to_owned(),
-            config: encoded(rpc)?,
-        };
-        let response: tfplugin6::validate_action_config::Response = self.call(rpc, request).await?;
-        self.refuse_errors(rpc, response.diagnostics, warnings)?;
-
-        let rpc = Rpc::PlanAction;
-        let request = tfplugin6::plan_action::Request {
-            action_type: type_name.to_owned(),
-            config: encoded(rpc)?,
-            client_capabilities: self.client_capabilities(DeferralSupport::Refused),
-        };
-        let response: tfplugin6::plan_action::Response = self.call(rpc, request).await?;
-        self.refuse_errors(rpc, response.diagnostics, warnings)?;
-        self.deferral(rpc, type_name, response.deferred, DeferralSupport::Refused)?;
-
+        self.prepare_action(type_name, config, DeferralSupport::Refused, warnings).await?;
         if self.stops() != stops {
             return Err(ProviderError::Stopped {
                 provider: self.name().to_owned(),
@@ -55,7 +44,7 @@ impl Provider {
         let rpc = Rpc::InvokeAction;
         let request = tfplugin6::invoke_action::Request {
             action_type: type_name.to_owned(),
-            config: encoded(rpc)?,
+            config: self.encoded_action(rpc, type_name, config)?,
             client_capabilities: self.client_capabilities(DeferralSupport::Refused),
         };
         let unfinished = |reason: String| ProviderError::Unfinished {
@@ -84,6 +73,44 @@ impl Provider {
             }
         }
         Err(unfinished("it ended its answer without saying so".to_owned()))
+    }
+
+    async fn prepare_action(
+        &self,
+        type_name: &str,
+        config: &Value,
+        support: DeferralSupport,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Option<Deferral>, ProviderError> {
+        self.note_secrets(&*self.catalogue().action(type_name)?, config, Retention::Usual);
+
+        let rpc = Rpc::ValidateActionConfig;
+        let request = tfplugin6::validate_action_config::Request {
+            type_name: type_name.to_owned(),
+            config: self.encoded_action(rpc, type_name, config)?,
+        };
+        let response: tfplugin6::validate_action_config::Response = self.call(rpc, request).await?;
+        self.refuse_errors(rpc, response.diagnostics, warnings)?;
+
+        let rpc = Rpc::PlanAction;
+        let request = tfplugin6::plan_action::Request {
+            action_type: type_name.to_owned(),
+            config: self.encoded_action(rpc, type_name, config)?,
+            client_capabilities: self.client_capabilities(support),
+        };
+        let response: tfplugin6::plan_action::Response = self.call(rpc, request).await?;
+        self.refuse_errors(rpc, response.diagnostics, warnings)?;
+        self.deferral(rpc, type_name, response.deferred, support)
+    }
+
+    fn encoded_action(
+        &self,
+        rpc: Rpc,
+        type_name: &str,
+        config: &Value,
+    ) -> Result<Option<tfplugin6::DynamicValue>, ProviderError> {
+        let schema = self.catalogue().action(type_name)?;
+        dynamic::encode(config, &schema.block.implied_type, self.operation(rpc), type_name)
     }
 }
 

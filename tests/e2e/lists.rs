@@ -74,8 +74,6 @@ fn an_action_is_carried_out_by_its_name() {
     let told = direct(&project, action, &["--message", "Hello", "--steps", "2"]).succeeded();
     let told = told.says("Step 1 of 2.").says("Step 2 of 2.");
     assert_eq!(project.object("announcement/announcement-1.json")["done"], 2, "{told}");
-    direct(&project, action, &["--dry-run", "--message", "Hello"])
-        .failed()
-        .says("actions are not carried out in a preview");
+    direct(&project, action, &["--dry-run", "--message", "Hello"]).succeeded();
     assert_eq!(project.objects("announcement"), ["announcement-1"]);
 }

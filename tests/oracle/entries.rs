@@ -696,7 +696,7 @@ const PACKAGES: &[Entry] = &[
         id: "actions",
         what: "actions",
         go_bridge: "are not in packages",
-        isthmus: "are functions `actionX`, refused in previews and for engines before 3.206, which do not mark previews; an interrupted action is UNKNOWN",
+        isthmus: "are functions `actionX`, which a preview only plans, and refused for engines before 3.206, which do not mark previews; an interrupted action is UNKNOWN",
         why: "an action has no state, so it is not a resource",
         back: "`--exclude` their Terraform names",
         shown: Shown::InAnswers(&[
@@ -1068,6 +1068,15 @@ const FAILURES: &[Entry] = &[
         shown: Shown::Elsewhere("tests/contract/changes/deletions.rs"),
     },
     Entry {
+        id: "planned-destroys",
+        what: "a provider that refuses to destroy when it plans that (`plan_destroy`)",
+        go_bridge: "is not asked for a plan",
+        isthmus: "is, and its refusal fails the delete before anything is done; a preview cannot show it, because engines ask nothing about what they will delete",
+        why: "as in Terraform, as far as an engine allows it",
+        back: NONE,
+        shown: Shown::Elsewhere("tests/tofu/features/failures.rs"),
+    },
+    Entry {
         id: "provider-grpc-errors",
         what: "gRPC errors of the provider",
         go_bridge: "swallowed, except UNAVAILABLE",
@@ -1255,7 +1264,7 @@ const PROVIDERS: &[Entry] = &[
         id: "killed-plugin",
         what: "a plugin that is killed",
         go_bridge: "leaves the provider running",
-        isthmus: "the provider and everything that it has started are killed with it",
+        isthmus: "the provider and everything that it has started are killed with it; what has begun a session of its own is reported, or killed with `ISTHMUS_KILL_SESSIONS=true`",
         why: "no process is left behind",
         back: NONE,
         shown: Shown::Elsewhere("tests/contract/processes/endings.rs"),

@@ -51,13 +51,28 @@ on_both_protocols! {
     }
 
     async fn a_preview_carries_nothing_out(host, session: sandbox) {
-        let status = session.preview_invoke(BROADCAST, &json!({"message": "Hello"})).await.expect_err("a preview");
-        assert_eq!(status.code(), Code::FailedPrecondition);
-        for words in [BROADCAST, "actions are not carried out in a preview", "--skip-preview"] {
-            assert!(status.message().contains(words), "{words:?} is not in: {status}");
+        for message in [json!("Hello"), unknown()] {
+            let planned = session.preview_invoke(BROADCAST, &json!({"message": message})).await?;
+            assert_eq!(planned, Ok(nothing()));
         }
-        assert_eq!(times(&host, "ValidateActionConfig"), 0);
+        assert_eq!((times(&host, "ValidateActionConfig"), times(&host, "PlanAction"), times(&host, INVOKE)), (2, 2, 0));
         assert_eq!(host.objects(), [] as [Json; 0]);
+    }
+
+    async fn a_preview_says_what_the_provider_refuses_or_defers(host, session: sandbox) {
+        for (arguments, wanted) in [
+            (json!({"message": ""}), "The message is empty"),
+            (json!({"message": "Hello", "fault": "plan"}), "Nobody could hear it"),
+        ] {
+            let failures = session.preview_invoke(BROADCAST, &arguments).await?.expect_err("it is refused");
+            let [(at, reason)] = &failures[..] else { panic!("one failure of {arguments}: {failures:?}") };
+            assert!(at == "message" && reason.contains(wanted), "{at}: {reason}");
+        }
+        let deferred = session.preview_invoke(BROADCAST, &json!({"message": "Hello", "fault": "deferred"})).await?;
+        assert_eq!(deferred, Ok(nothing()));
+        let warning = "The provider deferred the action sandbox_broadcast";
+        host.engine.line(warning, |line| line.message.starts_with(warning)).await;
+        assert_eq!(times(&host, INVOKE), 0);
     }
 
     async fn an_engine_that_does_not_tell_previews_gets_no_action(protocol) {
@@ -182,8 +197,9 @@ on_both_protocols! {
         }
         let failures = session.invoke(ring, &json!({"bell": "big"})).await?.expect_err("times is missing");
         assert_eq!(failures[0].0, "times", "{failures:?}");
-        let status = session.preview_invoke(ring, &arguments).await.expect_err("a preview");
-        assert!(status.message().contains("actions are not carried out in a preview"), "{status}");
+        let rung = times(&host, INVOKE);
+        assert_eq!(session.preview_invoke(ring, &arguments).await?, Ok(json!({"result": secret(nothing()["result"].clone())})));
+        assert_eq!(times(&host, INVOKE), rung, "a preview plans only");
     }
 
     async fn an_older_provider_has_no_actions(protocol) {

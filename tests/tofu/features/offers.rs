@@ -247,12 +247,12 @@ async fn action(life: &mut Life) -> Outcome {
     match (preview, update) {
         (_, Err(text)) => Outcome::missing([Fact::NotOffered(text)]),
         (preview, Ok(_)) => {
-            let refused = preview.is_err() && before == 0;
+            let planned = preview.is_ok() && before == 0;
             let facts = [
-                Fact::Is(if refused { "refused in a preview" } else { "not refused in a preview" }),
+                Fact::Is(if planned { "planned in a preview" } else { "not planned in a preview" }),
                 Fact::Is(if done == 1 { "done in an update" } else { "not done in an update" }),
             ];
-            Outcome::whole_if(refused && done == 1, facts)
+            Outcome::whole_if(planned && done == 1, facts)
         }
     }
 }
