@@ -51,6 +51,25 @@ rules! {
         assert_eq!(changed.outputs["metadata"], metadata("bob"));
     }
 
+    "Blocks with dynamic attributes keep each value's own type" in ["rules/dynamic_blocks"],
+    legacy: Legacy::Same,
+    async fn blocks_with_dynamic_attributes_keep_their_types(at) {
+        let client = at.conformance().await?;
+        let blocks = client.resource("conformance:index/blockDynamic:BlockDynamic");
+        let program = |last: Json| json!({
+            "entries": [{"key": "a", "value": "text"}, {"key": "b", "value": last}],
+            "setting": {"x": {"value": true}, "y": {"value": [1, "two"]}},
+        });
+        let made = blocks.make(&program(json!(1))).await?;
+        assert_eq!(made.outputs["entries"], program(json!(1))["entries"]);
+        assert_eq!(made.outputs["setting"]["y"]["value"], json!([1, "two"]));
+        // Another type in one of them changes nothing about the others.
+        assert_eq!(blocks.replaces(&made, &program(json!({"k": "v"}))).await?, [""; 0]);
+        let changed = blocks.update(&made, &program(json!({"k": "v"}))).await?;
+        assert_eq!(changed.outputs["entries"], program(json!({"k": "v"}))["entries"]);
+        assert_eq!(changed.outputs["setting"], made.outputs["setting"]);
+    }
+
     "Diff returns the changed properties that require a replacement" in ["rules/replacement", "resource/diff"],
     legacy: Legacy::Same,
     async fn a_replacement_is_for_what_changes(at) {

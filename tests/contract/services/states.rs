@@ -43,7 +43,7 @@ rules! {
         assert_eq!(found["title"], "Hello");
     }
 
-    "A sensitive attribute that no read returns is no change of an imported object" in ["translate/unread"],
+    "A sensitive attribute that no read returns is no change of an imported object" in ["resource/state", "resource/read"],
     legacy: Legacy::Same,
     async fn what_no_read_returns_is_no_change(at) {
         let first = at.sandbox().await?;
