@@ -15,6 +15,7 @@ pub(crate) struct Package {
     /// What is said after the source.
     pub(crate) arguments: Vec<&'static str>,
     /// The provider's version, for reading only.
+    #[allow(dead_code, reason = "only the table of `matrix.rs` has it")]
     pub(crate) version: &'static str,
     /// What the provider is told by its environment.
     pub(crate) variables: Vec<(&'static str, &'static str)>,
