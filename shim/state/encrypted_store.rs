@@ -19,6 +19,7 @@ use super::rotation::{Rotated, Rotation};
 use super::saved::{Envelope, Saved};
 use super::sealed_store::SealedStore;
 use super::sqlite::SqliteStore;
+use super::stack_records::StackRecords;
 use super::store::{
     Batch, Change, Committed, Kind, PAGE, Page, RecordNumber, RecordRef, Refusal, SealedRecord, Store,
     StoreKey,
@@ -139,6 +140,11 @@ impl EncryptedStore {
     /// States that failed deletions left.
     pub fn failed_delete_states(&self) -> FailedDeleteStates<'_> {
         FailedDeleteStates::of(&self.sealed)
+    }
+
+    /// The records of a stack, except objects.
+    pub fn stack_records(&self) -> StackRecords<'_> {
+        StackRecords::of(&self.sealed)
     }
 
     /// Re-encrypts all records for the user's new key. The store was opened with the old key; after

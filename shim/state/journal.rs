@@ -18,14 +18,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use prost::Message as _;
 
-use super::encryption::random;
+use super::encryption::{CipherKey, random};
 use super::error::{EncryptedStoreError, Fault};
 use super::holder::{Holder, LEASE};
 use super::saved::Envelope;
 use super::sealed_store::SealedStore;
-use super::store::{
-    Batch, Change, Claim, Committed, Kind, PAGE, Page, RecordNumber, Refusal, SealedRecord, StoreKey,
-};
+use super::store::{Batch, Change, Claim, Kind, PAGE, Page, RecordNumber, SealedRecord, StoreKey};
 use super::tombstones::{Tombstones, milliseconds};
 use intent::{Ended, Entry};
 
@@ -60,7 +58,6 @@ impl Journal {
         intent: Intent,
         record: Option<RecordNumber>,
     ) -> Result<IntentGuard, EncryptedStoreError> {
-        let holder = Holder::this();
         let lease_name = match record {
             Some(RecordNumber(number)) => format!("object {number}"),
             None => format!("intent {}", hex::encode(random::<16>())),
@@ -72,43 +69,18 @@ impl Journal {
             prior: prior.as_ref().map(Envelope::from),
             companion,
             since: milliseconds(SystemTime::now()),
-            holder: holder.text(),
+            holder: Holder::this().text(),
             lease_name: lease_name.clone(),
             ended: None,
             unconfirmed: None,
         };
         let plain = entry.encode_to_vec();
-        let mut over = None;
-        loop {
-            let claim = Claim { name: lease_name.clone(), holder: holder.text(), time: LEASE, over };
-            let committed = self
-                .sealed
-                .write(|cipher| Batch {
-                    claim: Some(claim.clone()),
-                    ..Batch::of(cipher.add(Kind::Intent, &key, &plain))
-                })
-                .await?;
-            match committed {
-                Committed::Done { places, lease } => {
-                    let place = *places.first().expect("what was added has a place");
-                    let parts = (self.sealed.clone(), self.tombstones.clone());
-                    return Ok(IntentGuard::new(parts, entry, key, place, lease));
-                }
-                Committed::Refused(Refusal::Held(held)) => {
-                    let other = Holder::parse(&held.holder);
-                    // Once for each holder that has exited.
-                    if over != Some(held.fence) && other.as_ref().is_some_and(Holder::has_ended) {
-                        over = Some(held.fence);
-                        continue;
-                    }
-                    let holder = other.map_or(held.holder, |other| other.description());
-                    return Err(EncryptedStoreError::Busy { key: Box::new(key), holder });
-                }
-                Committed::Refused(Refusal::Changed { .. } | Refusal::Newer { .. } | Refusal::Lost(_)) => {
-                    return Err(self.sealed.changed(&key));
-                }
-            }
-        }
+        let begun = |cipher: &CipherKey| vec![cipher.add(Kind::Intent, &key, &plain)];
+        let claim = Claim { name: lease_name, holder: entry.holder.clone(), time: LEASE, over: None };
+        let (places, lease) = self.sealed.claim(claim, &key, begun).await?;
+        let place = *places.first().expect("what was added has a place");
+        let parts = (self.sealed.clone(), self.tombstones.clone());
+        Ok(IntentGuard::new(parts, entry, key, place, Some(lease)))
     }
 
     /// Open intents. A damaged intent does not hide the others.

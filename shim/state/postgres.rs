@@ -86,8 +86,8 @@ impl PostgresStore {
         let opening = async {
             let mut used = pool.take().await?;
             let mut found = format::found(&used.connection).await?;
-            if found.is_none() {
-                format::create(&mut used.connection).await?;
+            if matches!(found, None | Some(format::OLDER_FORMAT)) {
+                format::migrate(&mut used.connection).await?;
                 found = format::found(&used.connection).await?;
             }
             used.put_back();

@@ -129,7 +129,7 @@ impl<'a> Rotation<'a> {
     /// Re-encrypts records until all have the key.
     async fn encrypt_all(&self, target: &CipherKey) -> Result<u64, EncryptedStoreError> {
         let mut records = 0;
-        for kind in [Kind::Object, Kind::Intent, Kind::FailedDeleteState, Kind::Tombstone] {
+        for kind in Kind::ALL.into_iter().filter(|kind| *kind != Kind::Key) {
             loop {
                 let changed = self.encrypt_kind(kind, target).await?;
                 records += changed.len() as u64;

@@ -7,11 +7,14 @@ use prost::Message;
 
 use super::encryption::{CipherKey, Unopened, key_of};
 use super::error::EncryptedStoreError;
+use super::holder::Holder;
 use super::key::{KeySource, MasterKey};
 use super::key_error::KeyError;
 use super::keyring::{self, Ring};
 use super::saved::{Envelope, Saved};
-use super::store::{Batch, Committed, Kind, Refusal, SealedRecord, Store, StoreKey};
+use super::store::{
+    Batch, Change, Claim, Committed, Kind, Lease, RecordRef, Refusal, SealedRecord, Store, StoreKey,
+};
 
 /// Limit of attempts when the keys change meanwhile. One retry suffices, unless they change
 /// repeatedly.
@@ -46,6 +49,40 @@ impl SealedStore {
             }
         }
         Err(EncryptedStoreError::KeyRotationInProgress { store: self.store.location() })
+    }
+
+    /// Commits changes together with acquiring a lease, also from a process that has exited.
+    ///
+    /// # Errors
+    /// [`EncryptedStoreError::Busy`] when another process holds the lease.
+    pub(super) async fn claim(
+        &self,
+        mut claim: Claim,
+        key: &StoreKey,
+        changes: impl Fn(&CipherKey) -> Vec<Change>,
+    ) -> Result<(Vec<RecordRef>, Lease), EncryptedStoreError> {
+        loop {
+            let batch =
+                |cipher: &CipherKey| Batch { claim: Some(claim.clone()), ..Batch::all(changes(cipher)) };
+            match self.write(batch).await? {
+                Committed::Done { places, lease } => {
+                    return Ok((places, lease.expect("a claim that is not refused has a lease")));
+                }
+                Committed::Refused(Refusal::Held(held)) => {
+                    let other = Holder::parse(&held.holder);
+                    // Once for each holder that has exited.
+                    if claim.over != Some(held.fence) && other.as_ref().is_some_and(Holder::has_ended) {
+                        claim.over = Some(held.fence);
+                        continue;
+                    }
+                    let holder = other.map_or(held.holder, |other| other.description());
+                    return Err(EncryptedStoreError::Busy { key: Box::new(key.clone()), holder });
+                }
+                Committed::Refused(Refusal::Changed { .. } | Refusal::Newer { .. } | Refusal::Lost(_)) => {
+                    return Err(self.changed(key));
+                }
+            }
+        }
     }
 
     pub(super) async fn unseal(

@@ -151,8 +151,8 @@ fn open(path: PathBuf) -> Result<SqliteStore, StoreError> {
     // Before any change of the file, its journal mode included.
     let owner = format::owner(&opened(&path)?, &path)?;
     let mut connection = connect(&path)?;
-    if owner == format::Owner::Nobody {
-        format::create(&mut connection, &path)?;
+    if owner != format::Owner::Ours {
+        format::migrate(&mut connection, &path)?;
     }
     let file = File { path, reader: Mutex::new(Reader { connection, verdict: None }) };
     let writer = Writer::start(connect(&file.path)?, file.path.clone())?;

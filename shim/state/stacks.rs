@@ -25,9 +25,9 @@ mod tests;
 mod value;
 
 pub use error::{Fault, Position, SequenceError};
-pub use key::StateKeyError;
+pub use key::{StateKeyError, kind_and_name};
 pub use plan::{PlannedComponent, PlannedInput, StacksPlan};
 pub use plan_change::{PlannedChange, PlannedImport, PlannedObject};
 pub use sequence::{Kind, SequenceFile, StateRecord};
-pub use state::{Component, ComponentObject, StacksState};
+pub use state::{Component, ComponentObject, StacksState, differences};
 pub use value::StacksValue;

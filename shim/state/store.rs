@@ -28,11 +28,13 @@ pub(super) enum Kind {
     Key = 4,
     /// A completed deletion, so that its repetition is recognized.
     Tombstone = 5,
+    /// A record of a stack other than of an object.
+    StackRecord = 6,
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 5] =
-        [Self::Object, Self::Intent, Self::FailedDeleteState, Self::Key, Self::Tombstone];
+    pub(super) const ALL: [Self; 6] =
+        [Self::Object, Self::Intent, Self::FailedDeleteState, Self::Key, Self::Tombstone, Self::StackRecord];
 
     pub(super) fn table(self) -> &'static str {
         match self {
@@ -41,6 +43,7 @@ impl Kind {
             Self::FailedDeleteState => "failed_delete_states",
             Self::Key => "keys",
             Self::Tombstone => "tombstones",
+            Self::StackRecord => "stack_records",
         }
     }
 

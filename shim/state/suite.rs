@@ -8,6 +8,7 @@ mod intents;
 mod leases;
 mod records;
 mod rotation;
+mod stack_records;
 mod tombstones;
 mod world;
 

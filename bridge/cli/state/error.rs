@@ -65,6 +65,22 @@ pub(super) enum StateError {
         #[source]
         error: std::io::Error,
     },
+    #[error(
+        "{file} is larger than {largest} MiB\nhelp: divide the state, for example by `tofu state mv -state-out=FILE`, and use \
+         its parts", file = .file.display()
+    )]
+    TooLarge {
+        file: PathBuf,
+        /// The limit in MiB.
+        largest: u64,
+    },
+    /// The store has other records of a stack.
+    #[error(
+        "{file} is not imported: the records of a stack in the state store differ from it in {keys}\nhelp: \
+         replace them with --on-conflict replace, or add those that are missing with --on-conflict both; `isthmus state list \
+         --stack` lists them", file = .file.display()
+    )]
+    StackConflict { file: PathBuf, keys: String },
     #[error("failed to write {file}", file = .file.display())]
     Write {
         file: PathBuf,

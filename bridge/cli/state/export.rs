@@ -14,7 +14,7 @@ use clap::{Args, ValueEnum};
 use isthmus_install::ProviderAddress;
 use isthmus_state::stacks::{ComponentObject, SequenceFile, StacksState};
 use isthmus_state::tfstate::{Collision, Instance, TfState};
-use isthmus_state::{ComponentAddress, ObjectAddress, ProviderConfigAddress};
+use isthmus_state::{ComponentAddress, ObjectAddress, ProviderConfigAddress, StoredStack};
 
 use super::error::StateError;
 use super::open::{EMPTY, open_existing_state_store};
@@ -36,8 +36,8 @@ An object that was imported from a Terraform state keeps its resource instance a
 as random_pet.able-dog; --addresses maps addresses of your configuration to records (NUMBER or TYPE/ID), as in
 {\"random_pet.dog\": \"random_pet/able-dog\"}.
 
-With --format stacks the file is a sequence of length-delimited tfstackdata1 records. EXPERIMENTAL: Terraform documents the format as
-private and may change it.
+With --format stacks the file is a sequence of length-delimited tfstackdata1 records: those that were imported from the state of a stack,
+as they came, and the objects as they are now. EXPERIMENTAL: Terraform documents the format as private and may change it.
 
 Records that cannot be read are reported on standard error; the others are exported, and the exit code is 1.
 
@@ -102,21 +102,28 @@ impl Export {
         let Records { records: found, faults } = records(&state_store, self.package.as_deref()).await?;
         warn_of(&faults);
         let addresses = Addresses::read(self.addresses.as_deref(), &found, &state_store)?;
-        let count = found.len();
+        let stack = match self.format {
+            Format::Tfstate => StoredStack::default(),
+            Format::Stacks => state_store.stack_records().all().await?,
+        };
+        warn_of(&stack.faults);
+        let (objects, others) = (found.len(), stack.records.len());
         if found.is_empty() && faults.is_empty() && self.package.is_none() {
             inform(EMPTY);
         }
-        let objects = addresses.give(found, |record| self.component_of(record)).into_iter();
-        let objects = objects.map(|(address, record)| (address, with_provider(record, &providers)));
+        let addressed = addresses.give(found, |record| self.component_of(record)).into_iter();
+        let addressed = addressed.map(|(address, record)| (address, with_provider(record, &providers)));
         let bytes = match self.format {
-            Format::Tfstate => self.tfstate(objects)?.into_bytes(),
-            Format::Stacks => self.stacks(objects)?,
+            Format::Tfstate => self.tfstate(addressed)?.into_bytes(),
+            Format::Stacks => self.stacks(&stack, addressed)?,
         };
         self.deliver(&bytes, &home::state_store(settings).map_err(OpenStoreError::from)?.files())?;
         if let Some(output) = &self.output {
-            print(&format!("wrote {count} objects to {}\n", output.display()));
+            let others =
+                if others == 0 { String::new() } else { format!(" and {others} other records of a stack") };
+            print(&format!("wrote {objects} objects{others} to {}\n", output.display()));
         }
-        Ok(Outcome::of(faults.is_empty()))
+        Ok(Outcome::of(faults.is_empty() && stack.faults.is_empty()))
     }
 
     fn tfstate(&self, objects: impl Iterator<Item = (ObjectAddress, Record)>) -> Result<String, Collision> {
@@ -126,9 +133,14 @@ impl Export {
         state.write()
     }
 
-    fn stacks(&self, objects: impl Iterator<Item = (ObjectAddress, Record)>) -> Result<Vec<u8>, Collision> {
+    /// The stored records of a stack, with the objects as they are now.
+    fn stacks(
+        &self,
+        stack: &StoredStack,
+        objects: impl Iterator<Item = (ObjectAddress, Record)>,
+    ) -> Result<Vec<u8>, Collision> {
         warn("experimental: Terraform documents the format of stack records as private and may change it");
-        let mut state = StacksState::default();
+        let mut state = StacksState { records: stack.contents(), ..StacksState::default() };
         let mut taken = HashSet::new();
         for (address, record) in objects {
             let component = self.component_of(&record).unwrap_or_else(|| self.component.clone());
@@ -140,7 +152,7 @@ impl Export {
             state.components.entry(component.clone()).or_default();
             state.objects.push(ComponentObject { component, object });
         }
-        if state.components.is_empty() {
+        if state.components.is_empty() && state.records.is_empty() {
             state.components.entry(self.component.clone()).or_default();
         }
         Ok(SequenceFile::State(state.write()).write())

@@ -5,18 +5,19 @@
 //! is safe, because existing objects stay unchanged.
 
 mod providers;
+mod stack;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use isthmus_common::TERRAFORM_VERSION;
 use isthmus_provider::KnownSecrets;
-use isthmus_state::stacks::{
-    Component, ComponentObject, Kind, SequenceError, SequenceFile, StacksPlan, StacksState,
-};
+use isthmus_state::stacks::{ComponentObject, Kind, SequenceError, SequenceFile, StacksPlan, StacksState};
 use isthmus_state::tfstate::TfState;
 use isthmus_state::{EncryptedStore, ObjectAddress, ProviderConfigAddress, ResourceMode, SavedObject};
+use prost_types::Any;
 
 use super::error::StateError;
 use super::export::pair;
@@ -33,6 +34,7 @@ use crate::package::catalogue::TokenError;
 use crate::resource::{OperationWarnings, Target, Timeouts, describe};
 use crate::settings::{NumberForm, Settings};
 use providers::{Providers, Unavailable};
+use stack::import_records;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,8 +47,9 @@ configured, and no real object is changed. Only managed resources are imported. 
 the engine: where several objects have the same id, a number is added to the later ones.
 
 A file of length-delimited tfstackdata1 records is imported as well: the state of a stack, or the prior state of its plan. EXPERIMENTAL:
-Terraform documents the format as private and may change it. Objects keep their components; the keys of all other records, which are
-not imported, are listed on standard error.
+Terraform documents the format as private and may change it. Objects keep their components; components, inputs, outputs, and unknown
+records that are to be preserved are stored as they are. A store has those of one stack: if they differ from the file's, nothing is
+imported, unless --on-conflict is given. Records that their keys require to be discarded are listed on standard error.
 
 Exits with 1 when an object could not be imported. Objects that the store already has are left alone, so the command can be repeated.";
 
@@ -65,19 +68,19 @@ pub(super) struct Import {
     /// Terraform version of the plan of a stack.
     #[arg(long, value_name = "VERSION", default_value = TERRAFORM_VERSION)]
     terraform_version: String,
-    /// Handling of an object that the store has in another form.
+    /// Handling of an object that the store has in another form, and of the other records of a stack.
     #[arg(long, value_enum, default_value_t = OnConflict::Refuse)]
     on_conflict: OnConflict,
 }
 
-/// Handling of an object that the store has in another form.
+/// Handling of an object that the store has in another form, and of the other records of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum OnConflict {
-    /// Report the conflict and keep the object in the store.
+    /// Report the conflict and keep the object in the store; if other records differ, import nothing.
     Refuse,
-    /// Replace the object in the store.
+    /// Replace the object in the store, and all other records.
     Replace,
-    /// Keep both, unless their addresses show that they are the same object.
+    /// Keep both, unless their addresses show that they are the same object; add missing other records.
     Both,
 }
 
@@ -104,16 +107,17 @@ impl ObjectError {
 
 impl Import {
     pub(super) async fn run(&self, settings: &Arc<Settings>) -> Result<Outcome, StateError> {
-        let objects = self.objects(file::read(&self.file, None)?)?;
+        let (objects, others) = self.contents(file::read(&self.file)?)?;
         let state_store = open_state_store(settings).await?;
+        import_records(&self.file, others, self.conflicts(), &state_store).await?;
         let mut providers = Providers::new(&self.provider, &self.package, settings);
         let outcome = self.take_all(objects, &state_store, &mut providers).await;
         providers.end().await;
         outcome
     }
 
-    /// The objects in a file of any supported format.
-    fn objects(&self, bytes: Vec<u8>) -> Result<Vec<Foreign>, StateError> {
+    /// The objects in a file of any supported format, and the other records of a stack.
+    fn contents(&self, bytes: Vec<u8>) -> Result<(Vec<Foreign>, BTreeMap<String, Any>), StateError> {
         let Some(kind) = SequenceFile::kind_of(&bytes) else {
             let state = TfState::parse(&bytes)
                 .map_err(|error| StateError::TfState { file: self.file.clone(), error })?;
@@ -121,18 +125,21 @@ impl Import {
                 let (object, flat) = instance.into_saved();
                 Foreign { object, flat }
             });
-            return Ok(foreign.collect());
+            return Ok((foreign.collect(), BTreeMap::new()));
         };
         let state = self
             .stack(bytes.into(), kind)
             .map_err(|error| StateError::Sequence { file: self.file.clone(), error: Box::new(error) })?;
         warn("experimental: Terraform documents the format of stack records as private and may change it");
-        warn_of_others(&state);
+        if !state.discarded.is_empty() {
+            let keys: Vec<String> = state.discarded.iter().map(|key| in_one_line(key)).collect();
+            warn(&format!("discarded, as their keys require: {}", keys.join(", ")));
+        }
         let objects = state.objects.into_iter().map(|ComponentObject { component, object }| Foreign {
             object: SavedObject { component: Some(component), ..object },
             flat: None,
         });
-        Ok(objects.collect())
+        Ok((objects.collect(), state.records))
     }
 
     fn stack(&self, bytes: bytes::Bytes, kind: Kind) -> Result<StacksState, SequenceError> {
@@ -223,23 +230,6 @@ fn stored_resource<'a>(
         unconfirmed: None,
         withhold_sensitive: false,
     })
-}
-
-/// Warns of what is not imported, because the store has objects only.
-fn warn_of_others(state: &StacksState) {
-    let components = state.components.iter().filter(|(_, component)| **component != Component::default());
-    let mut others: Vec<String> = components.map(|(address, _)| format!("CMPT{address}")).collect();
-    others.extend(state.outputs.keys().map(|name| format!("OTPToutput.{name}")));
-    others.extend(state.inputs.keys().map(|name| format!("VRBLvar.{name}")));
-    others.extend(state.preserved.iter().map(|(key, _)| in_one_line(key)));
-    if !others.is_empty() {
-        let keys = others.join(", ");
-        warn(&format!("not imported, because the state store has objects only: {keys}; keep the file"));
-    }
-    if !state.discarded.is_empty() {
-        let keys: Vec<String> = state.discarded.iter().map(|key| in_one_line(key)).collect();
-        warn(&format!("discarded, as their keys require: {}", keys.join(", ")));
-    }
 }
 
 fn name(address: &ObjectAddress) -> String {

@@ -20,16 +20,14 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::{print, warn};
 use content::Content;
 
-/// The largest file, in bytes: a hundred times as much as a large stack has.
-const LARGEST: u64 = 32 << 20;
-
 const EXAMPLES: &str = "\
 Examples:
   isthmus state inspect stack.plan
   isthmus state inspect - --json < stack.state | jq -r '.components[].address'
 
 The file is a sequence of length-delimited tfstackdata1 records: the state of a stack, or its plan, of any Terraform release. It is
-checked whole, as by `isthmus state import`. EXPERIMENTAL: Terraform documents the format as private and may change it.
+checked whole, as by `isthmus state import`, except that records that only a newer release knows are shown by key, or by type in a
+plan. EXPERIMENTAL: Terraform documents the format as private and may change it.
 
 A planned value has the type that its provider's schema gives it, which is not in the file: it is shown without it. Sets are shown as
 arrays, and numbers that no double holds exactly as strings. Unknown values are shown as \"(known after apply)\".
@@ -43,7 +41,7 @@ provider, a value that only its schema marks as sensitive is not recognized.";
 pub(super) struct Inspect {
     /// Records of a state or a plan (`-`: standard input).
     file: PathBuf,
-    /// Show secret values, private data, and preserved records.
+    /// Show secret values, private data, and preserved and unknown records.
     #[arg(long)]
     secrets: bool,
     /// Write a JSON object, on one line.
@@ -53,13 +51,15 @@ pub(super) struct Inspect {
 
 impl Inspect {
     pub(super) fn run(&self) -> Result<Outcome, StateError> {
-        let bytes = Bytes::from(file::read(&self.file, Some(LARGEST))?);
+        let bytes = Bytes::from(file::read(&self.file)?);
         let kind = SequenceFile::kind_of(&bytes).ok_or_else(|| StateError::NoSequence(self.file.clone()))?;
         let invalid =
             |error: SequenceError| StateError::Sequence { file: self.file.clone(), error: Box::new(error) };
         let content = Content { with_secrets: self.secrets };
         let shown = match SequenceFile::read(&bytes, kind).map_err(invalid)? {
-            SequenceFile::State(records) => content.state(&StacksState::read(records).map_err(invalid)?),
+            SequenceFile::State(records) => {
+                content.state(&StacksState::read_to_show(records).map_err(invalid)?)
+            }
             SequenceFile::Plan(records) => content.plan(&StacksPlan::read(records, None).map_err(invalid)?),
         };
         warn("experimental: Terraform documents the format of stack records as private and may change it");

@@ -2,7 +2,8 @@
 
 use clap::Args;
 use isthmus_cty::json::Json;
-use isthmus_state::{Condition, EncryptedStore, Fault, OpenIntent, OpenIntents};
+use isthmus_state::stacks::kind_and_name;
+use isthmus_state::{Condition, EncryptedStore, Fault, OpenIntent, OpenIntents, StackRecord, StoredStack};
 
 use super::error::StateError;
 use super::open::{EMPTY, open_existing_state_store};
@@ -20,6 +21,9 @@ Examples:
 
 NUMBER or TYPE/ID selects a record in the other commands. ADDRESS is the resource instance address of an object that was imported from a
 Terraform state. A damaged object was left by a failed creation (Terraform: tainted): it has to be replaced or deleted.
+
+--stack lists the components, inputs, outputs and preserved records of an imported stack. `isthmus state export --format stacks |
+isthmus state inspect -` shows them.
 
 Interrupted operations, whose outcome is unknown, are listed below the objects. With --json they are listed by --intents only.
 
@@ -41,6 +45,9 @@ pub(super) struct List {
     /// List interrupted operations instead of objects.
     #[arg(long)]
     intents: bool,
+    /// List the records of a stack that are not objects, without their values.
+    #[arg(long, conflicts_with_all = ["package", "type_name", "intents"])]
+    stack: bool,
 }
 
 impl List {
@@ -49,11 +56,21 @@ impl List {
             Ok(state_store) => state_store,
             Err(StateError::NoStore { key: None, .. }) => {
                 inform(EMPTY);
-                print(&if self.json { "[]\n".to_owned() } else { as_table(&[]) });
+                print(&match (self.json, self.stack) {
+                    (true, _) => "[]\n".to_owned(),
+                    (false, false) => as_table(&[]),
+                    (false, true) => stack_table(&[]),
+                });
                 return Ok(Outcome::Done);
             }
             Err(error) => return Err(error),
         };
+        if self.stack {
+            let StoredStack { records, faults } = state_store.stack_records().all().await?;
+            warn_of(&faults);
+            print(&if self.json { stack_json(&records) } else { stack_table(&records) });
+            return Ok(Outcome::of(faults.is_empty()));
+        }
         let open = self.open(&state_store).await?;
         warn_of_damaged_intents(&open.faults);
         let (intents, is_whole) = (open.intents, open.faults.is_empty());
@@ -143,6 +160,28 @@ fn as_table(records: &[Record]) -> String {
         ]
     });
     table(["NUMBER", "PACKAGE", "TYPE", "ID", "CONDITION", "ADDRESS"], rows)
+}
+
+fn stack_table(records: &[StackRecord]) -> String {
+    let rows = records.iter().map(|record| {
+        let (kind, name) = kind_and_name(&record.key);
+        [record.place.number.0.to_string(), kind.to_owned(), in_one_line(name)]
+    });
+    table(["NUMBER", "KIND", "ADDRESS"], rows)
+}
+
+fn stack_json(records: &[StackRecord]) -> String {
+    let text = |text: &str| Json::String(text.to_owned());
+    let object = |record: &StackRecord| {
+        let (kind, name) = kind_and_name(&record.key);
+        Json::Object(vec![
+            ("number".to_owned(), Json::Number(record.place.number.0.to_string())),
+            ("kind".to_owned(), text(kind)),
+            ("address".to_owned(), text(name)),
+            ("key".to_owned(), text(&record.key)),
+        ])
+    };
+    Json::Array(records.iter().map(object).collect()).to_readable() + "\n"
 }
 
 /// Escapes control characters, which ids may contain.

@@ -3,6 +3,7 @@
 use clap::Args;
 
 use super::error::StateError;
+use super::list::in_one_line;
 use super::open::open_existing_state_store;
 use super::record::records;
 use super::selector::Selector;
@@ -14,16 +15,17 @@ const EXAMPLES: &str = "\
 Examples:
   isthmus state export --output before.tfstate && isthmus state rm 17
   isthmus state rm random_pet/able-dog random_pet/shy-cat
+  isthmus state rm OTPToutput.address CMPTcomponent.main
 
 The real objects are not destroyed. If the engine still has the resource, its object is imported by its id on its next use, provided that
 the provider supports import; generated values such as passwords are lost, so export first. Exits with 3, and removes nothing, when one
-of the records does not exist.";
+of the records does not exist. A record of a stack, from `isthmus state list --stack`, is only missing in later exports.";
 
 /// Remove records from the store without destroying their objects.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Rm {
-    /// Record, by NUMBER or TYPE/ID.
+    /// Record, by NUMBER or TYPE/ID; of a stack, by NUMBER or key.
     #[arg(required = true, value_name = "RECORD")]
     records: Vec<Selector>,
 }
@@ -32,18 +34,28 @@ impl Rm {
     pub(super) async fn run(&self, settings: &Settings) -> Result<Outcome, StateError> {
         let state_store = open_existing_state_store(settings).await?;
         let all = records(&state_store, None).await?;
-        let mut prior_for_delete = Vec::new();
+        let stack = state_store.stack_records().all().await?;
+        let damaged = |number| (number, "which was damaged".to_owned());
+        let (mut objects, mut others) = (Vec::new(), Vec::new());
         for selector in &self.records {
-            prior_for_delete.push(match all.damaged(selector) {
-                Some(number) => (number, "which was damaged".to_owned()),
-                None => {
-                    let record = all.find(selector, &state_store)?;
-                    (record.place.number, record.key.to_string())
-                }
-            });
+            if let Some(record) = stack.records.iter().find(|record| selector.selects_stack_record(record)) {
+                others.push((record.place.number, in_one_line(&record.key)));
+            } else if let Some(number) = selector.damaged(&stack.faults) {
+                others.push(damaged(number));
+            } else if let Some(number) = selector.damaged(&all.faults) {
+                objects.push(damaged(number));
+            } else {
+                let record = all.find(selector, &state_store)?;
+                objects.push((record.place.number, record.key.to_string()));
+            }
         }
-        for (number, what) in prior_for_delete {
-            state_store.remove(number).await?;
+        for (number, _) in &objects {
+            state_store.remove(*number).await?;
+        }
+        for (number, _) in &others {
+            state_store.stack_records().remove(*number).await?;
+        }
+        for (number, what) in objects.into_iter().chain(others) {
             print(&format!("removed record {}, {what}\n", number.0));
         }
         Ok(Outcome::Done)

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
-use isthmus_state::{EncryptedStore, RecordNumber};
+use isthmus_state::{EncryptedStore, Fault, RecordNumber, StackRecord};
 
 use super::error::StateError;
 use super::record::{Record, Records, warn_of};
@@ -56,6 +56,20 @@ impl Selector {
         }
     }
 
+    /// Whether it matches a record of a stack, by number or key.
+    pub(super) fn selects_stack_record(&self, record: &StackRecord) -> bool {
+        match self {
+            Self::Number(number) => record.place.number.0 == *number,
+            other => other.to_string() == record.key,
+        }
+    }
+
+    /// The number of an unreadable record, if it matches one.
+    pub(super) fn damaged(&self, faults: &[Fault]) -> Option<RecordNumber> {
+        let Self::Number(number) = self else { return None };
+        faults.iter().filter_map(|fault| fault.number).find(|damaged| damaged.0 == *number)
+    }
+
     /// The only matching record.
     ///
     /// # Errors
@@ -97,12 +111,6 @@ impl Records {
             warn_of(&self.faults);
         }
         found
-    }
-
-    /// The number of an unreadable record, if the selector matches one.
-    pub(super) fn damaged(&self, selector: &Selector) -> Option<RecordNumber> {
-        let Selector::Number(number) = selector else { return None };
-        self.faults.iter().filter_map(|fault| fault.number).find(|damaged| damaged.0 == *number)
     }
 }
 

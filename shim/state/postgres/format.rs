@@ -7,7 +7,10 @@ use super::connection::Connection;
 use crate::store::Kind;
 
 /// Version of the tables.
-pub(super) const FORMAT: i64 = 4;
+pub(super) const FORMAT: i64 = 5;
+
+/// The version before, which has no records of stacks.
+pub(super) const OLDER_FORMAT: i64 = 4;
 
 /// Advisory lock for creating the tables: "isth" in ASCII.
 const LOCK: i64 = 0x6973_7468;
@@ -55,15 +58,20 @@ pub(super) async fn found(connection: &Connection) -> Result<Option<i64>, Error>
     }
 }
 
-/// Creates the tables, unless another process does so at the same time.
-pub(super) async fn create(connection: &mut Connection) -> Result<(), Error> {
+/// Creates the tables, or the missing ones of an older store, unless another process does so at the
+/// same time.
+pub(super) async fn migrate(connection: &mut Connection) -> Result<(), Error> {
     let transaction = connection.client.transaction().await?;
     transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
     let exists = "SELECT to_regnamespace('isthmus') IS NOT NULL, to_regclass('isthmus.format') IS NOT NULL";
     let row = transaction.query_one(exists, &[]).await?;
     let (has_schema, has_tables): (bool, bool) = (row.try_get(0)?, row.try_get(1)?);
     if has_tables {
-        return Ok(());
+        let set = "UPDATE isthmus.format SET version = $1 WHERE version = $2";
+        if transaction.execute(set, &[&FORMAT, &OLDER_FORMAT]).await? > 0 {
+            transaction.batch_execute(&table_of(Kind::StackRecord)).await?;
+        }
+        return transaction.commit().await;
     }
     // An administrator may have created the schema, and this user may lack the right.
     if !has_schema {

@@ -14,7 +14,10 @@ use super::index;
 use crate::store::{Kind, StoreError};
 
 /// Version of the tables.
-pub(super) const FORMAT: i64 = 2;
+pub(super) const FORMAT: i64 = 3;
+
+/// The version before, which has no records of stacks.
+const OLDER_FORMAT: i64 = 2;
 
 /// SQLite's `application_id`: "isth" in ASCII.
 pub(super) const APPLICATION: i64 = 0x6973_7468;
@@ -53,6 +56,8 @@ fn table_of(kind: Kind) -> String {
 pub(super) enum Owner {
     /// None: it is empty.
     Nobody,
+    /// A state store of the format before.
+    Older,
     /// A state store of this format.
     Ours,
 }
@@ -70,22 +75,28 @@ pub(super) fn owner(connection: &Connection, path: &Path) -> Result<Owner, Store
     let location = || path.display().to_string();
     match (application, found, tables) {
         (APPLICATION, FORMAT, _) => Ok(Owner::Ours),
+        (APPLICATION, OLDER_FORMAT, _) => Ok(Owner::Older),
         (APPLICATION, _, _) => Err(StoreError::Format { location: location(), found, known: FORMAT }),
         (0, 0, 0) => Ok(Owner::Nobody),
         _ => Err(StoreError::Foreign { location: location() }),
     }
 }
 
-/// Creates the tables in an empty file, under a lock, as several processes may do so at once.
-pub(super) fn create(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+/// Creates the tables in an empty file, or the missing ones in an older store, under a lock, as
+/// several processes may do so at once.
+pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     let failed = |error| failed(path, "making its tables", Arc::new(error));
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
-    if owner(&transaction, path)? == Owner::Ours {
-        return Ok(());
-    }
+    let missing = match owner(&transaction, path)? {
+        Owner::Ours => return Ok(()),
+        Owner::Older => &[Kind::StackRecord][..],
+        Owner::Nobody => &Kind::ALL,
+    };
     let made = || {
-        transaction.execute_batch(TABLES)?;
-        for kind in Kind::ALL {
+        if missing.len() == Kind::ALL.len() {
+            transaction.execute_batch(TABLES)?;
+        }
+        for kind in missing.iter().copied() {
             transaction.execute_batch(&table_of(kind))?;
             index::create(&transaction, kind)?;
         }

@@ -171,6 +171,13 @@ impl SequenceError {
     }
 }
 
+impl Fault {
+    /// Whether the record is of a kind that only other releases know.
+    pub(super) fn is_unknown(&self) -> bool {
+        matches!(self, Self::MandatoryKey(_) | Self::Type { .. })
+    }
+}
+
 impl fmt::Display for Position {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -31,7 +31,7 @@ fn read(bytes: &Bytes, kind: Kind) -> Result<(), SequenceError> {
         SequenceFile::State(records) => {
             let state = StacksState::read(records)?;
             // What was read can be written, and means the same.
-            let again = StacksState::read(state.write())?;
+            let again = StacksState::read(state.clone().write())?;
             assert_eq!(again, StacksState { discarded: Vec::new(), ..state });
             Ok(())
         }

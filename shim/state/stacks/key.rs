@@ -136,6 +136,13 @@ impl fmt::Display for StateKey {
     }
 }
 
+/// The kind of a state's record, and its address or name, by its key.
+pub fn kind_and_name(key: &str) -> (&'static str, &str) {
+    let known = [("CMPT", "component"), ("OTPToutput.", "output"), ("VRBLvar.", "input")];
+    let known = known.iter().find_map(|(prefix, kind)| Some((*kind, key.strip_prefix(prefix)?)));
+    known.unwrap_or(("unknown", key))
+}
+
 /// Whether a text can stand for an input or output.
 pub(super) fn is_name(text: &str) -> bool {
     ResourceAddress::is_name(text)

@@ -18,7 +18,7 @@ use super::key::is_name;
 use super::plan_change::{PlannedObject, require_action};
 use super::plan_time::require_time;
 use super::sequence::{content, type_of};
-use super::state::{StacksState, components, values};
+use super::state::{StacksState, UnknownRecords, components, values};
 use super::value::StacksValue;
 use crate::addresses::ComponentAddress;
 
@@ -49,6 +49,8 @@ pub struct StacksPlan {
     pub discarded_state_keys: Vec<String>,
     /// Keys of the state's description that the apply drops.
     pub discarded_description_keys: Vec<String>,
+    /// Records that only other releases know; only in a plan that is read to be shown.
+    pub unknown: Vec<Any>,
 }
 
 /// An input of the stack in a plan.
@@ -99,7 +101,8 @@ struct Reader<'a> {
 }
 
 impl StacksPlan {
-    /// Reads a plan as the release `version` of Terraform does; `None`: as the one that made it.
+    /// Reads a plan as the release `version` of Terraform does; `None`: as the one that made it, to
+    /// be shown, with what is unknown here set apart.
     ///
     /// # Errors
     /// When a record cannot be read, when another release made the plan, or when its parts contradict each other.
@@ -107,17 +110,22 @@ impl StacksPlan {
         let mut reader =
             Reader { version, plan: Self::default(), has_header: false, prior_keys: BTreeSet::new() };
         for (index, record) in records.iter().enumerate() {
-            reader.add(index + 1, record).map_err(|fault| {
-                let what = type_of(record).unwrap_or(&record.type_url);
-                SequenceError::at(index + 1, what, fault)
-            })?;
+            match reader.add(index + 1, record) {
+                Err(fault) if fault.is_unknown() && version.is_none() => {
+                    reader.plan.unknown.push(record.clone());
+                }
+                added => added.map_err(|fault| {
+                    let what = type_of(record).unwrap_or(&record.type_url);
+                    SequenceError::at(index + 1, what, fault)
+                })?,
+            }
         }
         if !reader.has_header {
             return Err(SequenceError { position: Position::End, fault: Box::new(Fault::NoHeader) });
         }
         let mut plan = reader.plan;
         plan.require_order()?;
-        plan.prior_state.order();
+        plan.prior_state.complete();
         Ok(plan)
     }
 
@@ -149,6 +157,7 @@ impl StacksPlan {
 
 impl Reader<'_> {
     fn add(&mut self, number: usize, record: &Any) -> Result<(), Fault> {
+        let unknown = if self.version.is_none() { UnknownRecords::SetApart } else { UnknownRecords::Refuse };
         let plan = &mut self.plan;
         match type_of(record)? {
             "PlanHeader" => {
@@ -166,7 +175,7 @@ impl Reader<'_> {
                 }
                 // A key without content is no entry.
                 if let Some(raw) = raw {
-                    plan.prior_state.add(&key, raw)?;
+                    plan.prior_state.add(&key, raw, unknown)?;
                 }
             }
             "PlanApplyable" => plan.is_applyable = content::<PlanApplyable>(record)?.applyable,

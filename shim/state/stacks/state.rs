@@ -1,8 +1,9 @@
 //! The state of a stack.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use isthmus_proto::tfstackdata1::{DynamicValue, StateComponentInstanceV1, StateResourceInstanceObjectV1};
+use prost::Message as _;
 use prost_types::Any;
 
 use super::error::{Fault, SequenceError};
@@ -23,10 +24,15 @@ pub struct StacksState {
     pub outputs: BTreeMap<String, StacksValue>,
     /// Inputs of the stack.
     pub inputs: BTreeMap<String, StacksValue>,
-    /// What is not known and stays as it is, to the byte.
-    pub preserved: Vec<(String, Any)>,
+    /// Keys of unknown kinds whose records are preserved.
+    pub preserved: Vec<String>,
     /// Keys of what is not known and is to be dropped when anything changes.
     pub discarded: Vec<String>,
+    /// The records of components, inputs, outputs and of what is preserved, as they came, by key.
+    /// They may contain more than this release knows.
+    pub records: BTreeMap<String, Any>,
+    /// Records that only other releases know, by key; only in a state that is read to be shown.
+    pub unknown: Vec<(String, Any)>,
 }
 
 /// A component in a state.
@@ -56,12 +62,33 @@ const OBJECT: &str = "StateResourceInstanceObjectV1";
 const COMPONENT: &str = "StateComponentInstanceV1";
 const VALUE: &str = "DynamicValue";
 
+/// What to do with records that only other releases know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum UnknownRecords {
+    /// Refuse the state or plan: it means something else without them.
+    Refuse,
+    /// Set them apart, for a state or plan that is only shown.
+    SetApart,
+}
+
 impl StacksState {
     /// The state that a sequence of changes leads to.
     ///
     /// # Errors
     /// When a record cannot be read, or must not be passed over.
     pub fn read(records: Vec<StateRecord>) -> Result<Self, SequenceError> {
+        Self::read_with(records, UnknownRecords::Refuse)
+    }
+
+    /// The same, to be shown: what is unknown here is set apart.
+    ///
+    /// # Errors
+    /// When a record that is known cannot be read.
+    pub fn read_to_show(records: Vec<StateRecord>) -> Result<Self, SequenceError> {
+        Self::read_with(records, UnknownRecords::SetApart)
+    }
+
+    fn read_with(records: Vec<StateRecord>, unknown: UnknownRecords) -> Result<Self, SequenceError> {
         let mut last = HashMap::with_capacity(records.len());
         for (index, StateRecord { key, content }) in records.into_iter().enumerate() {
             match content {
@@ -75,38 +102,52 @@ impl StacksState {
         entries.sort_by_key(|entry| entry.0);
         let mut state = Self::default();
         for (number, key, content) in entries {
-            state.add(&key, content).map_err(|fault| SequenceError::at(number, key, fault))?;
+            state.add(&key, content, unknown).map_err(|fault| SequenceError::at(number, key, fault))?;
         }
-        state.order();
+        state.complete();
         Ok(state)
     }
 
-    pub(super) fn add(&mut self, text: &str, entry: Any) -> Result<(), Fault> {
-        match text.parse::<StateKey>()? {
-            StateKey::Object { component, object } => self.add_object(component, object, &entry),
-            StateKey::Component(address) => {
-                require(&entry, COMPONENT)?;
-                let component = Component::read(content(&entry)?)?;
-                self.components.insert(address, component);
+    pub(super) fn add(&mut self, text: &str, entry: Any, unknown: UnknownRecords) -> Result<(), Fault> {
+        match self.add_known(text, &entry) {
+            Err(fault) if fault.is_unknown() && unknown == UnknownRecords::SetApart => {
+                self.unknown.push((text.to_owned(), entry));
                 Ok(())
+            }
+            added => added,
+        }
+    }
+
+    fn add_known(&mut self, text: &str, entry: &Any) -> Result<(), Fault> {
+        let key: StateKey = text.parse()?;
+        // Escapes allow several texts of one key.
+        let text = key.to_string();
+        match key {
+            StateKey::Object { component, object } => return self.add_object(component, object, entry),
+            StateKey::Component(address) => {
+                require(entry, COMPONENT)?;
+                let component = Component::read(content(entry)?)?;
+                self.components.insert(address, component);
             }
             StateKey::Output(name) => {
-                self.outputs.insert(name.clone(), value(&entry, &format!("output {name}"))?);
-                Ok(())
+                let output = value(entry, &format!("output {name}"))?;
+                self.outputs.insert(name, output);
             }
             StateKey::Variable(name) => {
-                self.inputs.insert(name.clone(), value(&entry, &format!("input {name}"))?);
-                Ok(())
+                let input = value(entry, &format!("input {name}"))?;
+                self.inputs.insert(name, input);
             }
-            StateKey::Unknown { kind, .. } => {
-                match StateKey::treatment(&kind) {
-                    Treatment::Refuse => return Err(Fault::MandatoryKey(kind)),
-                    Treatment::Preserve => self.preserved.push((text.to_owned(), entry)),
-                    Treatment::Discard => self.discarded.push(text.to_owned()),
+            StateKey::Unknown { kind, .. } => match StateKey::treatment(&kind) {
+                Treatment::Refuse => return Err(Fault::MandatoryKey(kind)),
+                Treatment::Preserve => self.preserved.push(text.clone()),
+                Treatment::Discard => {
+                    self.discarded.push(text);
+                    return Ok(());
                 }
-                Ok(())
-            }
+            },
         }
+        self.records.insert(text, entry.clone());
+        Ok(())
     }
 
     fn add_object(
@@ -124,40 +165,59 @@ impl StacksState {
         Ok(())
     }
 
-    pub(super) fn order(&mut self) {
+    /// Orders everything by key, and adds the records of components that only objects name.
+    pub(super) fn complete(&mut self) {
         self.objects.sort_by(|one, other| {
             (&one.component, &one.object.address).cmp(&(&other.component, &other.object.address))
         });
-        self.preserved.sort_by(|one, other| one.0.cmp(&other.0));
+        self.preserved.sort();
         self.discarded.sort();
+        for address in self.components.keys() {
+            let key = StateKey::Component(address.clone()).to_string();
+            self.records
+                .entry(key)
+                .or_insert_with(|| record(COMPONENT, &StateComponentInstanceV1::default()));
+        }
     }
 
-    /// The sequence that stands for the state, in the order of its keys: components, then objects. What is to be dropped is
-    /// not in it; nor is an object without an address, which has no key.
-    pub fn write(&self) -> Vec<StateRecord> {
-        let entry = |key: StateKey, content| StateRecord { key: key.to_string(), content: Some(content) };
-        let mut records = Vec::new();
-        for (address, component) in &self.components {
-            let message = component.to_message();
-            records.push(entry(StateKey::Component(address.clone()), record(COMPONENT, &message)));
-        }
+    /// The sequence of the state, in the order of its keys, so that components precede their
+    /// objects. Every component has a record. What is to be dropped is not in it; nor is an object
+    /// without an address, which has no key.
+    pub fn write(mut self) -> Vec<StateRecord> {
+        self.complete();
         for ComponentObject { component, object } in &self.objects {
-            let Some(address) = &object.address else { continue };
-            let key = StateKey::Object { component: component.clone(), object: address.clone() };
-            records.push(entry(key, record(OBJECT, &object.to_message())));
+            let Some(address) = object.address.clone() else { continue };
+            let key = StateKey::Object { component: component.clone(), object: address };
+            self.records.insert(key.to_string(), record(OBJECT, &object.to_message()));
         }
-        for (name, value) in &self.outputs {
-            let content = value.to_message().map(|message| record(VALUE, &message));
-            records.extend(content.map(|content| entry(StateKey::Output(name.clone()), content)));
-        }
-        for (name, value) in &self.inputs {
-            let content = value.to_message().map(|message| record(VALUE, &message));
-            records.extend(content.map(|content| entry(StateKey::Variable(name.clone()), content)));
-        }
-        let preserved = self.preserved.iter().cloned();
-        records.extend(preserved.map(|(key, content)| StateRecord { key, content: Some(content) }));
-        records
+        let records = self.records.into_iter();
+        records.map(|(key, content)| StateRecord { key, content: Some(content) }).collect()
     }
+}
+
+/// The keys of records that differ between two states, or are in one of them only.
+pub fn differences<'a>(
+    one: &'a BTreeMap<String, Any>,
+    other: &'a BTreeMap<String, Any>,
+) -> BTreeSet<&'a str> {
+    let is_different = |key: &&String| match (one.get(*key), other.get(*key)) {
+        (Some(one), Some(other)) => one != other && !is_same_component(one, other),
+        _ => true,
+    };
+    one.keys().chain(other.keys()).filter(is_different).map(String::as_str).collect()
+}
+
+/// Whether two records of a component differ only in the order of maps and sets.
+fn is_same_component(one: &Any, other: &Any) -> bool {
+    let ordered = |entry: &Any| {
+        require(entry, COMPONENT).ok()?;
+        let mut message: StateComponentInstanceV1 = content(entry).ok()?;
+        message.dependency_addrs.sort();
+        message.dependent_addrs.sort();
+        // Fields that only a newer release knows would be missing.
+        (message.encoded_len() == entry.value.len()).then_some(message)
+    };
+    ordered(one).is_some_and(|one| ordered(other) == Some(one))
 }
 
 impl Component {
@@ -168,21 +228,6 @@ impl Component {
             dependencies: components(&message.dependency_addrs)?,
             dependents: components(&message.dependent_addrs)?,
         })
-    }
-
-    fn to_message(&self) -> StateComponentInstanceV1 {
-        let values = |values: &BTreeMap<String, StacksValue>| {
-            let messages =
-                values.iter().filter_map(|(name, value)| Some((name.clone(), value.to_message()?)));
-            messages.collect()
-        };
-        let texts = |addresses: &[ComponentAddress]| addresses.iter().map(ToString::to_string).collect();
-        StateComponentInstanceV1 {
-            output_values: values(&self.outputs),
-            input_variables: values(&self.inputs),
-            dependency_addrs: texts(&self.dependencies),
-            dependent_addrs: texts(&self.dependents),
-        }
     }
 }
 

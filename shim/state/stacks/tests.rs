@@ -1,5 +1,7 @@
 //! States and plans, read and written.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use isthmus_cty::{Type, Value};
 use isthmus_proto::tfplan::{self, Action, Mode};
@@ -215,13 +217,85 @@ fn a_state_is_read_whole_and_written_back() {
     assert_eq!(state.discarded, ["dropx"]);
 
     // Each record as it came, to the byte; what is to be dropped is dropped.
-    let written = state.write();
+    let written = state.clone().write();
     for record in &records {
         let is_there = written.contains(record);
         assert_eq!(is_there, record.key != "dropx", "{record:?}\n{written:?}");
     }
     assert_eq!(written.len(), records.len() - 1);
     assert_eq!(StacksState::read(written).expect("a state"), StacksState { discarded: Vec::new(), ..state });
+}
+
+#[test]
+fn what_a_newer_release_adds_to_a_record_is_kept() {
+    let mut records = state_records();
+    let component = records[0].content.as_mut().expect("a component");
+    component.value.extend(b"\x7a\x03new");
+    let written = StacksState::read(records.clone()).expect("a state").write();
+    assert!(written.contains(&records[0]), "{written:?}");
+}
+
+#[test]
+fn records_differ_by_what_they_mean() {
+    let state = StacksState::read(state_records()).expect("a state").records;
+    let component = |dependents: &[&str], more: &[u8]| {
+        let message = StateComponentInstanceV1 {
+            output_values: [("a".to_owned(), text()), ("b".to_owned(), text())].into(),
+            dependent_addrs: dependents.iter().map(|address| (*address).to_owned()).collect(),
+            ..StateComponentInstanceV1::default()
+        };
+        let mut entry = record("StateComponentInstanceV1", &message);
+        entry.value.extend(more);
+        [("CMPTcomponent.a".to_owned(), entry)].into()
+    };
+    let one = component(&["component.b", "component.c"], b"");
+    // Maps and sets have no order.
+    assert!(differences(&one, &component(&["component.c", "component.b"], b"")).is_empty());
+    for other in [
+        component(&["component.b"], b""),
+        component(&["component.b", "component.c"], b"\x7a\x03new"),
+        BTreeMap::new(),
+    ] {
+        assert_eq!(Vec::from_iter(differences(&one, &other)), ["CMPTcomponent.a"]);
+        assert_eq!(Vec::from_iter(differences(&other, &one)), ["CMPTcomponent.a"]);
+    }
+
+    let mut other = state.clone();
+    assert!(differences(&state, &other).is_empty());
+    other.get_mut("keePx").expect("a record").value.push(0);
+    other.remove("VRBLvar.v");
+    assert_eq!(Vec::from_iter(differences(&state, &other)), ["VRBLvar.v", "keePx"]);
+}
+
+#[test]
+fn what_only_a_newer_release_knows_is_set_apart_to_be_shown() {
+    let newer = || Any { type_url: record("Newer", &text()).type_url, value: b"new".to_vec() };
+    let mut records = state_records();
+    let known = StacksState::read(records.clone()).expect("a state");
+    let unknown = ["NEWKx", "CMPTcomponent.new"].map(|key| (key.to_owned(), newer()));
+    records.extend(unknown.iter().map(|(key, content)| entry(key, content.clone())));
+    StacksState::read(records.clone()).expect_err("it means something else without them");
+    let shown = StacksState::read_to_show(records.clone()).expect("a state");
+    assert_eq!(shown, StacksState { unknown: unknown.to_vec(), ..known.clone() });
+
+    let mut plan = plan_records();
+    plan.push(newer());
+    let (key, raw) = unknown[0].clone();
+    plan.push(record("PlanPriorStateElem", &PlanPriorStateElem { key, raw: Some(raw) }));
+    let error = refused(plan.clone());
+    assert!(error.contains("type Newer has no place here"), "{error}");
+    let plan = StacksPlan::read(plan, None).expect("a plan");
+    assert_eq!(plan.unknown, [newer()]);
+    assert_eq!(plan.prior_state, StacksState { unknown: unknown[..1].to_vec(), ..known });
+}
+
+#[test]
+fn a_key_that_is_written_in_two_ways_is_one() {
+    let component =
+        |key| entry(key, record("StateComponentInstanceV1", &StateComponentInstanceV1::default()));
+    let records = vec![component(r#"CMPTcomponent.a["\u0061"]"#), component(r#"CMPTcomponent.a["a"]"#)];
+    let state = StacksState::read(records).expect("a state");
+    assert_eq!(state.records.keys().collect::<Vec<_>>(), [r#"CMPTcomponent.a["a"]"#]);
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! A value of a stack, and what of it is secret. It brings its type with it.
 
-use isthmus_cty::{AttributePath, Type, Value, decode_dynamic, msgpack};
+use isthmus_cty::{AttributePath, Type, Value, decode_dynamic};
 use isthmus_proto::{tfplan, tfstackdata1};
 
 use super::error::Fault;
-use crate::record::{path_from_message, path_to_message};
+use crate::record::path_from_message;
 
 /// A value and its sensitive parts.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,15 +23,6 @@ impl StacksValue {
             value: decode_dynamic(&value.msgpack, &[], &Type::Dynamic)
                 .map_err(|error| Fault::Value { what: what.to_owned(), error })?,
             sensitive_paths: read_paths(message.sensitive_paths)?,
-        })
-    }
-
-    /// The message that stands for the value. `None`: the value has no form, because it is not of its own type.
-    pub(super) fn to_message(&self) -> Option<tfstackdata1::DynamicValue> {
-        let msgpack = msgpack::encode(&self.value, &Type::Dynamic).ok()?;
-        Some(tfstackdata1::DynamicValue {
-            value: Some(tfplan::DynamicValue { msgpack: msgpack.into() }),
-            sensitive_paths: self.sensitive_paths.iter().map(path_to_message).collect(),
         })
     }
 }

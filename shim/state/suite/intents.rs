@@ -52,7 +52,7 @@ async fn conditions(store: &EncryptedStore) -> Vec<Condition> {
 }
 
 /// Simulates that all holders of leases were killed, and their process ids reused.
-async fn kill_holders(world: &World) {
+pub(super) async fn kill_holders(world: &World) {
     let text = format!("'{}'", crate::holder::Holder::ended().text());
     assert!(world.sql(&format!("UPDATE leases SET holder = {text}")).await > 0, "there are leases");
 }

@@ -165,6 +165,19 @@ impl World {
         }
     }
 
+    /// Turns the database into one of the format before, which has no records of stacks.
+    pub(crate) async fn make_older(&self) {
+        self.sql("DROP TABLE stack_records").await;
+        match &self.database {
+            Database::File => {
+                self.sql("DROP TABLE stack_records_by_key").await;
+                self.sql("DROP TABLE stack_records_by_key_again").await;
+                self.set_format(2).await;
+            }
+            Database::Server(_) => self.set_format(4).await,
+        }
+    }
+
     /// Expires all leases.
     pub(crate) async fn let_leases_expire(&self) {
         let past = match &self.database {

@@ -13,7 +13,7 @@ use crate::harness::engine::Severity;
 use crate::harness::{Json, PATIENCE};
 
 /// Flips a bit of the last of these bytes wherever they stand in the store's file, in which everything is by then.
-async fn damage(home: &Path, bytes: &[u8]) {
+pub(super) async fn damage(home: &Path, bytes: &[u8]) {
     let closed = async {
         while home.join("state.sqlite-wal").exists() {
             tokio::time::sleep(Duration::from_millis(5)).await;

@@ -1,4 +1,6 @@
-//! States and plans of stacks: what `isthmus state inspect` shows, and what import and export preserve.
+//! States and plans of stacks, as `isthmus state inspect` shows them.
+
+mod exchange;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -15,12 +17,11 @@ use isthmus_proto::tfstackdata1::{
     PlanHeader, PlanPriorStateElem, PlanResourceInstanceChangePlanned, PlanRootInputValue, PlanTimestamp,
     StateComponentInstanceV1, StateResourceInstanceObjectV1,
 };
-use isthmus_state::stacks::{Kind, SequenceFile, StateRecord};
+use isthmus_state::stacks::{SequenceFile, StateRecord};
 use prost_types::Any;
 
-use super::state_commands::import;
 use super::tofu::{Said, isthmus};
-use crate::harness::Json;
+use crate::harness::{Json, json};
 
 const PROVIDER: &str = r#"provider["registry.terraform.io/hashicorp/random"]"#;
 const TIME: &str = "2026-11-22T00:00:00Z";
@@ -285,16 +286,11 @@ fn standard_input_is_inspected_like_a_file() {
 fn what_is_no_sequence_or_a_damaged_one_is_refused_with_the_reason() {
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("stack");
-    let mandatory = StateRecord { key: "NEWKx".to_owned(), content: Some(Any::default()) };
     let whole = SequenceFile::State(state()).write();
     for (bytes, part) in [
         (b"{\"version\":4}".to_vec(), "help: `isthmus state import` reads a terraform.tfstate"),
         (Vec::new(), "is not a state or a plan of a stack"),
         (whole[..whole.len() - 1].to_vec(), "cut short"),
-        (
-            [whole, SequenceFile::State(vec![mandatory]).write()].concat(),
-            "record 8 (NEWKx): keys of kind NEWK are not known",
-        ),
     ] {
         std::fs::write(&file, bytes).expect("a file");
         let said = inspect_file(directory.path(), &file, &[]);
@@ -304,71 +300,60 @@ fn what_is_no_sequence_or_a_damaged_one_is_refused_with_the_reason() {
     assert!(said.code == 1 && said.stderr.contains("cannot be read"), "{said:?}");
 }
 
-/// Objects of one address, and one of them of one id, in two components.
-fn pets() -> Vec<StateRecord> {
-    let pet = |id: &str, status| StateResourceInstanceObjectV1 {
-        value_json: format!(r#"{{"id":"{id}","keepers":null,"length":2,"prefix":null,"separator":"-"}}"#)
-            .into(),
-        sensitive_paths: vec![attribute("separator")],
-        schema_version: 0,
-        status,
-        dependencies: vec!["random_integer.number".to_owned()],
-        create_before_destroy: true,
-        provider_config_addr: format!("{PROVIDER}.other"),
-        provider_specific_data: "private".into(),
-    };
-    let entry = |key: &str, id: &str, status| StateRecord {
-        key: format!("RSRC{key}"),
-        content: Some(record("StateResourceInstanceObjectV1", &pet(id, status))),
-    };
-    vec![
-        entry(r#"component.main["eu"],random_pet.dog,0123cafe"#, "old-dog", 1),
-        entry(r#"component.main["eu"],random_pet.dog,cur"#, "able-dog", 1),
-        entry(r#"component.main["us"],random_pet.dog,cur"#, "able-dog", 2),
-        entry("stack.inner.component.main,module.m.random_pet.dog[1],cur", "shy-dog", 1),
-    ]
+/// A record that only a newer release knows.
+fn newer() -> Any {
+    Any { type_url: "type.googleapis.com/tfstackdata1.Newest".to_owned(), value: b"hunter5".to_vec() }
 }
 
-#[tokio::test]
-async fn objects_of_a_stack_stay_in_their_components() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let (given, home) = (directory.path().join("given"), directory.path().join("home"));
-    let mut records = state();
-    records.retain(|record| !record.key.starts_with("RSRC"));
-    records.extend(pets());
-    std::fs::write(&given, SequenceFile::State(records).write()).expect("a file");
-    let given = given.to_str().expect("a path in UTF-8");
+#[test]
+fn records_that_only_a_newer_release_knows_are_shown_by_key_or_type() {
+    let entry = |key: &str| StateRecord { key: key.to_owned(), content: Some(newer()) };
+    let unknown = [entry("NEWKof\u{7} something"), entry("OTPToutput.newer")];
+    let mut plan = plan();
+    plan.push(newer());
+    let StateRecord { key, content: raw } = unknown[0].clone();
+    plan.push(record("PlanPriorStateElem", &PlanPriorStateElem { key, raw }));
 
-    let said = import(&home, given, &[]).await.well();
-    assert!(said.stdout.ends_with("4 added, 0 already there, 0 replaced, 0 not imported\n"), "{said:?}");
-    // The records that are not objects are named, each with what happens to it.
-    for line in [
-        "warning: not imported, because the state store has objects only: CMPTcomponent.main[\"eu\"], OTPToutput.address, \
-         VRBLvar.token, \"keeP\\u{7}\"; keep the file\n",
-        "warning: discarded, as their keys require: dropped\n",
-    ] {
-        assert!(said.stderr.contains(line), "{line}: {said:?}");
-    }
-    let said = import(&home, given, &[]).await.well();
-    assert!(said.stdout.ends_with("0 added, 4 already there, 0 replaced, 0 not imported\n"), "{said:?}");
-
-    let shown = isthmus(&home, &["state", "show", "--json", "random_pet/able-dog"]).well().stdout;
-    let shown: Json = serde_json::from_str(&shown).expect("JSON");
-    assert_eq!(shown[0]["component"], r#"component.main["eu"]"#);
-
-    let exported = directory.path().join("exported");
-    let out = exported.to_str().expect("a path in UTF-8");
-    isthmus(&home, &["state", "export", "--format", "stacks", "--output", out]).well();
-    let bytes = Bytes::from(std::fs::read(&exported).expect("a file"));
-    let SequenceFile::State(mut records) = SequenceFile::read(&bytes, Kind::State).expect("a state") else {
-        panic!("no state")
-    };
-    let others = records.extract_if(.., |record| !record.key.starts_with("RSRC"));
-    let others: Vec<String> = others.map(|record| record.key).collect();
+    let state = SequenceFile::State([state(), unknown.to_vec()].concat());
+    let shown = inspect(&state, &[]).well().stdout;
+    let in_state = r#"unknown_records:
+  - key: "NEWKof\u{7} something"
+    type: type.googleapis.com/tfstackdata1.Newest
+    content: "(secret)"
+  - key: OTPToutput.newer
+    type: type.googleapis.com/tfstackdata1.Newest
+    content: "(secret)"
+"#;
+    assert_eq!(shown, include_str!("stacks/state.txt").to_owned() + in_state);
+    let shown: Json = serde_json::from_str(&inspect(&state, &["--json"]).well().stdout).expect("JSON");
+    let newest = json!({ "type": newer().type_url, "content": "(secret)" });
+    let of_key = |key: &str| json!({ "key": key, "type": newer().type_url, "content": "(secret)" });
     assert_eq!(
-        others,
-        [r#"CMPTcomponent.main["eu"]"#, r#"CMPTcomponent.main["us"]"#, "CMPTstack.inner.component.main"]
+        shown["unknown_records"],
+        json!([of_key("NEWKof\u{7} something"), of_key("OTPToutput.newer")])
     );
-    records.sort_by(|one, other| one.key.cmp(&other.key));
-    assert_eq!(records, pets());
+    let shown = inspect(&state, &["--json", "--secrets"]).well().stdout;
+    assert!(shown.contains("aHVudGVyNQ=="), "{shown}");
+
+    let shown = inspect(&SequenceFile::Plan(plan.clone()), &[]).well().stdout;
+    let in_plan =
+        "unknown_records:\n  - type: type.googleapis.com/tfstackdata1.Newest\n    content: \"(secret)\"\n";
+    assert!(shown.contains(in_plan) && shown.contains("  - key: \"NEWKof\\u{7} something\"\n"), "{shown}");
+    let shown = inspect(&SequenceFile::Plan(plan), &["--json"]).well().stdout;
+    let shown: Json = serde_json::from_str(&shown).expect("JSON");
+    assert_eq!(shown["unknown_records"], json!([newest]));
+    assert_eq!(shown["prior_state"]["unknown_records"], json!([of_key("NEWKof\u{7} something")]));
+}
+
+#[test]
+fn a_file_that_is_too_large_is_refused_by_every_command_with_what_to_do() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("large");
+    std::fs::File::create(&file).and_then(|file| file.set_len((128 << 20) + 1)).expect("a file");
+    let home = directory.path().join("home");
+    for command in ["import", "inspect"] {
+        let said = isthmus(&home, &["state", command, file.to_str().expect("a path in UTF-8")]);
+        assert!(said.code == 1 && said.stderr.contains("larger than 128 MiB\nhelp: divide"), "{said:?}");
+    }
+    assert!(!home.exists(), "nothing is imported");
 }

@@ -249,7 +249,8 @@ async fn records_of_a_stack_go_out_and_come_in_again() {
     let directory = tempfile::tempdir().expect("a directory");
     let home = directory.path().join("home");
     let said = import(&home, out, &[]).await.well();
-    assert!(said.stdout.starts_with("random_password.none: added, id \"none\""), "{said:?}");
+    let added = "other records of the stack: 1 added\nrandom_password.none: added, id \"none\"\n";
+    assert!(said.stdout.starts_with(added), "{said:?}");
     let shown = |home: &Path| {
         let shown =
             isthmus(home, &["state", "show", "--json", "--secrets", "random_password/none"]).well().stdout;

@@ -11,6 +11,7 @@ use isthmus_cty::json::Json;
 use isthmus_state::{ComponentAddress, EncryptedStore, ObjectAddress, ResourceAddress};
 
 use crate::cli::state::error::StateError;
+use crate::cli::state::file;
 use crate::cli::state::record::Record;
 use crate::cli::state::selector::Selector;
 
@@ -27,13 +28,13 @@ type Taken = HashSet<(Option<ComponentAddress>, ObjectAddress)>;
 impl Addresses {
     /// Reads them from a file, if there is one.
     pub(super) fn read(
-        file: Option<&Path>,
+        path: Option<&Path>,
         records: &[Record],
         state_store: &EncryptedStore,
     ) -> Result<Self, StateError> {
-        let Some(file) = file else { return Ok(Self::default()) };
-        let bytes = std::fs::read(file).map_err(|error| StateError::read(file, error))?;
-        let wrong = |reason: String| StateError::Addresses { file: file.to_owned(), reason };
+        let Some(path) = path else { return Ok(Self::default()) };
+        let bytes = file::read(path)?;
+        let wrong = |reason: String| StateError::Addresses { file: path.to_owned(), reason };
         let Json::Object(members) = Json::parse(&bytes).map_err(|error| wrong(error.to_string()))? else {
             return Err(wrong("it holds something else".to_owned()));
         };

@@ -14,6 +14,8 @@ use isthmus_state::stacks::{
 };
 use isthmus_state::{ComponentAddress, ObjectAddress, SavedObject, Status};
 
+use prost_types::Any;
+
 use super::outline::Part;
 use crate::cli::state::masking::{hide, private_data};
 
@@ -39,20 +41,27 @@ impl Content {
             let objects = state.objects[from..].iter().take_while(|object| object.component == *address);
             self.component(address, component, objects.map(|object| &object.object))
         });
-        let preserved = state.preserved.iter().map(|(key, record)| {
-            members([
-                ("key", text(key)),
-                ("type", text(&record.type_url)),
-                ("content", Part::Value(private_data(&record.value, self.with_secrets))),
-            ])
-        });
+        let preserved = state.preserved.iter().filter_map(|key| state.records.get_key_value(key));
+        let preserved = preserved.map(|(key, record)| self.undecoded(Some(key), record));
+        let unknown = state.unknown.iter().map(|(key, record)| self.undecoded(Some(key), record));
         named([
             ("inputs", self.values(&state.inputs)),
             ("outputs", self.values(&state.outputs)),
             ("components", components.collect()),
             ("preserved", preserved.collect()),
             ("discarded", texts(&state.discarded)),
+            ("unknown_records", unknown.collect()),
         ])
+    }
+
+    /// A record of an unknown kind. Those of plans have no keys.
+    fn undecoded(self, key: Option<&String>, record: &Any) -> Part {
+        let key = key.map(|key| ("key".to_owned(), text(key)));
+        let rest = named([
+            ("type", text(&record.type_url)),
+            ("content", Part::Value(private_data(&record.value, self.with_secrets))),
+        ]);
+        Part::Members(key.into_iter().chain(rest).collect())
     }
 
     fn component<'a>(
@@ -115,6 +124,7 @@ impl Content {
             ("function_results", function_results(&plan.function_results)),
             ("discarded_state_keys", texts(&plan.discarded_state_keys)),
             ("discarded_description_keys", texts(&plan.discarded_description_keys)),
+            ("unknown_records", plan.unknown.iter().map(|record| self.undecoded(None, record)).collect()),
             ("prior_state", Part::Members(self.state_members(&plan.prior_state))),
         ])
     }
