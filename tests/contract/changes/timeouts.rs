@@ -215,9 +215,9 @@ on_both_protocols! {
     async fn a_resource_without_timeouts_is_bound_by_them_and_its_provider_asked_to_stop(protocol) {
         let (host, session) = Setup::sandbox(protocol).session().await?;
         let faulty = session.faulty();
-        let slow = faulty.within(0.3).make(&json!({"mode": "hang"})).await.expect_err("it hangs");
+        let slow = faulty.within(1.0).make(&json!({"mode": "hang"})).await.expect_err("it hangs");
         assert_says(&slow, Code::Unknown, &[
-            "creating this resource took longer than the 300ms that `customTimeouts.create` allows",
+            "creating this resource took longer than the 1s that `customTimeouts.create` allows",
             "was asked to stop", "Whether there is a new sandbox_faulty now is unknown", "`pulumi import`",
         ]);
         assert_eq!(host.call_names().iter().filter(|call| *call == stop(protocol)).count(), 1);
@@ -225,9 +225,9 @@ on_both_protocols! {
         let inputs = json!({"mode": "hang", "during": "update+delete"});
         let made = faulty.within(60.0).make(&inputs).await?;
         let news = json!({"mode": "hang", "during": "update+delete", "size": 1});
-        let slow = faulty.within(0.3).update(&made, &news).await.expect_err("it hangs");
+        let slow = faulty.within(1.0).update(&made, &news).await.expect_err("it hangs");
         assert_says(&slow, Code::Unknown, &["updating", "`customTimeouts.update`", "`pulumi refresh`"]);
-        let slow = faulty.within(0.3).delete(&made).await.expect_err("it hangs");
+        let slow = faulty.within(1.0).delete(&made).await.expect_err("it hangs");
         assert_says(&slow, Code::Unknown, &["deleting", "`customTimeouts.delete`", "`pulumi refresh`"]);
         assert_eq!(host.call_names().iter().filter(|call| *call == stop(protocol)).count(), 3);
         session.note().make(&json!({"title": "Hello"})).await?;
