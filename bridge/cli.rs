@@ -2,8 +2,8 @@
 
 mod demo;
 pub(crate) mod install;
+pub(crate) mod limits;
 mod missing_file;
-pub(crate) mod open_files;
 mod outcome;
 pub(crate) mod output;
 pub(crate) mod plugin;
@@ -58,6 +58,7 @@ enum Subcommands {
 
 /// Runs the role and command that the arguments select; the first is the executable's name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    limits::forbid_core_dumps();
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let name = arguments.first().cloned().unwrap_or_default();
     let code = match role(Path::new(&name)) {

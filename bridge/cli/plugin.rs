@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use super::open_files;
+use super::limits;
 use super::output::{self, fail, print};
 use super::runtime;
 use super::starter::Starter;
@@ -90,7 +90,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         Request::ProviderInfo => return shown(&mapping::base_document(&plugin_version().to_string())),
         Request::Help => return shown(USAGE),
     };
-    if let Err(error) = open_files::ensure() {
+    if let Err(error) = limits::ensure_open_files() {
         return fail(&isthmus_common::error_chain(&error));
     }
     runtime::run(serve(engine, starter))

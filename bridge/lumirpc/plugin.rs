@@ -18,7 +18,7 @@ use isthmus_state::Intent;
 
 use super::identity::identity;
 use super::link::PROVIDER_LINK;
-use crate::cli::open_files;
+use crate::cli::limits;
 use crate::cli::output::fail;
 use crate::cli::plugin::{PortError, announce, plugin_version, serve_until_ended};
 use crate::cli::runtime;
@@ -74,7 +74,7 @@ enum StartError {
 /// Serves the package; `program` is the name that this executable was started by.
 pub(crate) fn run(package: &str, program: &Path, arguments: &[OsString]) -> ExitCode {
     let starter = Starter::note();
-    if let Err(error) = open_files::ensure() {
+    if let Err(error) = limits::ensure_open_files() {
         return fail(&error.to_string());
     }
     runtime::run(async {

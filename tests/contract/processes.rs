@@ -3,4 +3,4 @@
 mod cancelling;
 mod deaths;
 mod endings;
-mod open_files;
+mod limits;

@@ -1,4 +1,4 @@
-//! The limit of open files: too low, low, and reached.
+//! Limits of processes: open files too few, few, and all in use; and no core dumps.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use isthmus_proto::pulumirpc::resource_provider_client::ResourceProviderClient;
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 
-use crate::harness::{PATIENCE, on_both_protocols};
+use crate::harness::{PATIENCE, Setup, json, on_both_protocols};
 
 /// The plugin under one of its names, started by a shell that sets a limit first.
 fn limited(directory: &Path, limit: &str, name: &str) -> Command {
@@ -24,10 +24,10 @@ fn limited(directory: &Path, limit: &str, name: &str) -> Command {
 }
 
 /// The soft limit of a process.
-fn soft_limit(process: u32) -> Option<u64> {
+fn soft_limit(process: u32, name: &str) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/{process}/limits")).expect("limits");
-    let line = text.lines().find(|line| line.starts_with("Max open files")).expect("the limit of open files");
-    line.split_whitespace().nth(3).and_then(|word| word.parse().ok())
+    let limit = text.lines().find_map(|line| line.strip_prefix(name)).expect("the limit");
+    limit.split_whitespace().next().and_then(|word| word.parse().ok())
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn a_low_soft_limit_is_raised() {
     let mut process = command.stdout(Stdio::piped()).spawn().expect("a shell");
     let mut port = String::new();
     let read = BufReader::new(process.stdout.take().expect("a pipe")).read_line(&mut port);
-    let limit = soft_limit(process.id());
+    let limit = soft_limit(process.id(), "Max open files");
     process.kill().expect("it runs");
     process.wait().expect("its end");
     read.expect("its output can be read");
@@ -63,6 +63,15 @@ fn a_low_soft_limit_is_raised() {
 }
 
 on_both_protocols! {
+    async fn neither_the_daemon_nor_a_provider_leaves_a_core_dump(protocol) {
+        let setup = Setup::sandbox(protocol).after("ulimit -S -c \"$(ulimit -H -c)\"");
+        let (host, session) = setup.session().await?;
+        session.note().make(&json!({"title": "Hello"})).await?;
+        for process in [host.process(), host.provider_process()] {
+            assert_eq!(soft_limit(process, "Max core file size"), Some(0), "of process {process}");
+        }
+    }
+
     async fn a_limit_that_is_reached_delays_connections_and_is_reported(host, session: sandbox) {
         let set_limit = |limit| {
             let process = Pid::from_raw(i32::try_from(host.process()).expect("a process id"));

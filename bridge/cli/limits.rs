@@ -1,11 +1,15 @@
-//! The limit of open files, which applies to connections, pipes and databases.
+//! Limits of the process: open files, and core dumps.
 //!
-//! A process without free descriptors cannot accept the engine's connection, and so cannot report
+//! The limit of open files applies to connections, pipes and databases. A process without free descriptors cannot accept the engine's connection, and so cannot report
 //! why. So the soft limit is raised before a port is opened, and if the hard limit is too low, the
 //! program ends with the reason.
 //!
 //! It is raised no further than [`ORDINARY`], the default of most systems: providers inherit it,
 //! and a larger one is a risk for programs that use `select`.
+//!
+//! A core dump contains all memory: the key of the state store, and the secrets of programs. So there
+//! is none, nor of the providers, which inherit the limit and have the same secrets. The hard limit
+//! stays, so that whoever debugs a provider can start it where it is allowed.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -28,7 +32,7 @@ pub(crate) struct TooFewOpenFiles {
 ///
 /// # Errors
 /// If the hard limit is too low.
-pub(crate) fn ensure() -> Result<(), TooFewOpenFiles> {
+pub(crate) fn ensure_open_files() -> Result<(), TooFewOpenFiles> {
     let found = getrlimit(Resource::Nofile);
     let Some(soft) = raised(&found) else { return Ok(()) };
     let wanted = Rlimit { current: Some(soft), maximum: found.maximum };
@@ -36,6 +40,13 @@ pub(crate) fn ensure() -> Result<(), TooFewOpenFiles> {
     let limit =
         if setrlimit(Resource::Nofile, wanted).is_ok() { soft } else { found.current.unwrap_or(soft) };
     if limit < NEEDED { Err(TooFewOpenFiles { limit }) } else { Ok(()) }
+}
+
+/// Forbids core dumps of this process and those that it starts.
+pub(super) fn forbid_core_dumps() {
+    let maximum = getrlimit(Resource::Core).maximum;
+    // Lowering a soft limit is always allowed.
+    setrlimit(Resource::Core, Rlimit { current: Some(0), maximum }).ok();
 }
 
 /// The soft limit to set; `None` if the present one is high enough.
