@@ -1,0 +1,328 @@
+//! Package schemas of small catalogues, whole.
+
+use std::collections::BTreeSet;
+
+use isthmus_proto::tfplugin6;
+use isthmus_proto::tfplugin6::schema::nested_block::NestingMode as Blocks;
+use isthmus_proto::tfplugin6::schema::object::NestingMode as Objects;
+use isthmus_proto::tfplugin6::schema::{Attribute, NestedBlock};
+use serde_json::{Value, json};
+
+use super::super::parameters::Parameter;
+use super::super::testing::{
+    attribute, block, body, computed, function, listable, local, nested_attribute, package, package_of,
+    package_with, parameter, required, schema,
+};
+use super::*;
+
+fn pretty(json: &str) -> String {
+    serde_json::to_string_pretty(&serde_json::from_str::<Value>(json).unwrap()).unwrap()
+}
+
+fn described(text: &str, attribute: Attribute) -> Attribute {
+    Attribute { description: text.to_owned(), ..attribute }
+}
+
+fn parsed(package: &Package) -> Value {
+    serde_json::from_str(&package_schema(package, "1.1.3", None).json).unwrap()
+}
+
+/// A resource with every schema feature.
+fn everything() -> tfplugin6::Schema {
+    let rule = body(
+        vec![
+            required("to_port", "\"number\""),
+            Attribute { computed: true, ..attribute("cidr", "\"string\"") },
+        ],
+        vec![],
+    );
+    schema(
+        vec![
+            Attribute { computed: true, ..attribute("id", "\"string\"") },
+            required("name", "\"string\""),
+            attribute("pulumi", "\"bool\""),
+            described("Text with `snake_case`.", attribute("urn", "\"string\"")),
+            attribute("tag", "[\"map\",\"string\"]"),
+            attribute("any_thing", "\"dynamic\""),
+            attribute("dns_name", "[\"set\",\"string\"]"),
+            computed("outcome", "[\"object\",{\"status\":[\"list\",\"string\"]}]"),
+            Attribute { sensitive: true, ..attribute("password", "\"string\"") },
+            Attribute { write_only: true, ..described("Once.", attribute("password_wo", "\"string\"")) },
+            nested_attribute("host", Objects::Map, vec![described("Where.", required("ip", "\"string\""))]),
+            nested_attribute("pair", Objects::List, vec![attribute("left", "[\"tuple\",[\"string\"]]")]),
+        ],
+        vec![
+            block("rule", Blocks::Set, (1, 0), rule),
+            block("policy", Blocks::List, (0, 1), body(vec![attribute("kind_", "\"string\"")], vec![])),
+            block("timeouts", Blocks::Single, (0, 1), body(vec![attribute("create", "\"string\"")], vec![])),
+        ],
+    )
+}
+
+#[test]
+fn a_package_holds_all_that_the_provider_offers() {
+    let proxy = body(
+        vec![
+            required("url", "\"string\""),
+            Attribute { sensitive: true, ..attribute("password", "\"string\"") },
+        ],
+        vec![],
+    );
+    let config =
+        schema(vec![required("endpoint", "\"string\"")], vec![block("proxy", Blocks::List, (0, 0), proxy)]);
+    let object = "[\"object\",{\"first_part\":\"string\",\"rest\":[\"list\",[\"object\",{\"x\":\"number\"}]]},[\"rest\"]]";
+    let mut parse = function(vec![parameter("full_name", "\"string\"")], object);
+    parse.summary = "Splits a name.".to_owned();
+    parse.description = "It has parts.".to_owned();
+    let mut join = function(vec![parameter("separator", "\"string\"")], "\"string\"");
+    join.variadic_parameter = Some(parameter("part", "\"string\""));
+    let package = package_with(
+        config,
+        vec![("test_everything", everything())],
+        vec![("test_everything", everything())],
+        vec![("parse_name", parse), ("join", join)],
+    );
+    let schema = package_schema(&package, "1.1.3", None);
+    assert!(schema.left_out.is_empty(), "{:?}", schema.left_out);
+    insta::assert_snapshot!(pretty(&schema.json));
+}
+
+#[test]
+fn what_can_be_listed_says_by_what() {
+    let filter =
+        body(vec![required("name", "\"string\""), attribute("values", "[\"list\",\"string\"]")], vec![]);
+    let own = body(vec![attribute("to", "\"string\"")], vec![]);
+    let resource =
+        schema(vec![computed("id", "\"string\"")], vec![block("filter", Blocks::List, (0, 0), own)]);
+    let list = schema(
+        vec![
+            required("parent_id", "\"string\""),
+            attribute("id", "\"string\""),
+            computed("found", "\"number\""),
+        ],
+        vec![block("filter", Blocks::List, (0, 0), filter)],
+    );
+    let schema = parsed(&listable(&resource, &list));
+    let thing = &schema["resources"]["test:index/thing:Thing"];
+    let expected = json!({
+        "type": "object",
+        "properties": {
+            "filters": {"type": "array", "items": {"$ref": "#/types/test:index/ThingListFilter:ThingListFilter"}},
+            "id": {"type": "string"},
+            "parentId": {"type": "string"},
+        },
+        "required": ["parentId"],
+    });
+    assert_eq!(thing["listInputs"], expected);
+    let own = &thing["properties"]["filters"]["items"]["$ref"];
+    assert_eq!(own, "#/types/test:index/ThingFilter:ThingFilter", "a resource's own types keep their names");
+    let filter = &schema["types"]["test:index/ThingListFilter:ThingListFilter"];
+    assert_eq!(filter["required"], json!(["name"]));
+}
+
+#[test]
+fn a_faulty_list_costs_the_resource_its_list_and_nothing_else() {
+    let resource = schema(vec![computed("id", "\"string\"")], vec![]);
+    let package = listable(&resource, &schema(vec![attribute("x", "\"nonsense\"")], vec![]));
+    let described = package_schema(&package, "1.1.3", None);
+    let [fault] = &*described.left_out else { panic!("{:?}", described.left_out) };
+    assert!(fault.to_string().contains("schema of list resource test_thing cannot be used"), "{fault}");
+    let schema: Value = serde_json::from_str(&described.json).unwrap();
+    let thing = &schema["resources"]["test:index/thing:Thing"];
+    assert!(thing.is_object() && thing.get("listInputs").is_none(), "{thing}");
+}
+
+#[test]
+fn a_plugin_without_a_provider_describes_itself() {
+    insta::assert_snapshot!(pretty(&base_schema("1.1.3")));
+}
+
+#[test]
+fn a_provider_of_a_registry_is_attributed_to_its_namespace() {
+    let source = ParameterSource::Remote {
+        url: "registry.opentofu.org/hashicorp/random".to_owned(),
+        version: "3.3.0".to_owned(),
+    };
+    let schema = parsed(&package_of(Parameter { source, ..local("") }));
+    assert_eq!(schema["version"], "3.3.0");
+    assert_eq!(schema["publisher"], "hashicorp");
+    assert_eq!(schema["repository"], "https://github.com/hashicorp/terraform-provider-random");
+    assert_eq!(
+        schema["language"]["go"]["importBasePath"],
+        "github.com/pulumi/pulumi-terraform-provider/sdks/go/random/v3/random"
+    );
+    assert_eq!(schema["parameterization"]["baseProvider"]["version"], "1.1.3");
+}
+
+#[test]
+fn a_faulty_resource_is_left_out_and_told() {
+    let schema = package_schema(&package(), "1.1.3", None);
+    assert_eq!(schema.left_out.len(), 1);
+    assert!(schema.left_out[0].to_string().contains("test_broken"), "{}", schema.left_out[0]);
+    assert!(schema.json.contains("test:index/pet:Pet") && !schema.json.contains("Broken"));
+}
+
+#[test]
+fn objects_that_come_to_one_name_are_told_apart() {
+    let items = |name: &str, inner: &str, most| -> NestedBlock {
+        block(name, Blocks::List, (0, most), body(vec![attribute(inner, "\"string\"")], vec![]))
+    };
+    let one = schema(vec![], vec![items("rule", "a", 1), items("rules", "b", 0)]);
+    let schema = parsed(&package_with(
+        schema(vec![], vec![]),
+        vec![("test_x", one), ("test_y", everything())],
+        vec![],
+        vec![],
+    ));
+    let properties = &schema["resources"]["test:index/x:X"]["properties"];
+    assert_eq!(properties["rule"]["$ref"], "#/types/test:index/XRule:XRule");
+    assert_eq!(properties["rules"]["items"]["$ref"], "#/types/test:index/XRule2:XRule2");
+    assert!(schema["types"]["test:index/XRule:XRule"]["properties"]["a"].is_object());
+    assert!(schema["types"]["test:index/XRule2:XRule2"]["properties"]["b"].is_object());
+}
+
+#[test]
+fn the_same_object_at_two_places_of_one_name_is_one_type() {
+    let inner = || body(vec![attribute("a", "\"string\"")], vec![]);
+    let blocks =
+        vec![block("rule", Blocks::List, (0, 1), inner()), block("rules", Blocks::List, (0, 0), inner())];
+    let one = schema(vec![], blocks);
+    let schema = parsed(&package_with(schema(vec![], vec![]), vec![("test_x", one)], vec![], vec![]));
+    assert_eq!(schema["types"].as_object().unwrap().len(), 1);
+}
+
+#[test]
+fn every_reference_leads_to_a_type() {
+    let package =
+        package_with(everything(), vec![("test_x", everything())], vec![("test_x", everything())], vec![]);
+    let schema = parsed(&package);
+    let mut references = BTreeSet::new();
+    collect_references(&schema, &mut references);
+    assert!(references.len() > 10, "{references:?}");
+    for reference in references {
+        let token = reference.strip_prefix("#/types/").unwrap();
+        assert!(schema["types"][token].is_object(), "{reference} leads nowhere");
+    }
+}
+
+fn collect_references(value: &Value, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                match value.as_str() {
+                    Some(reference) if key == "$ref" && reference.starts_with("#/types/") => {
+                        found.insert(reference.to_owned());
+                    }
+                    _ => collect_references(value, found),
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect_references(item, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// The rules are those of the engine's own binder: `pulumi schema check` accepts this package.
+#[test]
+fn what_a_generator_cannot_write_is_left_out_for_its_language_alone() {
+    let yielding = schema(vec![attribute("yield", "\"string\"")], vec![]);
+    let package = package_with(
+        schema(vec![], vec![]),
+        vec![("test_bond", yielding)],
+        vec![],
+        vec![("import", function(vec![parameter("value", "\"string\"")], "\"string\""))],
+    );
+    let left_out = |language| {
+        let schema = package_schema(&package, "1.1.3", language);
+        let document: Value = serde_json::from_str(&schema.json).unwrap();
+        let has = |kind: &str, token: &str| !document[kind][token].is_null();
+        let warnings: Vec<_> = schema.left_out.iter().map(ToString::to_string).collect();
+        (
+            has("resources", "test:index/bond:Bond"),
+            has("functions", "test:index/import:import"),
+            warnings.len(),
+        )
+    };
+    assert_eq!(left_out(None), (true, true, 0));
+    assert_eq!(left_out(Some(SdkLanguage::Python)), (true, true, 0));
+    assert_eq!(left_out(Some(SdkLanguage::NodeJs)), (true, false, 1));
+    assert_eq!(left_out(Some(SdkLanguage::Java)), (false, false, 2));
+}
+
+#[test]
+fn properties_that_csharp_cannot_call_so_have_other_names_there() {
+    let text = |name| attribute(name, "\"string\"");
+    let inner = || nested_attribute("own", Objects::Single, vec![text("policy_own"), text("empty")]);
+    let schema = parsed(&package_with(
+        schema(vec![], vec![]),
+        vec![(
+            "test_policy",
+            schema(vec![text("policy"), text("policy_state"), text("name"), inner()], vec![]),
+        )],
+        vec![("test_policy", schema(vec![computed("empty", "\"string\""), text("policy")], vec![]))],
+        vec![],
+    ));
+    let resource = &schema["resources"]["test:index/policy:Policy"];
+    for kind in ["properties", "inputProperties"] {
+        assert_eq!(resource[kind]["policy"]["language"], json!({ "csharp": { "name": "PolicyValue" } }));
+        assert_eq!(resource[kind]["policyState"]["language"]["csharp"]["name"], "PolicyStateValue");
+        assert!(resource[kind]["name"]["language"].is_null());
+    }
+    let own = &schema["types"]["test:index/PolicyOwn:PolicyOwn"]["properties"];
+    assert_eq!(own["policyOwn"]["language"]["csharp"]["name"], "PolicyOwnValue");
+    assert_eq!(own["empty"]["language"]["csharp"]["name"], "EmptyValue");
+    let result = &schema["functions"]["test:index/getPolicy:getPolicy"]["outputs"]["properties"];
+    assert!(result["empty"]["language"].is_null() && result["policy"]["language"].is_null(), "{result:#}");
+}
+
+#[test]
+fn no_package_has_names_that_the_engine_refuses() {
+    let names =
+        ["a_b", "a__b", "aB", "a b", "pulumi", "pulumi_info", "urn", "version", "provider", "x-y", "__meta"];
+    let text = |name: &&str| attribute(name, "\"string\"");
+    let rule = || body(names.iter().map(text).collect(), vec![]);
+    let all = || schema(names.iter().map(text).collect(), vec![block("rule", Blocks::List, (0, 1), rule())]);
+    let object = r#"["object",{"pulumi":"string","a_b":"string","aB":["object",{"pulumi":"string"}]}]"#;
+    let functions = ["get_thing", "pulumi", "provider", "a:b"].map(|name| {
+        let parameters = vec![parameter("pulumi", "\"string\""), parameter("pulumi_info", object)];
+        (name, function(parameters, object))
+    });
+    let resources = ["test_get_thing", "test_provider", "other_x", "test_ab", "test_a_b", "we:i/r d"];
+    let package = package_with(
+        all(),
+        resources.map(|name| (name, all())).into(),
+        vec![("test_thing", all()), ("other_x", all()), ("test_Thing", all())],
+        functions.into(),
+    );
+    let schema = parsed(&package);
+    let keys = |of: &Value| of.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    let tokens = [keys(&schema["resources"]), keys(&schema["functions"])].concat();
+    assert_eq!(tokens.len(), 14, "everything is there, and the provider's own method: {tokens:?}");
+    let folded: BTreeSet<_> = tokens.iter().map(|token| token.to_lowercase()).collect();
+    assert_eq!(folded.len(), tokens.len(), "they differ in more than case: {tokens:?}");
+    for token in tokens.iter().filter(|token| !token.starts_with("pulumi:")) {
+        let member = token.strip_prefix("test:index/").and_then(|token| token.split_once(':'));
+        let (_, member) = member.unwrap_or_else(|| panic!("{token} has not three parts"));
+        assert!(member.chars().all(char::is_alphanumeric), "{token}");
+        assert!(!["pulumi", "provider", "Provider"].contains(&member), "{token}");
+    }
+    assert!(!keys(&schema["provider"]["inputProperties"]).contains(&"version".to_owned()));
+    assert!(!keys(&schema["config"]["variables"]).contains(&"version".to_owned()));
+    no_property_is_refused(&schema, "");
+}
+
+fn no_property_is_refused(value: &Value, place: &str) {
+    const OBJECTS: [&str; 4] = ["properties", "inputProperties", "variables", "stateInputs"];
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members {
+                if OBJECTS.contains(&place) {
+                    assert!(name != "pulumi" && !name.contains(char::is_whitespace), "{place}: {name:?}");
+                }
+                no_property_is_refused(member, name);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| no_property_is_refused(item, "")),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
