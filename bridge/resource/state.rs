@@ -261,7 +261,7 @@ pub(super) fn properties_of(
     let value = in_order_of(&object.value, &target.shape.object, options.like);
     let mut properties = target.outputs(&value, options.secrets, false, warnings)?;
     let meta = meta_of(target, object, identity, options, status);
-    add_stored_properties(&mut properties, &meta, &value, &target.shape, target.keep_secrets)
+    add_stored_properties(&mut properties, &meta, &object.value, &target.shape, target.keep_secrets)
         .map_err(StateError::from)?;
     Ok(properties)
 }

@@ -28,6 +28,7 @@ use thiserror::Error;
 use super::inputs::{InputFailure, object_from_state};
 use super::meta::{META_KEY, Meta};
 use super::property::{self, PropertyError};
+use super::sets::in_order_of;
 use crate::package::shape::ResourceShape;
 pub use delta::DeltaError;
 pub use recover::{RecoverError, recover};
@@ -74,6 +75,9 @@ pub fn raw_state(state: &Value, shape: &ResourceShape) -> Result<Json, RawStateE
 /// The delta to store with `outputs`, which were translated from `state`; `None` for unknown
 /// values, which state JSON cannot express.
 ///
+/// A set in another order than in `state` is in the delta as a whole: the Go bridge sends a set in
+/// the stored order, and providers compare elements of sets by position.
+///
 /// The result is verified: rebuilding yields `state`'s JSON. `keep_secrets` as for outputs.
 ///
 /// # Errors
@@ -89,7 +93,10 @@ pub fn raw_state_delta(
             return Ok(None);
         }
     }
-    let delta = compute::compute(outputs, raw_state(state, shape)?, &shape.object);
+    let raw = raw_state(state, shape)?;
+    let shown = in_order_of(state, &shape.object, outputs);
+    let shown = if shown == *state { raw.clone() } else { raw_state(&shown, shape)? };
+    let delta = compute::compute(outputs, &shown, raw, &shape.object);
     Ok(Some(delta.to_property(keep_secrets)))
 }
 

@@ -15,13 +15,20 @@ use crate::translate::property::{self, PropertyView};
 /// The block that SDKs add to resources with timeouts; the same name on both sides.
 const TIMEOUTS: &str = "timeouts";
 
-/// The delta between `outputs` and the JSON `raw` of the same state, without unknown values.
+/// The delta between `outputs` and the JSON `raw` of the same state, without unknown values;
+/// `shown` is `raw` with its sets in the order of `outputs`.
 ///
 /// Rebuilding is verified; if it fails, the delta is the JSON.
-pub(super) fn compute(outputs: &Struct, raw: Json, shape: &ObjectShape) -> Delta {
+pub(super) fn compute(outputs: &Struct, shown: &Json, raw: Json, shape: &ObjectShape) -> Delta {
     let has_timeouts = shape.terraform(TIMEOUTS).is_some_and(|field| field.pulumi == TIMEOUTS);
-    let mut delta = match &raw {
-        Json::Object(members) => object_delta(outputs, members, shape, true),
+    let mut delta = match (shown, &raw) {
+        (Json::Object(shown), Json::Object(raw)) => {
+            let mut delta = object_delta(outputs, shown, shape, true);
+            if let Some(delta) = &mut delta {
+                replace_reordered(delta, shown, raw, shape);
+            }
+            delta
+        }
         _ => None,
     };
     let mut raw = raw;
@@ -36,6 +43,25 @@ pub(super) fn compute(outputs: &Struct, raw: Json, shape: &ObjectShape) -> Delta
     match delta {
         Some(delta) if recover_object(outputs, &delta).as_ref() == Ok(&raw) => Delta::Object(delta),
         _ => Delta::Replace(raw),
+    }
+}
+
+/// Puts into the delta whole what contains a set in another order than in `raw`.
+fn replace_reordered(
+    delta: &mut ObjectDelta,
+    shown: &[(String, Json)],
+    raw: &[(String, Json)],
+    shape: &ObjectShape,
+) {
+    for ((name, shown), (_, raw)) in shown.iter().zip(raw).filter(|(shown, raw)| shown != raw) {
+        let Some(field) = shape.terraform(name) else { continue };
+        let of_field = delta.properties.entry(field.pulumi.clone()).or_default();
+        match (of_field, &field.shape, shown, raw) {
+            (Delta::Object(delta), Shape::Object(shape), Json::Object(shown), Json::Object(raw)) => {
+                replace_reordered(delta, shown, raw, shape);
+            }
+            (delta, ..) => *delta = Delta::Replace(raw.clone()),
+        }
     }
 }
 

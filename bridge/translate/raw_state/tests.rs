@@ -421,9 +421,16 @@ proptest! {
 }
 
 #[test]
-fn sets_keep_the_order_that_the_outputs_have() {
+fn sets_that_the_outputs_show_in_another_order_are_stored_in_terraforms() {
     let shape = one(attribute("s", Type::Set(Arc::new(Type::String))));
     let state = object_value(&[("s", Value::set([Value::string("b"), Value::string("a")]))]);
-    assert_eq!(raw_state(&state, &shape).unwrap(), json(r#"{"s":["a","b"]}"#));
-    stored(&state, &shape);
+    let delta = |shown: &[&str]| {
+        let shown: Vec<_> = shown.iter().map(|text| Property::from(*text)).collect();
+        let outputs = bag(&[("s", list(&shown))]);
+        let delta = raw_state_delta(&outputs, &state, &shape, false).unwrap().unwrap();
+        assert_eq!(recover(&outputs, &delta).unwrap(), json(r#"{"s":["a","b"]}"#));
+        delta
+    };
+    assert_eq!(delta(&["a", "b"]), properties(r#"{"obj":{"ps":{"s":{"arr":{}}}}}"#));
+    assert_eq!(delta(&["b", "a"]), properties(r#"{"obj":{"ps":{"s":{"replace":{"raw":["a","b"]}}}}}"#));
 }
