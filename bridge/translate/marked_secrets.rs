@@ -5,10 +5,17 @@ use isthmus_proto::property::{Struct, Value};
 use isthmus_provider::{KnownSecrets, Retention};
 
 use super::property::{self, AssetSource, PropertyView, SIGNATURE_KEY};
+use super::raw_state::DELTA_KEY;
 
 /// Collects all values that are marked as secret, at any depth.
+///
+/// The delta of stored state is left out: whatever holds values is marked there, also names of
+/// types and elements of plain sets, and what is secret in it is marked in the outputs.
 pub(crate) fn note_secrets(bag: &Struct, secrets: &KnownSecrets, retention: Retention) {
-    SecretCollector { secrets, retention }.bag(bag, false);
+    let collector = SecretCollector { secrets, retention };
+    for (_, value) in bag.iter().filter(|(name, _)| *name != DELTA_KEY) {
+        collector.value(value, false);
+    }
 }
 
 /// Marks texts that repeat a secret of the provider's configuration, at any depth.
@@ -110,5 +117,13 @@ mod tests {
             secrets.redact("openly-known sesame-one sesame-two sesame-three sesame-four 31337 true b"),
             "openly-known [secret] [secret] [secret] [secret] [secret] true b"
         );
+    }
+    #[test]
+    fn words_of_the_delta_are_no_secrets() {
+        let delta = object(&[("raw", secret(object(&[("type", Value::from("object"))])))]);
+        let stored = bag(&[("extra", secret(Value::from("sesame-one"))), (DELTA_KEY, delta)]);
+        let secrets = KnownSecrets::default();
+        note_secrets(&stored, &secrets, Retention::Usual);
+        assert_eq!(secrets.redact("the imported object is sesame-one"), "the imported object is [secret]");
     }
 }
