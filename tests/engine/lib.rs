@@ -3,8 +3,10 @@
 
 mod bag;
 mod engine;
+mod half_made;
 mod process;
 
 pub use bag::{SIGNATURE, bag, json_of, secret, unknown};
 pub use engine::{Engine, Line, Severity};
+pub use half_made::half_made;
 pub use process::{PATIENCE, Process, first_line};

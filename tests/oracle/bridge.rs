@@ -1,10 +1,10 @@
 //! Both bridges as processes, and a pair of them that is asked the same.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use isthmus_proto::pulumirpc::ProviderHandshakeRequest;
 use isthmus_proto::pulumirpc::resource_provider_client::ResourceProviderClient;
-use isthmus_test_engine::{Engine, PATIENCE, Process};
+use isthmus_test_engine::{Engine, PATIENCE, Process, Severity};
 use serde_json::Value as Json;
 use tempfile::TempDir;
 use tonic::transport::Channel;
@@ -14,6 +14,9 @@ use crate::tools::Cache;
 
 /// Environment variables beside those that every process gets.
 pub(crate) type Variables = Vec<(String, String)>;
+
+/// The directory of a bridge's objects, in its own.
+const OBJECTS: &str = "objects";
 
 /// Both bridges, started alike.
 #[derive(Debug)]
@@ -37,6 +40,33 @@ impl Pair {
         tokio::join!(self.ours.ask(call.clone()), self.theirs.ask(call))
     }
 
+    /// Removes all objects of the conformance provider.
+    pub(crate) fn forget_objects(&self) {
+        for bridge in [&self.ours, &self.theirs] {
+            // There may be none.
+            let _ = std::fs::remove_dir_all(bridge.objects());
+            std::fs::create_dir(bridge.objects()).expect("a directory in a directory of our own");
+        }
+    }
+
+    /// Changes members of an object of the conformance provider, which is made if there is none; removes it if there are no
+    /// members.
+    pub(crate) fn change_object(&self, path: &str, members: Option<&Json>) {
+        for bridge in [&self.ours, &self.theirs] {
+            let file = bridge.objects().join(path);
+            let Some(members) = members.and_then(Json::as_object) else {
+                std::fs::remove_file(&file).unwrap_or_else(|error| panic!("{path}: {error}"));
+                continue;
+            };
+            let mut object: serde_json::Map<_, _> = std::fs::read(&file)
+                .map(|text| serde_json::from_slice(&text).expect("an object is JSON"))
+                .unwrap_or_default();
+            object.extend(members.clone());
+            std::fs::create_dir_all(file.parent().expect("it has a kind")).expect("a directory");
+            std::fs::write(&file, Json::Object(object).to_string()).expect("an object can be written");
+        }
+    }
+
     /// What an engine says first.
     pub(crate) async fn handshake(&self) -> (Json, Json) {
         tokio::join!(self.ours.handshake(), self.theirs.handshake())
@@ -49,7 +79,7 @@ struct Bridge {
     engine: Engine,
     client: ResourceProviderClient<Channel>,
     process: Process,
-    _directory: TempDir,
+    directory: TempDir,
 }
 
 impl Bridge {
@@ -59,18 +89,36 @@ impl Bridge {
         let mut variables = variables.clone();
         let path = cache.path().to_str().expect("a path in UTF-8").to_owned();
         variables.push(("PULUMI_DYNAMIC_TF_PLUGIN_CACHE_DIR".to_owned(), path));
+        let objects = directory.path().join(OBJECTS).to_str().expect("a path in UTF-8").to_owned();
+        variables.push(("CONFORMANCE_DIR".to_owned(), objects));
         // Whether there is a network must not matter: nothing listens here.
         variables.push(("HTTPS_PROXY".to_owned(), "http://127.0.0.1:1".to_owned()));
         let mut process = Process::start(executable, directory.path(), engine.address(), &variables);
         let client = process.client().await;
-        Self { engine, client, process, _directory: directory }
+        Self { engine, client, process, directory }
     }
 
+    /// The answer, and what was logged meanwhile for a user about a resource.
     async fn ask(&self, call: Call) -> Json {
-        let name = call.name();
-        tokio::time::timeout(PATIENCE, call.answer(self.client.clone()))
+        let (name, is_logged) = (call.name(), call.is_of_a_lifecycle());
+        let before = self.engine.shown().len();
+        let mut answer = tokio::time::timeout(PATIENCE, call.answer(self.client.clone()))
             .await
-            .unwrap_or_else(|_| panic!("{name} is not answered by {}", self.process.said()))
+            .unwrap_or_else(|_| panic!("{name} is not answered by {}", self.process.said()));
+        if is_logged {
+            let mut lines = self.engine.shown().split_off(before);
+            lines.sort_by(|one, other| one.message.cmp(&other.message));
+            for (kind, severity) in [("warnings", Severity::Warning), ("errors", Severity::Error)] {
+                let of_kind = lines.iter().filter(|line| line.severity == severity);
+                answer[kind] = of_kind.map(|line| line.message.clone()).collect();
+            }
+        }
+        answer
+    }
+
+    /// Where the conformance provider has its objects.
+    fn objects(&self) -> PathBuf {
+        self.directory.path().join(OBJECTS)
     }
 
     async fn handshake(&self) -> Json {

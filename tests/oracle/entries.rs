@@ -1,6 +1,6 @@
 //! Every deliberate difference from the Go bridge, as the page shows it.
 
-use crate::compare::OUTCOME;
+use crate::compare::{ELEMENTS, ORDER, OUTCOME};
 use crate::rules::Side::{Like, Nothing, Something};
 use crate::rules::{Entry, Rule, Shown};
 
@@ -26,6 +26,25 @@ pub(crate) const SECTIONS: &[Section] = &[
     Section { title: "What users see", entries: USERS },
 ];
 
+/// What an engine asks about a resource, or about one to be.
+const LIFECYCLE: &[&str] = &[
+    "Diff",
+    "Create (preview)",
+    "Create",
+    "Read (refresh)",
+    "Read (import)",
+    "Update (preview)",
+    "Update",
+    "Delete",
+];
+
+/// Those calls whose answers have outputs.
+const OUTPUTS: &[&str] =
+    &["Create (preview)", "Create", "Read (refresh)", "Read (import)", "Update (preview)", "Update"];
+
+/// Those whose answers are stored.
+const STORED: &[&str] = &["Create", "Read (refresh)", "Read (import)", "Update"];
+
 /// There is no way back, and nobody should want one.
 const NONE: &str = "none";
 
@@ -37,12 +56,20 @@ const CHOICE: &[Entry] = &[
         isthmus: "INVALID_ARGUMENT, NOT_FOUND, FAILED_PRECONDITION, …; UNKNOWN only where something may have happened",
         why: "engines read UNKNOWN as \"it may have happened\"",
         back: NONE,
-        shown: Shown::InAnswers(&[Rule {
-            calls: &["Parameterize", "GetMapping", "Configure", "Check", "Invoke"],
-            path: &["error", "code"],
-            ours: Like("InvalidArgument|FailedPrecondition|NotFound|Aborted"),
-            theirs: Like("Unknown"),
-        }]),
+        shown: Shown::InAnswers(&[
+            Rule {
+                calls: &["Parameterize", "GetMapping", "Configure", "Check", "Invoke"],
+                path: &["error", "code"],
+                ours: Like("InvalidArgument|FailedPrecondition|NotFound|Aborted"),
+                theirs: Like("Unknown"),
+            },
+            Rule {
+                calls: LIFECYCLE,
+                path: &["*", "error", "code"],
+                ours: Like("Aborted|InvalidArgument"),
+                theirs: Like("Unknown"),
+            },
+        ]),
     },
     Entry {
         id: "quoting",
@@ -818,9 +845,9 @@ const INPUTS: &[Entry] = &[
             },
             Rule {
                 calls: &["Invoke"],
-                path: &[OUTCOME],
-                ours: Like(r#"\{"failures":\[\{"property":"","reason":".*: there is no such property; .*"#),
-                theirs: Like(".*The records could not be searched: no directory.*"),
+                path: &["failures", "*", "reason"],
+                ours: Like(".*: there is no such property; .*"),
+                theirs: Like("Not one record: 0 records are called .*"),
             },
         ]),
     },
@@ -872,7 +899,33 @@ const INPUTS: &[Entry] = &[
         isthmus: "DIFF_NONE, and an update of that value; notation, as of JSON, is no difference",
         why: "the engine would show differences of notation",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/providers/configuration.rs"),
+        shown: Shown::InAnswers(&[
+            Rule {
+                calls: &["DiffConfig"],
+                path: &["changes"],
+                ours: Like("DIFF_NONE|DIFF_SOME"),
+                theirs: Like("DIFF_UNKNOWN"),
+            },
+            Rule { calls: &["DiffConfig"], path: &["diffs", "*"], ours: Like("true"), theirs: Nothing },
+            Rule {
+                calls: &["DiffConfig"],
+                path: &["detailedDiff"],
+                ours: Like(r#"\{\}|\{"[a-zA-Z]+":"(ADD|UPDATE) of inputs"\}"#),
+                theirs: Nothing,
+            },
+            Rule {
+                calls: &["DiffConfig"],
+                path: &["detailedDiff", "region"],
+                ours: Like("UPDATE of inputs"),
+                theirs: Nothing,
+            },
+            Rule {
+                calls: &["DiffConfig"],
+                path: &["detailedDiff", "allowedAccounts"],
+                ours: Nothing,
+                theirs: Like("elements change of inputs"),
+            },
+        ]),
     },
     Entry {
         id: "terraform-names-of-configuration",
@@ -936,16 +989,74 @@ const INPUTS: &[Entry] = &[
     },
     Entry {
         id: "error-paths",
-        what: "an error of the provider about a property, in Configure",
-        go_bridge: "`[AttributeName(\"token\")] …`",
-        isthmus: "`… (at property `token`)`",
+        what: "an error or a warning of the provider about a property",
+        go_bridge: "`[AttributeName(\"token\")] …`, `AttributeName(\"token\"): …` in a list of one, `… at attribute AttributeName(\"token\")`; an error is logged as well",
+        isthmus: "`… (at property `token`)`, once",
         why: "the property is named as the program knows it",
         back: NONE,
+        shown: Shown::InAnswers(&[
+            Rule {
+                calls: &["Configure"],
+                path: &["error", "message"],
+                ours: Like(r"Token (refused|\[secret\]): .* \(at property `token`\)"),
+                theirs: Like(r#"\[AttributeName\("token"\)\] Token refused: .*"#),
+            },
+            Rule {
+                calls: LIFECYCLE,
+                path: &["*", "error", "message"],
+                ours: Like(r".*: .* \(at property `[a-zA-Z]+`\)"),
+                theirs: Like(r#"\[AttributeName\("[a-z_]+"\)\] .*: .*"#),
+            },
+            Rule {
+                calls: LIFECYCLE,
+                path: &["*", "error", "message"],
+                ours: Like(r".*: .* \(at property `[a-zA-Z]+`\)"),
+                theirs: Like(r#"1 error occurred:\n\t\* AttributeName\("[a-z_]+"\): .* - .*"#),
+            },
+            Rule {
+                calls: LIFECYCLE,
+                path: &["*", "warnings", "*"],
+                ours: Like(r".*: .* \(at property `[a-zA-Z]+`\)"),
+                theirs: Like(r#"\[WARNING\] .*: .* at attribute AttributeName\("[a-z_]+"\)"#),
+            },
+            Rule {
+                calls: LIFECYCLE,
+                path: &["*", "errors", "*"],
+                ours: Nothing,
+                theirs: Like(r"\[ERROR\] .*: .*"),
+            },
+            Rule {
+                calls: LIFECYCLE,
+                path: &["Legacy*", "error", "message"],
+                ours: Like(".*[a-z]"),
+                theirs: Like(".*[a-z]: "),
+            },
+            Rule {
+                calls: &["Diff"],
+                path: &["LegacyPlanned", "error", "message"],
+                ours: Like("this plan was refused, as was asked for"),
+                theirs: Like(r"1 error occurred:\n\t\* : this plan was refused, as was asked for - \n\n"),
+            },
+            Rule {
+                calls: &["Read (import)"],
+                path: &["LegacyImported", "error", "message"],
+                ours: Like(r#"nothing can be imported by "error:""#),
+                theirs: Like(r#"nothing can be imported by "error:": "#),
+            },
+        ]),
+    },
+    Entry {
+        id: "repeated-warnings",
+        what: "a warning of the provider about a resource, in every call again",
+        go_bridge: "shown each time",
+        isthmus: "shown once",
+        why: "an update makes several calls for each resource",
+        back: NONE,
         shown: Shown::InAnswers(&[Rule {
-            calls: &["Configure"],
-            path: &["error", "message"],
-            ours: Like(r"Token (refused|\[secret\]): .* \(at property `token`\)"),
-            theirs: Like(r#"\[AttributeName\("token"\)\] Token refused: .*"#),
+            calls: &["Create", "Diff", "Read (refresh)"],
+            path: &["*", "warnings", "*"],
+            ours: Nothing,
+            theirs: Like(r"\[WARNING\] .*: .*"),
         }]),
     },
     Entry {
@@ -1047,7 +1158,12 @@ const FAILURES: &[Entry] = &[
         isthmus: "it is kept as a partial failure, marked as tainted, and replaced at the next update",
         why: "nothing is orphaned",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/changes/failures.rs"),
+        shown: Shown::InAnswers(&[Rule {
+            calls: &["Create"],
+            path: &["*", "error", "left"],
+            ours: Like(r#"\{"id":".*","properties":\{"__meta":\{"isthmus":\{.*"tainted":true\}.*"#),
+            theirs: Nothing,
+        }]),
     },
     Entry {
         id: "partial-update",
@@ -1056,7 +1172,12 @@ const FAILURES: &[Entry] = &[
         isthmus: "the state that the provider reported is kept",
         why: "the state says what exists",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/changes/failures.rs"),
+        shown: Shown::InAnswers(&[Rule {
+            calls: &["Update"],
+            path: &["*", "error", "left"],
+            ours: Like(r#"\{"id":".*","properties":\{.*\},"reasons":\[.*\]\}"#),
+            theirs: Nothing,
+        }]),
     },
     Entry {
         id: "failed-deletes",
@@ -1100,11 +1221,105 @@ const PROVIDERS: &[Entry] = &[
     Entry {
         id: "absent-blocks",
         what: "absent blocks",
-        go_bridge: "null",
+        go_bridge: "null; a change is shown where there is none, and members computed in a set are planned anew",
         isthmus: "empty, as Terraform core sends them",
         why: "providers expect core",
         back: NONE,
-        shown: Shown::Elsewhere("bridge/translate/absent_block.rs"),
+        shown: Shown::InAnswers(&[
+            Rule {
+                calls: OUTPUTS,
+                path: &["*", "properties", "*"],
+                ours: Like(r"\[\]|\{\}"),
+                theirs: Nothing,
+            },
+            Rule {
+                calls: &["Update (preview)", "Update", "Read (refresh)"],
+                path: &["Blocks", "properties", "garden", "label"],
+                ours: Nothing,
+                theirs: Like("g"),
+            },
+            Rule {
+                calls: &["Diff"],
+                path: &["Blocks", "detailedDiff", "garden.label"],
+                ours: Like("DELETE"),
+                theirs: Nothing,
+            },
+            Rule { calls: &["Diff"], path: &["Blocks", "diffs", "garden"], ours: Something, theirs: Nothing },
+            Rule {
+                calls: &["Update", "Read (refresh)"],
+                path: &[
+                    "Blocks",
+                    "properties",
+                    "__pulumi_raw_state_delta",
+                    "obj",
+                    "ps",
+                    "garden",
+                    "obj",
+                    "ps",
+                ],
+                ours: Like(
+                    r#"\{"label":\{"4dabf18193072939515e22adb298388d":"1b47061264138c4ac30d75fd1eb44270","value":\{"replace":\{"raw":null\}\}\}\}"#,
+                ),
+                theirs: Nothing,
+            },
+            Rule {
+                calls: STORED,
+                path: &["*", "properties", "__pulumi_raw_state_delta", "obj", "ps", "*"],
+                ours: Like(r#"\{"(arr|map)":\{\}\}"#),
+                theirs: Like(
+                    r#"\{"4dabf18193072939515e22adb298388d":"1b47061264138c4ac30d75fd1eb44270","value":\{"replace":\{"raw":null\}\}\}"#,
+                ),
+            },
+            Rule {
+                calls: &["Diff"],
+                path: &["Flags", "changes"],
+                ours: Like("DIFF_NONE"),
+                theirs: Like("DIFF_SOME"),
+            },
+            Rule {
+                calls: &["Diff"],
+                path: &["BlockLimits", "changes"],
+                ours: Like("DIFF_NONE"),
+                theirs: Like("DIFF_SOME"),
+            },
+            Rule {
+                calls: &["Diff"],
+                path: &["BlockSet", "changes"],
+                ours: Like("DIFF_NONE"),
+                theirs: Like("DIFF_SOME"),
+            },
+            Rule { calls: &["Diff"], path: &["Flags", "diffs", "*"], ours: Nothing, theirs: Like("true") },
+            Rule {
+                calls: &["Diff"],
+                path: &["BlockLimits", "diffs", "subnets"],
+                ours: Nothing,
+                theirs: Like("true"),
+            },
+            Rule {
+                calls: &["Diff"],
+                path: &["BlockSet", "diffs", "plains"],
+                ours: Nothing,
+                theirs: Like("true"),
+            },
+            Rule {
+                calls: &["Diff"],
+                path: &["BlockSet", "detailedDiff", "plains"],
+                ours: Nothing,
+                theirs: Like("elements change"),
+            },
+            Rule {
+                calls: &["Update (preview)"],
+                path: &["BlockSet", "properties", "plains", ELEMENTS],
+                ours: Like(r#".*"made":"made of .*"#),
+                theirs: Like(r#".*"made":"04da6b54-80e4-46f7-96ec-b56ff0331ba9".*"#),
+            },
+            Rule {
+                calls: &["Update (preview)"],
+                path: &["Block*", "properties", "**", "inners", ELEMENTS],
+                ours: Like(r#".*"made":"made of .*"#),
+                theirs: Like(r#".*"made":"04da6b54-80e4-46f7-96ec-b56ff0331ba9".*"#),
+            },
+        ]),
     },
     Entry {
         id: "terraform-version",
@@ -1122,7 +1337,30 @@ const PROVIDERS: &[Entry] = &[
         isthmus: "stored state is upgraded, the end is planned where the provider can, private data is sent",
         why: "providers keep timeouts and identities there",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/changes/lifecycle.rs"),
+        shown: Shown::InAnswers(&[
+            Rule {
+                calls: &["Delete"],
+                path: &["*", OUTCOME],
+                ours: Like(r#"\{"errors":\[\],"warnings":\[\]\}"#),
+                theirs: Like(
+                    r#".*"message":"(Private state was lost|The change cannot be made): .*private state .*did not come .*"#,
+                ),
+            },
+            Rule {
+                calls: &["Delete"],
+                path: &["Planner", OUTCOME],
+                ours: Like(
+                    r#"\{"error":\{"code":"Aborted","message":"Refused destruction: This was asked for.*"#,
+                ),
+                theirs: Like(r#"\{"errors":\[\],"warnings":\[\]\}"#),
+            },
+            Rule {
+                calls: &["Delete"],
+                path: &["Planner", "warnings", "*"],
+                ours: Like("Doubtful destruction: This was asked for.*"),
+                theirs: Nothing,
+            },
+        ]),
     },
     Entry {
         id: "moves",
@@ -1231,7 +1469,24 @@ const PROVIDERS: &[Entry] = &[
         isthmus: "refused as Terraform core does, except from providers on the legacy SDK",
         why: "what such a provider answers cannot be relied on",
         back: NONE,
-        shown: Shown::Elsewhere("shim/provider/rules"),
+        shown: Shown::InAnswers(&[
+            Rule {
+                calls: &["Diff", "Update (preview)"],
+                path: &["Planner", OUTCOME],
+                ours: Like(
+                    r#".*"message":"the provider conformance produced an invalid plan for conformance_planner; .*value: the planned value is not the configured one".*"#,
+                ),
+                theirs: Like(
+                    r#"\{.*"summary of w".*|\{.*"diffs":\{"onPlan":true,"summary":true,"value":true\}.*"#,
+                ),
+            },
+            Rule {
+                calls: &["Update"],
+                path: &["Planner", OUTCOME],
+                ours: Like(r#"\{"error":\{"code":"Unknown","left":\{"id":"a-1",.*produced .*"#),
+                theirs: Like(r#"\{"errors":\[\],"properties":.*"value":"contradicted".*"#),
+            },
+        ]),
     },
     Entry {
         id: "plans-in-a-row",
@@ -1276,10 +1531,54 @@ const USERS: &[Entry] = &[
         id: "detailed-differences",
         what: "detailed differences",
         go_bridge: "only with `PULUMI_TF_BRIDGE_ACCURATE_PF_BRIDGE_PREVIEW`",
-        isthmus: "always, as deep as the change is; elements of sets by what they are; no keys of a map that is secret",
+        isthmus: "always, as deep as the change is, and a list that comes or goes as a whole; elements of sets by what they are; no keys of a map that is secret; what is absent can replace",
         why: "a preview says what changes",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/changes/differences.rs"),
+        shown: Shown::InAnswers(&[
+            Rule { calls: &["Diff"], path: &["*", "detailedDiff"], ours: Something, theirs: Nothing },
+            Rule {
+                calls: &["Diff"],
+                path: &["*", "detailedDiff", "*"],
+                ours: Like("(ADD|DELETE)(_REPLACE)?"),
+                theirs: Like("elements (change|replace)"),
+            },
+            Rule {
+                calls: &["Diff"],
+                path: &["*", "detailedDiff", "__meta"],
+                ours: Nothing,
+                theirs: Like("UPDATE_REPLACE"),
+            },
+            Rule {
+                calls: &["Diff"],
+                path: &["Legacy", "detailedDiff", "network"],
+                ours: Like("DELETE_REPLACE"),
+                theirs: Like("DELETE"),
+            },
+            Rule {
+                calls: &["Diff"],
+                path: &["Record", "detailedDiff", "extra"],
+                ours: Nothing,
+                theirs: Like("UPDATE"),
+            },
+            Rule {
+                calls: &["Diff"],
+                path: &["Record", "detailedDiff", "extra.*"],
+                ours: Like("elements change|ADD"),
+                theirs: Nothing,
+            },
+            Rule {
+                calls: &["Diff"],
+                path: &["Blocks", "detailedDiff", "room"],
+                ours: Nothing,
+                theirs: Like("DELETE"),
+            },
+            Rule {
+                calls: &["Diff"],
+                path: &["Blocks", "detailedDiff", "room.x"],
+                ours: Like("DELETE"),
+                theirs: Nothing,
+            },
+        ]),
     },
     Entry {
         id: "data-source-secrets",
@@ -1304,7 +1603,32 @@ const USERS: &[Entry] = &[
         isthmus: "by path; a set is secret as a whole, unless the schema says what in it is",
         why: "the engine's guess misses what has another name or place in the outputs",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/secrets.rs"),
+        shown: Shown::InAnswers(&[
+            Rule {
+                calls: OUTPUTS,
+                path: &["Record", "properties", "**"],
+                ours: Like(
+                    r#"\{"4dabf18193072939515e22adb298388d":"1b47061264138c4ac30d75fd1eb44270","value":.*\}"#,
+                ),
+                theirs: Something,
+            },
+            Rule {
+                calls: &["Read (refresh)"],
+                path: &["Record", "inputs", "**"],
+                ours: Like(
+                    r#"\{"4dabf18193072939515e22adb298388d":"1b47061264138c4ac30d75fd1eb44270","value":.*\}"#,
+                ),
+                theirs: Something,
+            },
+            Rule {
+                calls: &["Read (refresh)"],
+                path: &["Record", "inputs", "labels", ELEMENTS],
+                ours: Like(
+                    r#"\[\{"4dabf18193072939515e22adb298388d":"1b47061264138c4ac30d75fd1eb44270","value":"b"\}\]"#,
+                ),
+                theirs: Like(r#"\["b"\]"#),
+            },
+        ]),
     },
     Entry {
         id: "order-of-replacement",
@@ -1313,7 +1637,12 @@ const USERS: &[Entry] = &[
         isthmus: "the old object is deleted first if all required, non-sensitive strings are unchanged (a file's path), or the program's `name`",
         why: "a changed file would be gone after the update",
         back: "the resource option `deleteBeforeReplace: false`",
-        shown: Shown::Elsewhere("tests/contract/changes/differences.rs"),
+        shown: Shown::InAnswers(&[Rule {
+            calls: &["Diff"],
+            path: &["*", "deleteBeforeReplace"],
+            ours: Like("true"),
+            theirs: Like("false"),
+        }]),
     },
     Entry {
         id: "ids",
@@ -1322,7 +1651,12 @@ const USERS: &[Entry] = &[
         isthmus: "its identity as JSON; else what it was imported by; else one is made and kept",
         why: "no resource is out of reach",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/stored/identities.rs"),
+        shown: Shown::InAnswers(&[Rule {
+            calls: &["Create", "Read (refresh)"],
+            path: &["IdAbsent", "id"],
+            ours: Like("[0-9a-f]{32}"),
+            theirs: Like("missing ID"),
+        }]),
     },
     Entry {
         id: "inputs-of-an-import",
@@ -1331,7 +1665,32 @@ const USERS: &[Entry] = &[
         isthmus: "the provider generates them where it offers that (GenerateResourceConfig); otherwise its plan decides: what it would change is an input. What it refuses is none",
         why: "an import is followed by no change",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/stored/importing.rs"),
+        shown: Shown::InAnswers(&[
+            Rule {
+                calls: &["Read (import)"],
+                path: &["Legacy*", "inputs", "legacy*Id"],
+                ours: Nothing,
+                theirs: Like("[a-z]-1"),
+            },
+            Rule {
+                calls: &["Read (import)"],
+                path: &["Block*", "inputs", "**", "inners", "**"],
+                ours: Like(r"\[\]"),
+                theirs: Nothing,
+            },
+            Rule {
+                calls: &["Read (import)"],
+                path: &["Block*", "inputs", "**", "inners", ELEMENTS],
+                ours: Like(r#"\[\{"innermosts":\[\],"text":"g"\}\]"#),
+                theirs: Like(r#"\[\{"text":"g"\}\]"#),
+            },
+            Rule {
+                calls: &["Read (import)"],
+                path: &["*", "inputs", "triggers"],
+                ours: Like(r"\{\}"),
+                theirs: Nothing,
+            },
+        ]),
     },
     Entry {
         id: "write-only-inputs-after-a-refresh",
@@ -1340,7 +1699,20 @@ const USERS: &[Entry] = &[
         isthmus: "stay",
         why: "`ignoreChanges` of one would send null to the provider",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/stored/reading.rs"),
+        shown: Shown::InAnswers(&[
+            Rule {
+                calls: &["Read (refresh)"],
+                path: &["Record", "inputs", "passwordWo"],
+                ours: Something,
+                theirs: Nothing,
+            },
+            Rule {
+                calls: &["Read (refresh)"],
+                path: &["Vault", "inputs", "*Wo*"],
+                ours: Something,
+                theirs: Nothing,
+            },
+        ]),
     },
     Entry {
         id: "get-with-a-state",
@@ -1385,16 +1757,134 @@ const USERS: &[Entry] = &[
         isthmus: "is an error that names both types",
         why: "it would be stored as what it is not",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/stored/importing.rs"),
+        shown: Shown::InAnswers(&[Rule {
+            calls: &["Read (import)"],
+            path: &["LegacyImported", "error", "message"],
+            ours: Like(".*what it found under this id is a conformance_legacy; import it as that.*"),
+            theirs: Like("error decoding object; expected 3 attributes, got 10"),
+        }]),
+    },
+    Entry {
+        id: "imports-of-others",
+        what: "an import that comes to none or to several objects",
+        go_bridge: "says so",
+        isthmus: "says so, with the type and what to do",
+        why: "who imports has to find the id",
+        back: NONE,
+        shown: Shown::InAnswers(&[Rule {
+            calls: &["Read (import)"],
+            path: &["LegacyImported", "error", "message"],
+            ours: Like(
+                "the conformance_legacy_imported cannot be imported from the provider conformance: it found (2 objects|no object) under this id.*",
+            ),
+            theirs: Like("ImportResourceState (returned more than one result|failed to return a result).*"),
+        }]),
     },
     Entry {
         id: "order-of-sets",
         what: "the order of a set in outputs and previews",
-        go_bridge: "the provider's",
-        isthmus: "the program's; after an import Terraform's, and a refresh keeps what there is",
+        go_bridge: "the provider's; a refresh gives each place in the inputs what is at that place in the provider's order",
+        isthmus: "the program's; after an import Terraform's, and a refresh keeps what there is. Stored state has Terraform's order beside it, by which the Go bridge goes",
         why: "an index means the same element in program, state and diff, and a refresh shows no change of order",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/changes/nested_sets.rs"),
+        shown: Shown::InAnswers(&[
+            Rule {
+                calls: OUTPUTS,
+                path: &["*", "properties", "**", ORDER],
+                ours: Something,
+                theirs: Something,
+            },
+            Rule {
+                calls: &["Read (refresh)", "Read (import)"],
+                path: &["*", "inputs", "**", ORDER],
+                ours: Something,
+                theirs: Something,
+            },
+            Rule {
+                calls: &["Read (refresh)"],
+                path: &["Legacy*", "inputs", "rules", ELEMENTS],
+                ours: Something,
+                theirs: Something,
+            },
+            Rule {
+                calls: &["Read (refresh)"],
+                path: &["AttributeSetNested", "inputs", "*", ELEMENTS],
+                ours: Something,
+                theirs: Something,
+            },
+            Rule {
+                calls: &["Read (refresh)"],
+                path: &["BlockSet", "inputs", "*", ELEMENTS],
+                ours: Something,
+                theirs: Something,
+            },
+            Rule {
+                calls: STORED,
+                path: &["*", "properties", "__pulumi_raw_state_delta", "**"],
+                ours: Like(
+                    r#"\{"4dabf18193072939515e22adb298388d":"1b47061264138c4ac30d75fd1eb44270","value":\{"replace":\{"raw":\[.*\]\}\}\}"#,
+                ),
+                theirs: Like(r#"\{"arr":.*\}"#),
+            },
+        ]),
+    },
+    Entry {
+        id: "own-state",
+        what: "what Terraform stores beside attributes and private data: the type and provider that wrote it, its identity, whether it is tainted",
+        go_bridge: "not stored; an update of a resource with an identity fails",
+        isthmus: "in `__meta`, in a member that the Go bridge passes over",
+        why: "providers rely on it",
+        back: NONE,
+        shown: Shown::InAnswers(&[
+            Rule {
+                calls: STORED,
+                path: &["*", "properties", "__meta", "isthmus"],
+                ours: Like(r#"\{.*"source":\{.*"#),
+                theirs: Nothing,
+            },
+            Rule {
+                calls: STORED,
+                path: &["*", "properties", "__meta"],
+                ours: Like(r#"\{"isthmus":\{.*"source":\{.*\}\}"#),
+                theirs: Nothing,
+            },
+            Rule {
+                calls: &["Update"],
+                path: &["Passport", OUTCOME],
+                ours: Like(r#"\{"errors":\[\],"properties":\{"__meta":\{"isthmus":\{"identity":.*"#),
+                theirs: Like(
+                    r#"\{"error":\{"code":"Unknown","message":"Missing Resource Identity After Update: .*"#,
+                ),
+            },
+        ]),
+    },
+    Entry {
+        id: "null-of-any-type",
+        what: "stored state of an attribute that takes anything, and has nothing",
+        go_bridge: "a typed null",
+        isthmus: "null, as Terraform writes it",
+        why: "an upgrade starts from what Terraform would have stored",
+        back: NONE,
+        shown: Shown::InAnswers(&[Rule {
+            calls: STORED,
+            path: &["*", "properties", "__pulumi_raw_state_delta", "**", "raw"],
+            ours: Like("null"),
+            theirs: Like(r#"\{"type":"dynamic","value":null\}"#),
+        }]),
+    },
+    Entry {
+        id: "changed-types",
+        what: "an attribute that takes anything, and gets a value of another type",
+        go_bridge: "an error of Diff: it cannot be changed",
+        isthmus: "is changed",
+        why: "its type may change",
+        back: NONE,
+        shown: Shown::InAnswers(&[Rule {
+            calls: &["Diff"],
+            path: &["*", OUTCOME],
+            ours: Like(r#"\{"changes":"DIFF_SOME",.*"diffs":\{.*"(extra|fresh)":true.*"#),
+            theirs: Like(r#".*"message":"AttributeName\(.*: Error converting .*"#),
+        }]),
     },
     Entry {
         id: "write-only-inputs",

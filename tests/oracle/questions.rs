@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use crate::bridge::Pair;
 use crate::call::Call;
-use crate::compare::differences;
+use crate::compare::{Subject, differences};
 use crate::rules::Finding;
 
 /// Everything that was asked in a run.
@@ -44,7 +44,18 @@ impl Questions {
 
     /// Compares two answers.
     pub(crate) fn compare(&self, what: &str, call: &'static str, ours: &Json, theirs: &Json) {
-        let found = differences(ours, theirs).into_iter().map(|difference| Finding {
+        self.compare_about(&Subject::default(), what, call, (ours, theirs));
+    }
+
+    /// Compares two answers about something.
+    pub(crate) fn compare_about(
+        &self,
+        subject: &Subject,
+        what: &str,
+        call: &'static str,
+        (ours, theirs): (&Json, &Json),
+    ) {
+        let found = differences(ours, theirs, subject).into_iter().map(|difference| Finding {
             question: what.to_owned(),
             call,
             difference,

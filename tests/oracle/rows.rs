@@ -10,13 +10,16 @@ use base64::engine::general_purpose::STANDARD;
 use isthmus_proto::pulumirpc::check_request::AutonamingOptions;
 use isthmus_proto::pulumirpc::check_request::autonaming_options::Mode;
 use isthmus_proto::pulumirpc::parameterize_request::{Parameters, ParametersArgs, ParametersValue};
-use isthmus_proto::pulumirpc::{CheckRequest, ConfigureRequest, InvokeRequest, ParameterizeRequest};
+use isthmus_proto::pulumirpc::{
+    CheckRequest, ConfigureRequest, DiffRequest, InvokeRequest, ParameterizeRequest,
+};
 use isthmus_test_engine::bag;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use crate::bridge::{Pair, Variables};
 use crate::call::Call;
+use crate::lifecycles::{self, Lifecycle};
 use crate::packages::with_paths;
 use crate::questions::Questions;
 use crate::tools::{self, Cache};
@@ -52,6 +55,8 @@ pub(crate) struct Row {
     random_seed: Option<String>,
     #[serde(default)]
     autonaming: Option<Autonaming>,
+    #[serde(default)]
+    ignore_changes: Vec<String>,
     /// What the row is for.
     why: String,
 }
@@ -90,6 +95,8 @@ pub(crate) fn tables() -> Vec<Table> {
         Table::Rows(Kind::Check, read(include_str!("inputs/check_errors.json"))),
         Table::Rows(Kind::Check, read(include_str!("inputs/check_shapes.json"))),
         Table::Rows(Kind::Invoke, read(include_str!("inputs/invoke.json"))),
+        Table::Rows(Kind::DiffConfig, read(include_str!("inputs/diff_config.json"))),
+        Table::Lifecycles(read(include_str!("inputs/lifecycles.json"))),
     ]
 }
 
@@ -98,6 +105,7 @@ pub(crate) fn tables() -> Vec<Table> {
 pub(crate) enum Table {
     Parameterize(Choosings),
     Rows(Kind, Vec<Row>),
+    Lifecycles(Vec<Lifecycle>),
 }
 
 /// The rows of Parameterize.
@@ -111,6 +119,7 @@ pub(crate) enum Kind {
     Configure,
     Check,
     Invoke,
+    DiffConfig,
 }
 
 /// Questions that one process answers.
@@ -118,6 +127,7 @@ pub(crate) enum Kind {
 pub(crate) enum Sitting {
     Parameterize(Choosings),
     Rows { kind: Kind, provider: String, protocol: u8, rows: Vec<Row> },
+    Lifecycles(lifecycles::Sitting),
 }
 
 impl Table {
@@ -126,6 +136,7 @@ impl Table {
         match self {
             Self::Parameterize(rows) => rows.0.len(),
             Self::Rows(_, rows) => rows.len(),
+            Self::Lifecycles(lifecycles) => lifecycles.iter().map(Lifecycle::len).sum(),
         }
     }
 
@@ -134,6 +145,9 @@ impl Table {
         let (kind, rows) = match self {
             Self::Parameterize(rows) => return vec![Sitting::Parameterize(rows)],
             Self::Rows(kind, rows) => (kind, rows),
+            Self::Lifecycles(lifecycles) => {
+                return lifecycles::sittings(lifecycles).into_iter().map(Sitting::Lifecycles).collect();
+            }
         };
         let mut sittings = BTreeMap::<_, Vec<Row>>::new();
         for (number, row) in rows.into_iter().enumerate() {
@@ -155,6 +169,7 @@ impl Sitting {
     pub(crate) async fn ask(self, cache: &Cache, questions: &Questions) {
         match self {
             Self::Parameterize(rows) => ask_choosings(cache, rows.0, questions).await,
+            Self::Lifecycles(sitting) => sitting.ask(cache, questions).await,
             Self::Rows { kind, provider, protocol, rows } => {
                 let variables = vec![("CONFORMANCE_PROTOCOL".to_owned(), protocol.to_string())];
                 let pair = Pair::start(cache, &variables).await;
@@ -188,6 +203,16 @@ impl Row {
                 ..configuration(&self.provider, &json!({}))
             }),
             Kind::Check => Call::Check(self.check()),
+            Kind::DiffConfig => Call::DiffConfig(DiffRequest {
+                id: "id".to_owned(),
+                urn: provider_urn(&self.provider),
+                olds: self.olds.as_ref().map(bag),
+                old_inputs: self.olds.as_ref().map(bag),
+                news: self.news.as_ref().map(bag),
+                ignore_changes: self.ignore_changes,
+                name: "default".to_owned(),
+                r#type: format!("pulumi:providers:{}", self.provider),
+            }),
             Kind::Invoke => Call::Invoke(InvokeRequest {
                 tok: self.token,
                 args: Some(bag(&self.args.unwrap_or_else(|| json!({})))),
@@ -239,7 +264,7 @@ impl Autonaming {
     }
 }
 
-fn configuration(provider: &str, arguments: &Json) -> ConfigureRequest {
+pub(crate) fn configuration(provider: &str, arguments: &Json) -> ConfigureRequest {
     ConfigureRequest {
         args: Some(bag(arguments)),
         accept_secrets: true,

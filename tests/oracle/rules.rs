@@ -121,7 +121,7 @@ pub(crate) fn fault(rule: &Rule) -> Option<&'static str> {
     }
     // Such a difference holds whole answers: both must be told by their text.
     let told = |side| matches!(side, Side::Like(pattern) if literal_length(pattern) >= 12);
-    if rule.path == [OUTCOME] && !(told(rule.ours) && told(rule.theirs)) {
+    if rule.path.last() == Some(&OUTCOME) && !(told(rule.ours) && told(rule.theirs)) {
         return Some("it takes whole answers without saying which");
     }
     None

@@ -6,11 +6,9 @@ use isthmus_proto::property::Struct;
 use isthmus_proto::pulumirpc::resource_provider_client::ResourceProviderClient;
 use isthmus_proto::pulumirpc::{
     CheckRequest, ConfigureRequest, CreateRequest, DeleteRequest, DiffRequest, DiffResponse,
-    ErrorResourceInitFailed, ParameterizeRequest, ProviderHandshakeRequest, ReadRequest, UpdateRequest,
-    parameterize_request,
+    ParameterizeRequest, ProviderHandshakeRequest, ReadRequest, UpdateRequest, parameterize_request,
 };
-use isthmus_test_engine::{Engine, Line, PATIENCE, Process};
-use prost::Message as _;
+use isthmus_test_engine::{Engine, Line, PATIENCE, Process, half_made};
 use tonic::transport::Channel;
 use tonic::{Code, Status};
 
@@ -345,16 +343,10 @@ async fn change<T>(
     inputs: &Struct,
 ) -> Result<T, Failure> {
     within_patience(call).await.map_err(|status| {
-        let details = isthmus_proto::rpc::Status::decode(status.details()).expect("details are a status");
-        let name = "type.googleapis.com/pulumirpc.ErrorResourceInitFailed";
-        let detail = details.details.into_iter().find(|detail| detail.type_url == name);
-        let half_made = detail.map(|detail| {
-            let made = ErrorResourceInitFailed::decode(&*detail.value).expect("a detail of the type it says");
-            Stored {
-                id: made.id,
-                inputs: made.inputs.unwrap_or_else(|| inputs.clone()),
-                outputs: made.properties.unwrap_or_default(),
-            }
+        let half_made = half_made(&status).map(|made| Stored {
+            id: made.id,
+            inputs: made.inputs.unwrap_or_else(|| inputs.clone()),
+            outputs: made.properties.unwrap_or_default(),
         });
         Failure { reason: said(&status), half_made }
     })

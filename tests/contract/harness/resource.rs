@@ -2,14 +2,15 @@
 
 use isthmus_proto::pulumirpc::check_request::AutonamingOptions;
 use isthmus_proto::pulumirpc::{
-    CheckRequest, CheckResponse, CreateRequest, DeleteRequest, DiffRequest, DiffResponse,
-    ErrorResourceInitFailed, ReadRequest, UpdateRequest, diff_response, property_diff,
+    CheckRequest, CheckResponse, CreateRequest, DeleteRequest, DiffRequest, DiffResponse, ReadRequest,
+    UpdateRequest, diff_response, property_diff,
 };
-use prost::Message as _;
 use serde_json::{Value as Json, json};
 use tonic::Status;
 
 use super::{Session, bag, json_of};
+
+pub(crate) use isthmus_test_engine::half_made;
 
 /// The seed that an engine sends.
 const SEED: [u8; 32] = [7; 32];
@@ -302,12 +303,4 @@ impl From<DiffResponse> for Difference {
             changes,
         }
     }
-}
-
-/// What a failed call left behind, if its status says so.
-pub(crate) fn half_made(status: &Status) -> Option<ErrorResourceInitFailed> {
-    let status = isthmus_proto::rpc::Status::decode(status.details()).expect("details are a status");
-    let name = "type.googleapis.com/pulumirpc.ErrorResourceInitFailed";
-    let detail = status.details.into_iter().find(|detail| detail.type_url == name)?;
-    Some(ErrorResourceInitFailed::decode(&*detail.value).expect("a detail of the type it says"))
 }
