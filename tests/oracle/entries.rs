@@ -297,7 +297,7 @@ const CHOICE: &[Entry] = &[
                   registry is reachable",
         why: "a cache must not decide on a new project's version",
         back: "name the version",
-        shown: Shown::Elsewhere("tests/contract/installing.rs"),
+        shown: Shown::Elsewhere("shim/install/installer/tests/registries.rs"),
     },
     Entry {
         id: "sources",
@@ -374,7 +374,7 @@ const CHOICE: &[Entry] = &[
         isthmus: "read as by Terraform, the provider's version is 0.0.0; an error",
         why: "providers under a debugger print Terraform's variable",
         back: NONE,
-        shown: Shown::Elsewhere("bridge/daemon/reattach.rs"),
+        shown: Shown::Elsewhere("tests/contract/providers/addresses.rs"),
     },
 ];
 
@@ -1328,7 +1328,7 @@ const PROVIDERS: &[Entry] = &[
         isthmus: "a release version",
         why: "some providers refuse anything else",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/providers/configuration.rs"),
+        shown: Shown::Elsewhere("shim/provider/instance/tests.rs"),
     },
     Entry {
         id: "deletes",
@@ -1929,7 +1929,7 @@ const USERS: &[Entry] = &[
         isthmus: "one warning, always",
         why: "schemas say so as well",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/changes/check_failures.rs"),
+        shown: Shown::Elsewhere("tests/contract/changes/checks.rs"),
     },
     Entry {
         id: "conflicting-names",
