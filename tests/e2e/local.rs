@@ -37,6 +37,23 @@ fn a_file_is_replaced_when_its_content_changes() {
 }
 
 #[test]
+fn a_program_that_says_so_has_the_new_file_made_first() {
+    let project = Project::new("a file's order", &[Provider::Local]);
+    let program = |content: &str| {
+        greeting("greeting.txt", content) + "    options:\n      deleteBeforeReplace: false\n"
+    };
+    project.program(&program("Hello, world"));
+    project.up();
+    project.program(&program("Bye, world"));
+    let replaced = project.up();
+    assert_eq!(
+        replaced.steps("greeting"),
+        ["create-replacement", "replace", "delete-replaced"],
+        "{replaced}"
+    );
+}
+
+#[test]
 fn a_file_with_another_name_is_made_before_the_old_one_is_deleted() {
     let project = Project::new("a file's name", &[Provider::Local]);
     project.program(&greeting("one.txt", "Hello, world"));
