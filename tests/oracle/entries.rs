@@ -1221,7 +1221,7 @@ const PROVIDERS: &[Entry] = &[
     Entry {
         id: "absent-blocks",
         what: "absent blocks",
-        go_bridge: "null; a change is shown where there is none, and members computed in a set are planned anew",
+        go_bridge: "null; a change is shown where there is none, and what is computed in the elements of a set is planned anew, or gets to another element",
         isthmus: "empty, as Terraform core sends them",
         why: "providers expect core",
         back: NONE,
@@ -1318,6 +1318,12 @@ const PROVIDERS: &[Entry] = &[
                 path: &["Block*", "properties", "**", "inners", ELEMENTS],
                 ours: Like(r#".*"made":"made of .*"#),
                 theirs: Like(r#".*"made":"04da6b54-80e4-46f7-96ec-b56ff0331ba9".*"#),
+            },
+            Rule {
+                calls: &["Update", "Read (refresh)"],
+                path: &["BlockSet", "properties", "plains", ELEMENTS],
+                ours: Like(r#"\[\{.*"kept":"kept of e","level":7,"made":"made of e","text":"e"\}\]"#),
+                theirs: Like(r#"\[\{.*"kept":"kept of c","level":4,"made":"made of e","text":"e"\}\]"#),
             },
         ]),
     },

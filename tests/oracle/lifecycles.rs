@@ -1,4 +1,4 @@
-//! Lifecycles of resources (`inputs/lifecycles*.json`): Create, Diff, Update, Read and Delete, with their previews, on
+//! Lifecycles of resources (`inputs/lifecycles.json`): Create, Diff, Update, Read and Delete, with their previews, on
 //! one stored state.
 //!
 //! What a bridge answers about a resource depends on the state that it is given. So both are given the same at every
