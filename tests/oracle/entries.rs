@@ -1690,6 +1690,19 @@ const USERS: &[Entry] = &[
                 ours: Like(r#"\[\{"innermosts":\[\],"text":"g"\}\]"#),
                 theirs: Like(r#"\[\{"text":"g"\}\]"#),
             },
+            // HashiCorp's older SDK generates configurations.
+            Rule {
+                calls: &["Read (import)"],
+                path: &["Legacy", "inputs", "enabled"],
+                ours: Like("false"),
+                theirs: Nothing,
+            },
+            Rule {
+                calls: &["Read (import)"],
+                path: &["LegacySets", "inputs", "rules", ELEMENTS],
+                ours: Like(r#".*"negate":false.*"#),
+                theirs: Like(r#"\[\{"priority":1,"statements":.*\]"#),
+            },
             Rule {
                 calls: &["Read (import)"],
                 path: &["*", "inputs", "triggers"],
@@ -1736,7 +1749,12 @@ const USERS: &[Entry] = &[
         isthmus: "those that only the provider sets and that its plan keeps; none of a replacement",
         why: "a preview keeps them known for other resources",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/changes/differences.rs"),
+        shown: Shown::InAnswers(&[Rule {
+            calls: &["Diff"],
+            path: &["*", "stables", "*"],
+            ours: Like("true"),
+            theirs: Nothing,
+        }]),
     },
     Entry {
         id: "unread-after-an-import",
@@ -1751,10 +1769,25 @@ const USERS: &[Entry] = &[
         id: "failed-imports",
         what: "an error about the id of an import",
         go_bridge: "is the provider's alone",
-        isthmus: "adds how the provider describes the id, and what identity it takes",
+        isthmus: "adds how the provider describes attribute `id`, and what identity it takes",
         why: "most providers only say that they found nothing",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/stored/importing.rs"),
+        shown: Shown::InAnswers(&[
+            Rule {
+                calls: &["Read (import)"],
+                path: &["*", "error", "message"],
+                ours: Like(
+                    r#"(Import|Unexpected Format) .*\nhelp: the provider describes attribute `id`, .*"#,
+                ),
+                theirs: Like("(Import|Unexpected Format) .*"),
+            },
+            Rule {
+                calls: &["Read (import)"],
+                path: &["*", "warnings", "0"],
+                ours: Like(r"There is no [a-z_]+ with this id; the provider describes attribute `id`, .*"),
+                theirs: Nothing,
+            },
+        ]),
     },
     Entry {
         id: "impossible-imports",

@@ -21,8 +21,8 @@ processes are left running, is on this page as well and has tests of its own. At
 the Go bridge and isthmus were seen to do.
 
 The last column says how to have the Go bridge's behaviour all the same, where that is possible. The Go bridge itself can
-always be used again: stacks go over and back, and only what it has no form for (that a resource is tainted) is lost once it writes the state
-(see [State for today's engine](decisions/state-format.md)).
+always be used again: stacks go over and back, and only what it has no form for (that a resource is tainted, what an import could not read) is
+lost once it writes the state (see [State for today's engine](decisions/state-format.md)).
 ";
 
 /// Between these, another test keeps what it saw (`tests/tofu/features.rs`); it is taken over as it is.

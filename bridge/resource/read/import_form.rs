@@ -24,9 +24,11 @@ impl Target<'_> {
     /// What an import of this type takes; `None` if the provider does not tell.
     pub(super) async fn import_form(&self) -> Option<String> {
         let description = self.shape.object.terraform("id").map(|id| id.description.trim());
-        let of_id = description
-            .filter(|text| !text.is_empty())
-            .map(|text| format!("the provider describes the id as {text:?}"));
+        let of_id = description.filter(|text| !text.is_empty()).map(|text| {
+            format!(
+                "the provider describes attribute `id`, by which most resources are imported, as {text:?}"
+            )
+        });
         let identity = match self.provider.resource(&self.shape.terraform_type) {
             // The error that this belongs to counts, not another one about identities.
             Ok(resource) => resource.identity_schema(&mut Vec::new()).await.ok().flatten(),

@@ -66,6 +66,18 @@ on_both_protocols! {
         assert_eq!(ours.diff(&read, &inputs).await?, Difference::default(), "it has written what it knows");
     }
 
+    async fn what_an_import_could_not_read_is_known_until_the_go_bridge_writes_its_state(protocol) {
+        let both = Both::start(Setup::sandbox(protocol).with("SANDBOX_SENSITIVE", "withheld")).await?;
+        let [ours, go] = both.resources("sandbox:index/note:Note");
+        let program = json!({"title": "Hello", "secretHint": secret("under the mat")});
+        let made = ours.make(&program).await?;
+        let imported = ours.import(&made.id).await?.expect("it is there");
+        assert!(go.diff(&imported, &program).await?.some, "the Go bridge would set it");
+        assert_eq!(ours.diff(&imported, &program).await?, Difference::default());
+        let read = go.refresh(&imported).await?.expect("it is there");
+        assert!(ours.diff(&read, &program).await?.some, "it has written what it knows");
+    }
+
     async fn a_resource_of_another_type_goes_over_once_it_has_become_one_of_its_own(protocol) {
         let both = Both::start(Setup::sandbox(protocol).with("SANDBOX_ODD", "usable")).await?;
         let [memo, _] = both.resources("sandbox:index/memo:Memo");

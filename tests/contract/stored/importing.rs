@@ -230,7 +230,7 @@ on_both_protocols! {
         let setup = Setup::sandbox(protocol).with("SANDBOX_IMPORT", "none");
         let (_host, session) = setup.session().await?;
         let status = session.note().import("no-such-note").await.expect_err("there is none");
-        let form = "the provider describes the id as \"What the sandbox calls the note.\"; in place of an id, its identity is \
+        let form = "the provider describes attribute `id`, by which most resources are imported, as \"What the sandbox calls the note.\"; in place of an id, its identity is \
                     taken, a JSON object of \"id\" (a string)";
         assert!(status.message().ends_with(&format!("check the id\nhelp: {form}")), "{status}");
 
