@@ -143,6 +143,15 @@ impl Request {
                     type_name: request.type_name,
                 }
             }
+            "GenerateResourceConfig" => {
+                let request: tfplugin6::generate_resource_config::Request = decoded(message);
+                let own = schemas.resource(&request.type_name);
+                Self {
+                    method: "GenerateResourceConfig",
+                    fields: json!({"state": dynamic(request.state.as_ref(), &own)}),
+                    type_name: request.type_name,
+                }
+            }
             "UpgradeResourceIdentity" => {
                 let request: tfplugin6::upgrade_resource_identity::Request = decoded(message);
                 let raw = request.raw_identity.unwrap_or_default();

@@ -166,11 +166,14 @@ pub(crate) const RULES: &[Rule] = &[
     },
     Rule {
         id: "the inputs of what is imported",
-        reason: "an engine is told the inputs that would make what was imported; isthmus derives them and tries them by a plan, \
-                 where OpenTofu has the program's alone",
+        reason: "an engine is told the inputs that would make what was imported; isthmus asks the provider for them or derives \
+                 them, and tries them by a plan, where OpenTofu has the program's alone",
         covers: |difference| {
             difference.what == What::OnlyOurs
-                && matches!(difference.method, "ValidateResourceConfig" | "PlanResourceChange")
+                && matches!(
+                    difference.method,
+                    "ValidateResourceConfig" | "PlanResourceChange" | "GenerateResourceConfig"
+                )
                 && difference.step.imports()
         },
     },

@@ -161,7 +161,9 @@ fn made_of(json: &Json, pairs: &mut Vec<(String, String)>) {
             {
                 pairs.push((text.clone(), made.clone()));
             }
-            members.values().for_each(|member| made_of(member, pairs));
+            // What begins so is not shown: the Go bridge's form of the state repeats sets.
+            let shown = members.iter().filter(|(name, _)| !name.starts_with("__"));
+            shown.for_each(|(_, member)| made_of(member, pairs));
         }
         _ => {}
     }
