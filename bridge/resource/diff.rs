@@ -74,7 +74,7 @@ pub(crate) async fn diff(
     warnings: &mut OperationWarnings,
 ) -> Result<Difference, OperationError> {
     let Comparison { inputs, olds, mut news, ignore_changes, is_name_generated } = comparison;
-    let resource = target.ignoring(&mut news, olds, prior, ignore_changes)?;
+    let resource = target.ignoring(&mut news, (inputs, olds), prior, ignore_changes)?;
     let mut config = target.config_as_far_as_it_fits(&news, Unknowns::Keep)?;
     target.keep_timeouts(&mut config.value, &prior.object.value);
     if prior.status == Status::Damaged {
@@ -87,7 +87,7 @@ pub(crate) async fn diff(
             stables: Vec::new(),
         });
     }
-    let object = target.with_unread(prior, inputs, &config.value, warnings)?;
+    let object = target.with_unread(prior, inputs, &mut config.value, warnings)?;
     let plan = resource
         .plan(Some(&object), &config.value, &mut warnings.diagnostics)
         .await

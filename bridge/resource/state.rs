@@ -23,7 +23,7 @@ use crate::translate::raw_state::{
     DELTA_KEY, RawStateSource, add_stored_properties, foreign_raw_state, raw_state_as_delta, stored_raw_state,
 };
 use crate::translate::sets::in_order_of;
-use crate::translate::unread::{UnreadAttribute, fill_unread, unread_in};
+use crate::translate::unread::{UnreadAttribute, add_unread_inputs, fill_unread, unread_in};
 
 /// Prior state of a resource.
 #[derive(Debug)]
@@ -62,12 +62,12 @@ impl Prior {
 }
 
 impl Target<'_> {
-    /// The resource type with changes at `paths` ignored: `news` are reverted there, as are changes
-    /// that a provider of the legacy type system plans regardless.
+    /// The resource type with changes at `paths` ignored: `news` are reverted there to the stored
+    /// properties (to the stored inputs, what no read has returned), as are changes that a provider of the legacy type system plans regardless.
     pub(super) fn ignoring(
         &self,
         news: &mut Struct,
-        olds: &Struct,
+        (inputs, olds): (&Struct, &Struct),
         prior: &Prior,
         paths: &[PropertyPath],
     ) -> Result<Resource<'_>, OperationError> {
@@ -76,7 +76,8 @@ impl Target<'_> {
         if paths.is_empty() {
             return Ok(resource);
         }
-        let olds = prior.properties(olds).clone();
+        let mut olds = prior.properties(olds).clone();
+        add_unread_inputs(&mut olds, shape, &prior.unread, inputs);
         let value = in_order_of(&prior.object.value, shape, &olds);
         let olds = with_exact_numbers(olds, &value, shape);
         apply_ignore_changes(news, &olds, paths);
@@ -121,12 +122,12 @@ impl Target<'_> {
     }
 
     /// The prior state for a plan: with what no read has returned, as the stored inputs have it, or
-    /// else the configuration.
+    /// else the configuration, out of which it is taken if it is not known yet.
     pub(crate) fn with_unread<'prior>(
         &self,
         prior: &'prior Prior,
         stored_inputs: &Struct,
-        config: &Value,
+        config: &mut Value,
         warnings: &mut OperationWarnings,
     ) -> Result<Cow<'prior, Object>, OperationError> {
         if prior.unread.is_empty() {

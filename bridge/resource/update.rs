@@ -57,7 +57,8 @@ pub(crate) async fn update<State: StateManager>(
     match &plan.action {
         // The engine repeats an update after a failed one even if nothing is left to do.
         Action::NoOp if plan.deferral.is_none() => {
-            let object = target.with_unread(&prior, inputs, &config.value, warnings)?.into_owned();
+            let object =
+                target.with_unread(&prior, inputs, &mut config.value.clone(), warnings)?.into_owned();
             return state.updated(None, outcome(object, None), warnings).await;
         }
         Action::Replace(paths) if plan.deferral.is_none() => {
@@ -81,11 +82,11 @@ async fn plan(
     unknowns: Unknowns,
     warnings: &mut OperationWarnings,
 ) -> Result<(Plan, Config, Struct), OperationError> {
-    let resource = target.ignoring(&mut news, olds, prior, ignore_changes)?;
+    let resource = target.ignoring(&mut news, (inputs, olds), prior, ignore_changes)?;
     let mut config = target.config(&news, unknowns)?;
     let programs = target.programs_timeouts(&config.value);
     target.keep_timeouts(&mut config.value, &prior.object.value);
-    let object = target.with_unread(prior, inputs, &config.value, &mut OperationWarnings::default())?;
+    let object = target.with_unread(prior, inputs, &mut config.value, &mut OperationWarnings::default())?;
     let mut plan = resource
         .plan(Some(&object), &config.value, &mut warnings.diagnostics)
         .await

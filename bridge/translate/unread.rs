@@ -11,7 +11,10 @@
 use std::collections::BTreeSet;
 
 use isthmus_cty::Value;
+use isthmus_proto::property::{Struct, Value as Property};
 
+use super::property::{PropertyView, unwrap};
+use super::property_path::inside_mut;
 use crate::package::shape::{ObjectShape, Shape};
 
 /// The names from the object to the attribute, without indices and keys: `["login", "password"]`.
@@ -29,17 +32,30 @@ pub(crate) fn unread_in(object: &Value, shape: &ObjectShape) -> BTreeSet<UnreadA
 }
 
 /// Fills in `prior` what is `unread`, from the configuration of the `stored` inputs or else of the
-/// `new` ones; returns what is from the latter.
+/// `new` ones; returns what is from the latter. What is not known yet in these is taken out of them,
+/// because it will be what is there.
 pub(crate) fn fill_unread(
     prior: &mut Value,
     shape: &ObjectShape,
     unread: &BTreeSet<UnreadAttribute>,
     stored: &Value,
-    new: &Value,
+    new: &mut Value,
 ) -> BTreeSet<UnreadAttribute> {
     let mut filling = Filling { unread, path: Vec::new(), from_new: BTreeSet::new() };
-    filling.object(prior, shape, (stored, new));
+    filling.object(prior, shape, stored, new);
     filling.from_new
+}
+
+/// Adds to `outputs` what is `unread` and the stored `inputs` have.
+pub(crate) fn add_unread_inputs(
+    outputs: &mut Struct,
+    shape: &ObjectShape,
+    unread: &BTreeSet<UnreadAttribute>,
+    inputs: &Struct,
+) {
+    if !unread.is_empty() {
+        add_to_bag(outputs, shape, unread, &mut Vec::new(), inputs);
+    }
 }
 
 type Visit<'a> = &'a mut dyn FnMut(&[String], &Value);
@@ -76,42 +92,68 @@ struct Filling<'a> {
 }
 
 impl Filling<'_> {
-    fn object(&mut self, prior: &mut Value, shape: &ObjectShape, (stored, new): (&Value, &Value)) {
+    fn object(&mut self, prior: &mut Value, shape: &ObjectShape, stored: &Value, new: &mut Value) {
         let Value::Object(members) = prior else { return };
+        let mut absent = Value::Null;
         for field in &shape.fields {
             let Some(value) = members.get_mut(&field.terraform) else { continue };
-            let member = |of: &'_ Value| of.attribute(&field.terraform).cloned().unwrap_or(Value::Null);
-            let (stored, new) = (member(stored), member(new));
+            let stored = stored.attribute(&field.terraform).unwrap_or(&Value::Null);
+            let new = match new {
+                Value::Object(members) => members.get_mut(&field.terraform),
+                _ => None,
+            };
+            let new = new.unwrap_or(&mut absent);
             self.path.push(field.terraform.to_string());
-            if !(value.is_null() && self.unread.contains(&self.path)) {
-                self.within(value, &field.shape, (&stored, &new));
-            } else if !stored.is_null() {
-                set(value, stored);
-            } else if !new.is_null() && set(value, new) {
-                self.from_new.insert(self.path.clone());
+            if value.is_null() && self.unread.contains(&self.path) {
+                self.attribute(value, stored, new);
+            } else {
+                self.within(value, &field.shape, stored, new);
             }
             self.path.pop();
         }
     }
 
-    fn within(&mut self, value: &mut Value, shape: &Shape, (stored, new): (&Value, &Value)) {
+    fn attribute(&mut self, value: &mut Value, stored: &Value, new: &mut Value) {
+        if stored.is_wholly_known() && !stored.is_null() {
+            *value = stored.clone();
+        } else if !new.is_null() {
+            if new.is_wholly_known() {
+                *value = new.clone();
+            } else {
+                *new = Value::Null;
+            }
+            self.from_new.insert(self.path.clone());
+        }
+    }
+
+    fn within(&mut self, value: &mut Value, shape: &Shape, stored: &Value, new: &mut Value) {
+        let mut absent = Value::Null;
         match (shape, value) {
-            (Shape::Object(object), value) => self.object(value, object, (stored, new)),
+            (Shape::Object(object), value) => self.object(value, object, stored, new),
             (Shape::List(element) | Shape::FlattenedList(element), Value::List(elements)) => {
                 for (index, value) in elements.iter_mut().enumerate() {
-                    let at = |of: &'_ Value| match of {
-                        Value::List(elements) => elements.get(index).cloned().unwrap_or(Value::Null),
-                        _ => Value::Null,
+                    let stored = match stored {
+                        Value::List(elements) => elements.get(index).unwrap_or(&Value::Null),
+                        _ => &Value::Null,
                     };
-                    self.within(value, element, (&at(stored), &at(new)));
+                    let new = match &mut *new {
+                        Value::List(elements) => elements.get_mut(index).unwrap_or(&mut absent),
+                        _ => &mut absent,
+                    };
+                    self.within(value, element, stored, new);
                 }
             }
             (Shape::Map(element), Value::Map(entries) | Value::Object(entries)) => {
                 for (key, value) in entries {
-                    let at = |of: &'_ Value| {
-                        of.entries().and_then(|entries| entries.get(key)).cloned().unwrap_or(Value::Null)
+                    let stored =
+                        stored.entries().and_then(|entries| entries.get(key)).unwrap_or(&Value::Null);
+                    let new = match &mut *new {
+                        Value::Map(entries) | Value::Object(entries) => {
+                            entries.get_mut(key).unwrap_or(&mut absent)
+                        }
+                        _ => &mut absent,
                     };
-                    self.within(value, element, (&at(stored), &at(new)));
+                    self.within(value, element, stored, new);
                 }
             }
             _ => {}
@@ -119,13 +161,55 @@ impl Filling<'_> {
     }
 }
 
-/// A value that is not known yet may be another one.
-fn set(value: &mut Value, input: Value) -> bool {
-    let is_known = input.is_wholly_known();
-    if is_known {
-        *value = input;
+fn add_to_bag(
+    outputs: &mut Struct,
+    shape: &ObjectShape,
+    unread: &BTreeSet<UnreadAttribute>,
+    path: &mut UnreadAttribute,
+    inputs: &Struct,
+) {
+    for field in &shape.fields {
+        let Some(input) = inputs.get(&field.pulumi) else { continue };
+        path.push(field.terraform.to_string());
+        let output = outputs.get_mut(&field.pulumi).filter(|output| !output.is_null());
+        match output {
+            Some(output) => add_to_property(output, &field.shape, unread, path, input),
+            None if unread.contains(path) => {
+                outputs.insert(field.pulumi.clone(), input.clone());
+            }
+            None => {}
+        }
+        path.pop();
     }
-    is_known
+}
+
+fn add_to_property(
+    output: &mut Property,
+    shape: &Shape,
+    unread: &BTreeSet<UnreadAttribute>,
+    path: &mut UnreadAttribute,
+    input: &Property,
+) {
+    let Ok((input_view, _)) = unwrap(input) else { return };
+    match (shape, inside_mut(output), input_view) {
+        (Shape::FlattenedList(element), output, _) => add_to_property(output, element, unread, path, input),
+        (Shape::Object(object), Property::Struct(output), PropertyView::Object(input)) => {
+            add_to_bag(output, object, unread, path, input);
+        }
+        (Shape::List(element), Property::List(outputs), PropertyView::List(inputs)) => {
+            for (output, input) in outputs.iter_mut().zip(inputs) {
+                add_to_property(output, element, unread, path, input);
+            }
+        }
+        (Shape::Map(element), Property::Struct(outputs), PropertyView::Object(inputs)) => {
+            for (key, output) in outputs.iter_mut() {
+                if let Some(input) = inputs.get(key) {
+                    add_to_property(output, element, unread, path, input);
+                }
+            }
+        }
+        _ => {}
+    }
 }
 
 #[cfg(test)]
@@ -137,7 +221,10 @@ mod tests {
 
     use super::*;
     use crate::package::shape::{IdRule, ResourceShape};
-    use crate::translate::testing::{attribute, block, computed, nested, resource};
+    use crate::translate::property::secret;
+    use crate::translate::testing::{
+        attribute, bag, block, computed, list, nested, object as object_of, resource,
+    };
 
     fn shape() -> ResourceShape {
         let sensitive = |name: &str| Attribute { sensitive: true, ..attribute(name, Type::String) };
@@ -197,7 +284,11 @@ mod tests {
         let unread = unread_in(&prior, &shape().object);
         let filled = |stored: &Value, new: &Value| {
             let mut filled = prior.clone();
-            let from_new = fill_unread(&mut filled, &shape().object, &unread, stored, new);
+            let mut config = new.clone();
+            let from_new = fill_unread(&mut filled, &shape().object, &unread, stored, &mut config);
+            if filled == prior {
+                assert!(config.is_wholly_known(), "what is not known yet is taken out");
+            }
             (filled, from_new.len())
         };
         let new = thing(Value::string("new"), texts(["1", "2", "3", "4"]));
@@ -206,11 +297,33 @@ mod tests {
         let stored = thing(Value::string("stored"), nothing());
         assert_eq!(filled(&stored, &new), (thing(Value::string("stored"), by_new), 2));
         let unknown = thing(Value::Unknown(None), nothing());
-        assert_eq!(
-            filled(&Value::Null, &unknown),
-            (prior.clone(), 0),
-            "what is not known yet may be another value"
-        );
+        assert_eq!(filled(&Value::Null, &unknown), (prior.clone(), 1));
         assert_eq!(filled(&Value::Null, &Value::Null), (prior.clone(), 0));
+    }
+
+    #[test]
+    fn stored_inputs_are_added_to_outputs_where_those_have_nothing() {
+        let prior = thing(Value::Null, nothing());
+        let unread = unread_in(&prior, &shape().object);
+        let login = |password: Option<&str>| {
+            let user = [("user", Property::from("a"))];
+            let password = password.map(|password| ("password", secret(password.into())));
+            user.into_iter().chain(password).collect::<Vec<_>>()
+        };
+        let program = |token: Option<&str>, password: Option<&str>| {
+            let token = token.map(|token| ("token", secret(token.into())));
+            let members = [
+                ("login", object_of(&login(password))),
+                ("members", secret(list(&[object_of(&login(password))]))),
+                ("name", "n".into()),
+            ];
+            bag(&members.into_iter().chain(token).collect::<Vec<_>>())
+        };
+        let mut outputs = program(None, None);
+        add_unread_inputs(&mut outputs, &shape().object, &unread, &program(Some("t"), Some("p")));
+        assert_eq!(outputs, program(Some("t"), Some("p")));
+        let mut read = program(Some("read"), None);
+        add_unread_inputs(&mut read, &shape().object, &unread, &program(Some("t"), None));
+        assert_eq!(read, program(Some("read"), None));
     }
 }

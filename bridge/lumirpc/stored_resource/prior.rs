@@ -267,9 +267,9 @@ impl StoredResource<'_> {
         inputs: &Struct,
         warnings: &mut OperationWarnings,
     ) -> bool {
-        let Ok(config) = self.target.config(inputs, Unknowns::Reject) else { return false };
+        let Ok(mut config) = self.target.config(inputs, Unknowns::Reject) else { return false };
         let Ok(resource) = self.target.resource() else { return false };
-        let Ok(object) = self.target.with_unread(prior, inputs, &config.value, warnings) else {
+        let Ok(object) = self.target.with_unread(prior, inputs, &mut config.value, warnings) else {
             return false;
         };
         let plan = resource.plan(Some(&object), &config.value, &mut warnings.diagnostics).await;

@@ -8,6 +8,7 @@ use isthmus_proto::pulumirpc::ListRequest;
 use crate::harness::resource::{Difference, Resource};
 use crate::harness::{
     Code, Host, Json, Outcome, Protocol, Session, Setup, Status, Stored, json, on_both_protocols, secret,
+    unknown,
 };
 
 /// What cannot be walked: a tuple's elements are not alike, which its type in a package does not tell (tuples have a test
@@ -147,6 +148,17 @@ on_both_protocols! {
             assert!(difference.changes.contains(&"update secretHint".to_owned()), "{difference:?}");
         }
         assert_eq!(host.engine.shown().len(), told, "the user is told once");
+        // A value that is not known yet will be what is there, and what is not to be changed is what the inputs have.
+        let unknown_hint = json!({"title": "Hello", "secretHint": unknown()});
+        assert_eq!(note.diff(&imported, &unknown_hint).await?, Difference::default());
+        let ignoring = note.ignoring(&["secretHint"]);
+        for stored in [&imported, &settled] {
+            assert_eq!(ignoring.diff(stored, &program("Hello", "gate")).await?, Difference::default());
+            assert!(ignoring.diff(stored, &program("Hi", "gate")).await?.some);
+        }
+        let kept = ignoring.update(&settled, &program("Hey", "gate")).await?;
+        assert_eq!(kept.outputs["secretHint"], secret("mat"));
+        note.update(&kept, &program("Hello", "mat")).await?;
         // Another change is an update, with the program's value as what was there before.
         let changed = note.update(&settled, &program("Hi", "mat")).await?;
         assert_eq!((&changed.outputs["title"], &changed.outputs["secretHint"]), (&json!("Hi"), &secret("mat")));
