@@ -11,10 +11,8 @@ use isthmus_provider::{ListRequest, Listed, Provider};
 use crate::daemon::{Instance, Paused};
 use crate::package::catalogue::TokenError;
 use crate::package::shape::ObjectShape;
-use crate::resource::{
-    Inputs, OperationError, OperationWarnings, Target, Timeouts, describe, missing_failure,
-};
-use crate::translate::inputs::{Missing, Unknowns, canonical, missing_required};
+use crate::resource::{Inputs, OperationError, OperationWarnings, Target, Timeouts, describe};
+use crate::translate::inputs::{Unknowns, canonical};
 
 /// Default page size, as in Pulumi's own bridge.
 const USUAL_PAGE: u64 = 100;
@@ -92,14 +90,7 @@ pub(crate) async fn begin_list(
     let mut given = query.clone();
     let dropped = canonical(&mut given, &target.shape.object);
     warnings.texts.extend(Inputs::new(&given, &target.shape.object).warnings_of_dropped(&dropped));
-    let missing = missing_required(&given, &target.shape.object);
-    if !missing.is_empty() {
-        let inputs = Inputs::new(&given, &target.shape.object);
-        let failures = missing
-            .into_iter()
-            .map(|Missing { path, field }| missing_failure(inputs.at(&path), "", &field.description));
-        return Err(OperationError::Inputs(failures.collect()));
-    }
+    target.require_complete(&given)?;
     let config = target.config(&given, Unknowns::Keep)?;
     if !config.value.is_wholly_known() {
         return Ok(Started::Unknown);

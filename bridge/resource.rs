@@ -31,7 +31,6 @@ mod warnings;
 mod write_only;
 
 pub(crate) use autoname::{AutonamingMode, Naming};
-pub(crate) use check::missing_failure;
 pub(crate) use check::{Checked, check};
 pub(crate) use create::{create, preview_create};
 pub(crate) use delete::delete;

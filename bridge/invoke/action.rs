@@ -35,6 +35,7 @@ pub(super) async fn carry_out(
         plans: None,
         memory: None,
     };
+    target.require_complete(arguments)?;
     let unknowns = if preview { Unknowns::Keep } else { Unknowns::Reject };
     let config = target.config(arguments, unknowns)?;
     instance.require_configured().await?;

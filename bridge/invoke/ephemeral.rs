@@ -32,6 +32,7 @@ pub(super) async fn open(
         memory: None,
     };
     let type_name = &target.shape.terraform_type;
+    target.require_complete(arguments)?;
     let config = target.config(arguments, Unknowns::Keep)?;
     instance.require_configured().await?;
 

@@ -85,6 +85,15 @@ pub(crate) async fn check(
     Ok(Checked { inputs, failures })
 }
 
+impl Target<'_> {
+    /// Refuses inputs that lack a required property. Core does so before it calls a provider, and not
+    /// every provider does it again.
+    pub(crate) fn require_complete(&self, inputs: &Struct) -> Result<(), OperationError> {
+        let missing = missing(self, inputs, None);
+        if missing.is_empty() { Ok(()) } else { Err(OperationError::Inputs(missing)) }
+    }
+}
+
 /// Failures for required properties that are missing.
 fn missing(target: &Target<'_>, inputs: &Struct, unnamed: Option<&Unnamed>) -> Vec<Failure> {
     let given = Inputs::new(inputs, &target.shape.object);
@@ -103,7 +112,7 @@ fn missing(target: &Target<'_>, inputs: &Struct, unnamed: Option<&Unnamed>) -> V
 }
 
 /// A failure for a required property that is missing.
-pub(crate) fn missing_failure(place: InputPath, cause: &str, description: &str) -> Failure {
+fn missing_failure(place: InputPath, cause: &str, description: &str) -> Failure {
     let mut reason = format!("Missing required property '{}'{cause}", place.path());
     if !description.is_empty() {
         reason.push_str(": ");

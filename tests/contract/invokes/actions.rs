@@ -90,6 +90,8 @@ on_both_protocols! {
             (json!({"message": ""}), "message", "The message is empty"),
             (json!({"message": "Hello", "fault": "plan"}), "message", "Nobody could hear it"),
             (json!({"message": "Hello", "time": 3}), "", "time: "),
+            (json!({"times": 3}), "message", "Missing required property 'message'"),
+            (json!({"message": "Hello", "listeners": [{}]}), "", "listeners[0].name"),
             (json!({"message": unknown()}), "message", "the value is not known yet, but it is needed now"),
         ] {
             let failures = session.invoke(BROADCAST, &arguments).await?.expect_err("wrong arguments");

@@ -98,6 +98,7 @@ on_both_protocols! {
             (json!({"audience": "me", "lifetime": "long"}), "lifetime", "\"long\" is not a duration"),
             (json!({"audience": "me", "lifetme": "5s"}), "", "lifetme: there is no such property; did you mean `lifetime`?"),
             (json!({"audience": {"a": 1}}), "", "audience: expected a string"),
+            (json!({}), "audience", "Missing required property 'audience'"),
         ] {
             let failures = session.invoke(TOKEN, &arguments).await?.expect_err("wrong arguments");
             let [(at, reason)] = &failures[..] else { panic!("one failure of {arguments}: {failures:?}") };
