@@ -14,19 +14,32 @@ pub use write::to_json;
 
 pub(super) use tree::write_string;
 
+use std::error::Error;
+use std::fmt;
 use std::sync::Arc;
 
 use super::{AttributePath, MAXIMUM_DEPTH, NumberError, PathStep, Type, TypeError};
 
 /// Why JSON is no value of a type, or a value cannot be encoded as JSON, and where.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}{reason}", super::at(path))]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JsonError {
     /// Path in the value.
     pub path: AttributePath,
     /// The reason.
-    #[source]
     pub reason: JsonReason,
+}
+
+impl fmt::Display for JsonError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}{}", super::at(&self.path), self.reason)
+    }
+}
+
+impl Error for JsonError {
+    /// The reason is in the text.
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.reason.source()
+    }
 }
 
 /// Why JSON or a value is invalid.

@@ -1,5 +1,7 @@
 //! Errors of encoding and decoding.
 
+use std::error::Error;
+use std::fmt;
 use std::sync::Arc;
 
 use crate::{AttributePath, MAXIMUM_DEPTH, NumberError, PathStep, Type, TypeError};
@@ -68,16 +70,27 @@ impl EncodeError {
 }
 
 /// Why bytes are not a value of a type: where in the bytes, and where in the value.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}{reason} (byte {offset})", crate::at(path))]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecodeError {
     /// Start of the invalid item, in bytes.
     pub offset: usize,
     /// Path in the value. An element of a set has its position in the bytes.
     pub path: AttributePath,
     /// The reason.
-    #[source]
     pub reason: DecodeReason,
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}{} (byte {})", crate::at(&self.path), self.reason, self.offset)
+    }
+}
+
+impl Error for DecodeError {
+    /// The reason is in the text.
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.reason.source()
+    }
 }
 
 /// Why bytes cannot be decoded.

@@ -1,5 +1,6 @@
 //! What is wrong with a sequence, and where.
 
+use std::error::Error;
 use std::fmt;
 
 use isthmus_cty::{DecodeError as ValueError, msgpack};
@@ -10,14 +11,25 @@ use crate::addresses::AddressSyntaxError;
 use crate::record::RecordError;
 
 /// A sequence cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[error("{position}: {fault}")]
+#[derive(Debug)]
 pub struct SequenceError {
     /// Which record.
     pub position: Position,
     /// What is wrong with it.
-    #[source]
     pub fault: Box<Fault>,
+}
+
+impl fmt::Display for SequenceError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}", self.position, self.fault)
+    }
+}
+
+impl Error for SequenceError {
+    /// The fault is in the text.
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.fault.source()
+    }
 }
 
 /// A place in a sequence.

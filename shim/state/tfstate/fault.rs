@@ -1,16 +1,30 @@
 //! Errors of state files, with the position.
 
+use std::error::Error;
+use std::fmt;
+
 use isthmus_cty::json::JsonSyntaxError;
 
 /// A state file is invalid.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}{fault}", at(place))]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TfStateError {
     /// Position, such as `resources[3].instances[0].private`; empty for the whole file.
     pub place: String,
     /// The reason.
-    #[source]
     pub fault: TfStateFault,
+}
+
+impl fmt::Display for TfStateError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}{}", at(&self.place), self.fault)
+    }
+}
+
+impl Error for TfStateError {
+    /// The reason is in the text.
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.fault.source()
+    }
 }
 
 /// What is invalid in a state file.

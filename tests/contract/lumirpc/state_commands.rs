@@ -127,6 +127,21 @@ async fn flat_attributes_of_old_sdks_go_through_the_providers_upgrade() {
 }
 
 #[tokio::test]
+async fn a_file_that_is_neither_is_refused_with_each_reason_once() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("state");
+    std::fs::write(&file, "none").expect("the file");
+    let file = file.to_str().expect("a path in UTF-8");
+    let said = import(&directory.path().join("home"), file, &[]).await;
+    assert_eq!(said.code, 1, "{said:?}");
+    let words = format!(
+        "error: {file} cannot be used: the file is not JSON, so it is no terraform.tfstate; it may have been cut short: \
+         invalid JSON at byte 0: "
+    );
+    assert!(said.stderr.starts_with(&words), "{said:?}");
+}
+
+#[tokio::test]
 async fn what_cannot_be_taken_over_is_told_and_does_not_keep_the_rest_away() {
     let directory = tempfile::tempdir().expect("a directory");
     let home = directory.path().join("home");
