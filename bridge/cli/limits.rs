@@ -1,15 +1,16 @@
 //! Limits of the process: open files, and core dumps.
 //!
-//! The limit of open files applies to connections, pipes and databases. A process without free descriptors cannot accept the engine's connection, and so cannot report
-//! why. So the soft limit is raised before a port is opened, and if the hard limit is too low, the
-//! program ends with the reason.
+//! The limit of open files applies to connections, pipes and databases. A process without free
+//! descriptors cannot accept the engine's connection, and so cannot report why. So the soft limit is
+//! raised before a port is opened, and if the hard limit is too low, the program ends with the
+//! reason.
 //!
 //! It is raised no further than [`ORDINARY`], the default of most systems: providers inherit it,
 //! and a larger one is a risk for programs that use `select`.
 //!
 //! A core dump contains all memory: the key of the state store, and the secrets of programs. So there
 //! is none, nor of the providers, which inherit the limit and have the same secrets. The hard limit
-//! stays, so that whoever debugs a provider can start it where it is allowed.
+//! stays, so that a wrapper around a provider can raise the soft one to debug it.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 

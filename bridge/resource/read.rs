@@ -17,7 +17,7 @@ use crate::translate::import::inputs_after_refresh;
 use crate::translate::meta::META_KEY;
 use crate::translate::raw_state::DELTA_KEY;
 use crate::translate::sets::in_order_of;
-use crate::translate::unread::unread_in;
+use crate::translate::unread::{add_unread_inputs, unread_in};
 
 #[derive(Debug)]
 pub(crate) struct Found {
@@ -58,7 +58,9 @@ pub(crate) async fn refresh(
     let options = RenderOptions { secrets: &secrets, like: properties, unread: prior.unread() };
     let value = in_order_of(&object.value, &target.shape.object, properties);
     let properties = properties_of(target, &object, identity, options, prior.status, warnings)?;
-    let exact = with_exact_numbers(properties.clone(), &value, &target.shape.object);
+    let mut exact = with_exact_numbers(properties.clone(), &value, &target.shape.object);
+    // Inputs that no read returns stay, as write-only ones do.
+    add_unread_inputs(&mut exact, &target.shape.object, prior.unread(), inputs);
     let inputs = inputs_after_refresh(inputs, &exact, &target.shape);
     target.overtake_failed_delete(&id, &properties, warnings).await;
     Ok(Some(Found { id, properties, inputs }))

@@ -63,7 +63,8 @@ impl Prior {
 
 impl Target<'_> {
     /// The resource type with changes at `paths` ignored: `news` are reverted there to the stored
-    /// properties (to the stored inputs, what no read has returned), as are changes that a provider of the legacy type system plans regardless.
+    /// properties (to the stored inputs, what no read has returned), as are changes that a provider
+    /// of the legacy type system plans regardless.
     pub(super) fn ignoring(
         &self,
         news: &mut Struct,

@@ -142,7 +142,8 @@ on_both_protocols! {
         let told = host.engine.shown().len();
         let settled = Stored { inputs: program("Hello", "mat"), ..imported.clone() };
         let read = note.refresh(&settled).await?.expect("it is there");
-        for stored in [&settled, &Stored { inputs: settled.inputs.clone(), ..read }] {
+        assert_eq!(read.inputs, settled.inputs, "a refresh does not forget the program's value");
+        for stored in [&settled, &read] {
             assert_eq!(note.diff(stored, &program("Hello", "mat")).await?, Difference::default());
             let difference = note.diff(stored, &program("Hello", "gate")).await?;
             assert!(difference.changes.contains(&"update secretHint".to_owned()), "{difference:?}");
