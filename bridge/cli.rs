@@ -8,6 +8,7 @@ mod outcome;
 pub(crate) mod output;
 pub(crate) mod plugin;
 mod providers;
+mod recover;
 mod role;
 pub(crate) mod runtime;
 pub(crate) mod shell;
@@ -53,6 +54,7 @@ enum Subcommands {
     },
     /// List, verify, prune and mirror installed providers.
     Providers(providers::Providers),
+    Recover(recover::Recover),
     State(state::State),
 }
 
@@ -83,6 +85,7 @@ fn run_command(subcommand: Subcommands) -> ExitCode {
         // Invalid settings are reported to the engine.
         Subcommands::Plugin { arguments } => plugin::run(&arguments),
         Subcommands::Providers(providers) => with_settings(|settings| providers::run(&providers, settings)),
+        Subcommands::Recover(recover) => with_settings(|settings| recover::run(&recover, settings)),
         Subcommands::State(state) => with_settings(|settings| state::run(&state, settings)),
     }
 }

@@ -30,7 +30,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::engine::{EngineLog, LogLine, Severity};
 use crate::home::{self, OpenStoreError, StateDirectoryError};
-use crate::resource::FailedDeletes;
+use crate::resource::Operations;
 use crate::settings::{InvalidSettings, Settings};
 
 pub(crate) use calls::{Call, CallSnapshot, Calls};
@@ -62,8 +62,8 @@ pub(crate) struct Daemon {
     state_store: Result<Arc<LazyEncryptedStore>, StateDirectoryError>,
     /// Whether the store's warnings were shown.
     state_store_warned: AtomicBool,
-    /// What failed deletions left behind.
-    failed_deletes: FailedDeletes,
+    /// The operations of today's engines that are not settled.
+    operations: Operations,
     /// Creations by earlier processes whose answers are not confirmed.
     unconfirmed: UnconfirmedCreations,
     /// The schema cache.
@@ -89,7 +89,7 @@ impl Daemon {
             log,
             plugin_version,
             only_instance: OnceLock::new(),
-            failed_deletes: FailedDeletes::new(state_store.clone()),
+            operations: Operations::new(home::journal(&settings, &state_store)),
             unconfirmed: UnconfirmedCreations::default(),
             state_store,
             state_store_warned: AtomicBool::new(false),
@@ -147,9 +147,9 @@ impl Daemon {
         &self.unconfirmed
     }
 
-    /// What failed deletions left behind.
-    pub(crate) fn failed_deletes(&self) -> &FailedDeletes {
-        &self.failed_deletes
+    /// The operations of today's engines that are not settled.
+    pub(crate) fn operations(&self) -> &Operations {
+        &self.operations
     }
 
     /// Returns `true` once, as each session would report the same failure of the schema cache.
@@ -165,6 +165,7 @@ impl Daemon {
         if let Some(instance) = self.only_instance.get() {
             instance.end(self.stop_grace_period()).await;
         }
+        self.operations.write().await;
         self.log.flush().await;
     }
 

@@ -3,10 +3,14 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use isthmus_common::permissions::{PermissionsError, require_trusted};
 use isthmus_provider::schema_cache::SchemaCache;
-use isthmus_state::{EncryptedStoreError, KeySource, LazyEncryptedStore, StoreAddress};
+use isthmus_state::{
+    EncryptedStoreError, JournalFiles, KeySource, LazyEncryptedStore, OperationJournal, StoreAddress,
+    database_in,
+};
 
 use crate::settings::Settings;
 
@@ -63,6 +67,26 @@ pub(crate) fn state_store(settings: &Settings) -> Result<LazyEncryptedStore, Sta
         None => KeySource::Directory(home(settings)?),
     };
     Ok(LazyEncryptedStore::new(address, key))
+}
+
+/// The journal of today's engines: files in the home directory, or the store that replicas share. It is not
+/// opened yet.
+///
+/// # Errors
+/// As of [`state_store`].
+pub(crate) fn journal(
+    settings: &Settings,
+    store: &Result<Arc<LazyEncryptedStore>, StateDirectoryError>,
+) -> Result<OperationJournal, StateDirectoryError> {
+    let file = match &settings.store {
+        Some(StoreAddress::Server(_)) => return Ok(OperationJournal::in_store(store.clone()?)),
+        Some(StoreAddress::File(file)) => Some(file.clone()),
+        _ => None,
+    };
+    let home = home(settings)?;
+    let key = settings.key.clone().unwrap_or_else(|| KeySource::Directory(home.clone()));
+    let file = file.unwrap_or_else(|| database_in(&home));
+    Ok(OperationJournal::in_files(JournalFiles::new(&home, key, Some(file), settings.durability)))
 }
 
 /// The directory of unpacked providers, which is shared with the Go bridge.

@@ -9,7 +9,7 @@ mod work;
 
 use std::sync::Arc;
 
-use isthmus_common::blocking;
+use isthmus_common::{blocking, fail_point};
 use isthmus_proto::property::Struct;
 use isthmus_proto::pulumirpc::resource_provider_server::ResourceProvider;
 use isthmus_proto::pulumirpc::{
@@ -20,7 +20,6 @@ use isthmus_proto::pulumirpc::{
     PluginAttach, PluginInfo, ProviderHandshakeRequest, ProviderHandshakeResponse, ReadRequest, ReadResponse,
     UpdateRequest, UpdateResponse, parameterize_request,
 };
-use isthmus_state::Intent;
 use tonic::codegen::BoxStream;
 use tonic::{Request, Response, Status};
 
@@ -102,6 +101,7 @@ impl ResourceProvider for PulumiService {
         }
         .map_err(status::of_session)?;
         session.flush_logs(false).await;
+        fail_point("parameterized");
         Ok(Response::new(ParameterizeResponse {
             name: package.identity().name.clone(),
             version: package.identity().version.to_string(),
@@ -206,21 +206,13 @@ impl ResourceProvider for PulumiService {
             let provider = instance.provider.within(&limit(&session, &call));
             let configured = config::configure(&instance, &provider, arguments, &mut warnings).await;
             report(&session, &instance, &warnings, request.urn.as_deref().unwrap_or_default()).await;
+            fail_point("provider-configured");
             configured.map_err(status::of_operation)?;
             // In the background: it must not delay the response.
             let (background, daemon) = (Arc::clone(&session), Arc::clone(session.daemon()));
             daemon.spawn(async move { background.warn_of_stale_sdk().await });
-            if let Some(stack) = request.urn.as_deref().and_then(|urn| Urn(urn).stack()) {
-                let (stack, daemon) = (stack.to_owned(), Arc::clone(session.daemon()));
-                let reporting = async move {
-                    let package = &instance.package.identity().name;
-                    let is_ours = |intent: &Intent| {
-                        intent.key.package == *package && Urn(&intent.subject).stack() == Some(&stack)
-                    };
-                    session.daemon().report_open_intents(is_ours, &session.log()).await;
-                };
-                daemon.spawn(reporting);
-            }
+            fail_point("learning-operations");
+            session.learn_operations(&instance.package.identity().name, request.urn.as_deref()).await;
         } else {
             refuse_settings(request.args.as_ref().unwrap_or(&Struct::new()))?;
         }
@@ -304,8 +296,8 @@ impl ResourceProvider for PulumiService {
     async fn diff(&self, request: Request<DiffRequest>) -> Result<Response<DiffResponse>, Status> {
         let work = Work::begin(&request, |request| &request.urn).await?;
         let request = request.into_inner();
-        let target = work.configured_target(&request.r#type).await?;
-        let target = target.known_as(&request.id).compared(request.old_inputs.as_ref());
+        let target = work.known_target(&request.r#type, &request.id).await?;
+        let target = target.compared(request.old_inputs.as_ref());
         let ignored = paths(&request.ignore_changes)?;
         let mut warnings = OperationWarnings::default();
         let olds = request.olds.unwrap_or_default();
@@ -319,6 +311,7 @@ impl ResourceProvider for PulumiService {
         };
         let comparing = async {
             let prior = target.prior(&olds, &mut warnings).await?;
+            target.examine_interrupted_change(&prior, &mut warnings).await;
             resource::diff(&target, &prior, comparison, &mut warnings).await
         };
         let changes = work.limited(&target, comparing).await;
@@ -364,9 +357,16 @@ impl ResourceProvider for PulumiService {
             match request.properties.filter(|properties| !properties.is_empty()) {
                 Some(properties) => {
                     let inputs = request.inputs.unwrap_or_default();
+                    work.mentions(&request.id).await;
                     resource::refresh(&target, &request.id, &inputs, &properties, &mut warnings).await
                 }
-                None => resource::import(&target, &request.id, &mut warnings).await,
+                None => {
+                    let imported = resource::import(&target, &request.id, &mut warnings).await?;
+                    if let Some(imported) = &imported {
+                        work.mentions(&imported.id).await;
+                    }
+                    Ok(imported)
+                }
             }
         };
         let read = work.limited(&target, reading).await;
@@ -423,12 +423,8 @@ impl ResourceProvider for PulumiService {
         let work = Work::begin(&request, |request| &request.urn).await?;
         let request = request.into_inner();
         run_to_completion(Arc::clone(&work.session), async move {
-            let target = work.configured_target(&request.r#type).await?;
-            let target = target.known_as(&request.id).timed(
-                Operation::Update,
-                request.timeout,
-                request.old_inputs.as_ref(),
-            );
+            let target = work.known_target(&request.r#type, &request.id).await?;
+            let target = target.timed(Operation::Update, request.timeout, request.old_inputs.as_ref());
             let mut warnings = OperationWarnings::default();
             let olds = request.olds.unwrap_or_default();
             let news = work.reveal(&target, request.news);
@@ -455,12 +451,8 @@ impl ResourceProvider for PulumiService {
         let work = Work::begin(&request, |request| &request.urn).await?;
         let request = request.into_inner();
         run_to_completion(Arc::clone(&work.session), async move {
-            let target = work.configured_target(&request.r#type).await?;
-            let target = target.known_as(&request.id).timed(
-                Operation::Delete,
-                request.timeout,
-                request.old_inputs.as_ref(),
-            );
+            let target = work.known_target(&request.r#type, &request.id).await?;
+            let target = target.timed(Operation::Delete, request.timeout, request.old_inputs.as_ref());
             let mut warnings = OperationWarnings::default();
             let olds = request.properties.unwrap_or_default();
             let inputs = request.old_inputs.clone().unwrap_or_default();
@@ -476,7 +468,11 @@ impl ResourceProvider for PulumiService {
     }
 
     async fn cancel(&self, request: Request<()>) -> Result<Response<()>, Status> {
-        connected_session(&request)?.cancel().await;
+        let session = connected_session(&request)?;
+        fail_point("cancel-received");
+        session.run_ended().await;
+        fail_point("run-ended");
+        session.cancel().await;
         Ok(Response::new(()))
     }
 

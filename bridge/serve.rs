@@ -14,6 +14,7 @@ mod rejection;
 
 use std::sync::Arc;
 
+use isthmus_common::fail_point;
 use isthmus_provider::Limit;
 use tonic::{Request, Response, Status};
 
@@ -56,7 +57,9 @@ pub(crate) async fn run_to_completion<Answer: Send + 'static>(
     session: Arc<Session>,
     work: impl Future<Output = Result<Answer, Status>> + Send + 'static,
 ) -> Result<Response<Answer>, Status> {
-    session.daemon().spawn(work).await.map_err(RequestError::Interrupted)?.map(Response::new)
+    let answer = session.daemon().spawn(work).await.map_err(RequestError::Interrupted)?.map(Response::new);
+    fail_point("answering");
+    answer
 }
 
 /// Shows a provider's warnings about the resource `urn` (empty: about none) before the response.
@@ -80,5 +83,8 @@ pub(crate) async fn show_texts(session: &Session, warnings: &OperationWarnings, 
     for lost in &warnings.lost_digits {
         session.warn_once(lost.place(), lost.warning(), urn);
     }
-    session.flush_logs(!warnings.is_empty()).await;
+    let is_delivered = session.flush_logs(!warnings.is_empty()).await;
+    if is_delivered && !warnings.reported.is_empty() {
+        session.daemon().operations().shown(&warnings.reported).await;
+    }
 }

@@ -75,6 +75,15 @@ pub const LOCK_FILE: Setting = Setting {
              not in it, or differs from it, is refused.",
 };
 
+/// What an entry of the journal survives.
+pub const DURABILITY: Setting = Setting {
+    name: "ISTHMUS_DURABILITY",
+    value: "`process` or `disk`",
+    default: "`process`",
+    effect: "What an entry of the journal files survives when the provider is called: the death of any process, or a loss of \
+             power too, which takes one `fsync` more for each change and its answer.",
+};
+
 /// Whether registries and network mirrors are used.
 pub const OFFLINE: Setting = Setting {
     name: "ISTHMUS_OFFLINE",
@@ -213,6 +222,7 @@ const TOOLS_DIR: Setting = Setting {
 /// All settings, in the order of the reference page.
 pub const ALL: &[Setting] = &[
     ALLOW_USERS,
+    DURABILITY,
     EXACT_NUMBERS,
     HOME,
     KEY,

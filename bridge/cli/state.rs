@@ -7,7 +7,6 @@
 //! Exit codes: 0 success; 1 failure, with the reason on standard error; 2 usage error; 3 no such
 //! record.
 
-mod dismiss;
 mod error;
 mod export;
 mod file;
@@ -35,8 +34,8 @@ const ABOUT: &str = "\
 Inspect the state store and exchange it with Terraform or OpenTofu.
 
 The state store holds the resources of the legacy engine (`lumi`, 2017), which does not store Terraform state itself. Today's engine
-stores the state of its resources in the backend of its stacks: `pulumi stack export` writes it. The state store has only its
-interrupted operations (`isthmus state list --intents`).";
+stores the state of its resources in the backend of its stacks: `pulumi stack export` writes it. Interrupted operations of both are listed by
+`isthmus recover`.";
 
 /// Inspect the state store and exchange it with Terraform or OpenTofu.
 #[derive(Debug, Args)]
@@ -55,7 +54,6 @@ enum Commands {
     Inspect(inspect::Inspect),
     Rekey(rekey::Rekey),
     Rm(rm::Rm),
-    Dismiss(dismiss::Dismiss),
 }
 
 pub(super) fn run(state: &State, settings: &Arc<Settings>) -> ExitCode {
@@ -68,7 +66,6 @@ pub(super) fn run(state: &State, settings: &Arc<Settings>) -> ExitCode {
             Commands::Inspect(inspect) => inspect.run(),
             Commands::Rekey(rekey) => rekey.run(settings).await,
             Commands::Rm(rm) => rm.run(settings).await,
-            Commands::Dismiss(dismiss) => dismiss.run(settings).await,
         };
         match done {
             Ok(outcome) => outcome.into(),

@@ -18,6 +18,12 @@ pub(super) fn table<const COLUMNS: usize>(
     text
 }
 
+/// Escapes control characters, which ids may contain.
+pub(super) fn in_one_line(id: &str) -> String {
+    let has_control = id.chars().any(char::is_control);
+    if has_control { format!("{id:?}") } else { id.to_owned() }
+}
+
 /// Formats a number of bytes, in powers of 1000 with one decimal.
 pub(super) fn bytes(count: u64) -> String {
     const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];

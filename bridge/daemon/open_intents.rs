@@ -1,74 +1,96 @@
-//! Reports of interrupted operations to the engines that they concern.
+//! Reports of operations that are not settled to the engines that they concern, each once.
 
-use isthmus_state::{Condition, EncryptedStore, EncryptedStoreError, Intent, OpenIntent, OpenIntents};
+use isthmus_common::fail_point;
+use isthmus_state::{
+    Condition, EncryptedStoreError, Intent, OpenIntent, OpenIntents, OperationId, OperationKind,
+};
 
 use super::Daemon;
 use crate::engine::{EngineLog, LogLine, Severity};
-use crate::resource::in_sentences;
+use crate::resource::{Reports, reports};
+
+/// An unconfirmed creation is reported to a legacy engine after so many starts of its plugin that did not
+/// mention it.
+const STARTS: usize = 2;
 
 impl Daemon {
-    /// Reports the interrupted operations that concern an engine. Operations in progress are left
-    /// out.
+    /// Reads what other processes have left in the journal of today's engines.
+    pub(crate) async fn learn_operations(&self, log: &EngineLog) {
+        if let Err(error) = self.operations.learn().await {
+            warn_of_journal(&isthmus_common::error_chain(&error), log);
+        }
+    }
+
+    /// Reports to the engine of a stack what it is to be told.
+    pub(crate) async fn report_operations(&self, package: &str, stack: &str, log: &EngineLog) {
+        let Reports { intents, faults } = self.operations.reports(package, stack);
+        if intents.is_empty() && faults.is_empty() {
+            return;
+        }
+        let texts = intents.iter().map(reports::of_creation).chain(faults.iter().map(reports::of_fault));
+        for message in texts {
+            log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
+        }
+        // They count as shown only when they are delivered.
+        if !log.flush().await {
+            return;
+        }
+        fail_point("reports-delivered");
+        let ids: Vec<OperationId> =
+            intents.iter().map(|open| open.id).chain(faults.iter().filter_map(|fault| fault.id)).collect();
+        self.operations.shown(&ids).await;
+        fail_point("reports-recorded");
+    }
+
+    /// Reports to a legacy engine what it is to be told of the state store's journal. It repeats updates and
+    /// deletions that it has no answer to, so only creations are reported. Operations in progress are left out.
     pub(crate) async fn report_open_intents(&self, concerns: impl Fn(&Intent) -> bool, log: &EngineLog) {
         // A missing state directory is reported by each call that needs the store.
         let Ok(lazy) = &self.state_store else { return };
-        let send_log = |severity, message| log.send(LogLine { severity, message, urn: String::new() });
         let reported = async {
             let Some(state_store) = lazy.existing().await? else { return Ok(()) };
             let OpenIntents { intents, faults } = state_store.journal().open_intents().await?;
-            for fault in faults {
-                let what_to_do = match fault.number {
-                    Some(number) => format!("`isthmus state dismiss {}` acknowledges it", number.0),
-                    None => "Restore the store from a backup".to_owned(),
-                };
-                send_log(
-                    Severity::Warning,
-                    format!(
-                        "cannot read all interrupted operations: {}. Compare the provider's objects with the state. {what_to_do}",
-                        fault.reason
-                    ),
-                );
+            for fault in &faults {
+                let message = reports::of_fault(fault);
+                log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
             }
-            let open = intents.into_iter().filter(|open| concerns(&open.intent));
-            let (unconfirmed, open): (Vec<_>, Vec<_>) =
-                open.partition(|open| matches!(open.condition, Condition::Unconfirmed));
-            for open in open.iter().filter(|open| !matches!(open.condition, Condition::InProgress)) {
-                let (report, number) = (open.report(), open.number.0);
-                let what_to_do = format!(
-                    "Compare the provider's objects with the engine's state and correct either. `isthmus state dismiss \
-                     {number}` acknowledges the operation"
-                );
-                send_log(Severity::Warning, in_sentences(&[&report, &what_to_do]));
+            let creations = intents
+                .into_iter()
+                .filter(|open| open.intent.intention == OperationKind::Create && concerns(&open.intent));
+            let (unconfirmed, lost): (Vec<_>, Vec<_>) =
+                creations.partition(|open| matches!(open.condition, Condition::Unconfirmed));
+            let lost = lost.iter().filter(|open| !matches!(open.condition, Condition::InProgress));
+            // Usually the engine has the answer: it ends its plugin right after the last one.
+            let passed = unconfirmed.iter().filter(|open| open.passed >= STARTS);
+            let due: Vec<&OpenIntent> = lost.chain(passed).filter(|open| !open.is_shown).collect();
+            for open in &due {
+                let message = reports::of_creation_for_legacy_engine(open);
+                log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
             }
-            self.report_once(state_store, unconfirmed, log).await
+            let is_delivered = log.flush().await;
+            let journal = state_store.journal();
+            if is_delivered {
+                journal.mark(&numbers(due.into_iter()), false).await?;
+            }
+            journal.mark(&numbers(unconfirmed.iter()), true).await?;
+            for open in unconfirmed {
+                self.unconfirmed.remember(open);
+            }
+            Ok::<_, EncryptedStoreError>(())
         };
         if let Err(error) = reported.await {
-            let reason = isthmus_common::error_chain(&error);
-            send_log(Severity::Warning, format!("cannot check for interrupted operations: {reason}"));
+            warn_of_journal(&isthmus_common::error_chain(&error), log);
         }
         // Delivered before the engine may end this process.
         log.flush().await;
     }
+}
 
-    /// Reports creations without a confirmed answer, once and as info: the engine usually has the
-    /// answer and ended its plugin right after it. If it repeats the creation, that call warns.
-    async fn report_once(
-        &self,
-        state_store: &EncryptedStore,
-        unconfirmed: Vec<OpenIntent>,
-        log: &EngineLog,
-    ) -> Result<(), EncryptedStoreError> {
-        for open in &unconfirmed {
-            let advice = "If the engine does not have it, import it there, or delete it by hand";
-            let message = in_sentences(&[&open.report(), advice]);
-            log.send(LogLine { severity: Severity::Info, message, urn: String::new() });
-        }
-        // Dismissed only after they are delivered.
-        log.flush().await;
-        for open in unconfirmed {
-            state_store.journal().dismiss(open.number).await?;
-            self.unconfirmed.remember(open);
-        }
-        Ok(())
-    }
+fn numbers<'a>(intents: impl Iterator<Item = &'a OpenIntent>) -> Vec<isthmus_state::RecordNumber> {
+    intents.filter_map(|open| open.id.in_store()).collect()
+}
+
+fn warn_of_journal(reason: &str, log: &EngineLog) {
+    let message = format!("cannot check for interrupted operations: {reason}");
+    log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
 }

@@ -1,8 +1,9 @@
 //! A session: one connection of an engine, with at most one provider.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
+use isthmus_common::fail_point;
 use isthmus_provider::KnownSecrets;
 use tokio::sync::{Mutex, Notify};
 
@@ -17,10 +18,17 @@ use crate::package::parameters::{
 };
 use crate::package::selection;
 use crate::project::stale;
+use crate::urn::Urn;
 
 #[derive(Debug)]
 pub(crate) struct Session {
     daemon: Arc<Daemon>,
+    /// Differs from that of every other connection.
+    number: u64,
+    /// The stack whose resources were worked on.
+    stack: OnceLock<String>,
+    /// Whether the engine was told of operations that are not settled.
+    was_told: AtomicBool,
     log: Arc<SessionLog>,
     secrets: KnownSecrets,
     keep_secrets: AtomicBool,
@@ -73,7 +81,7 @@ impl SessionError {
 }
 
 impl Session {
-    pub(super) fn new(daemon: Arc<Daemon>) -> Self {
+    pub(super) fn new(daemon: Arc<Daemon>, number: u64) -> Self {
         // A provider shared by all sessions has one set of secrets.
         let only = daemon.only_instance.get();
         let secrets = only.map(|instance| instance.provider.secrets().clone()).unwrap_or_default();
@@ -81,6 +89,9 @@ impl Session {
         let log = Arc::new(log);
         Self {
             daemon,
+            number,
+            stack: OnceLock::new(),
+            was_told: AtomicBool::new(false),
             log,
             secrets,
             keep_secrets: AtomicBool::new(false),
@@ -93,6 +104,11 @@ impl Session {
 
     pub(crate) fn daemon(&self) -> &Arc<Daemon> {
         &self.daemon
+    }
+
+    /// The number of the connection.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
     }
 
     pub(crate) fn log(&self) -> EngineLog {
@@ -270,8 +286,42 @@ impl Session {
     }
 
     /// Flushes log lines that must arrive before the response.
-    pub(crate) async fn flush_logs(&self, has_warnings: bool) {
-        self.log.flush(has_warnings).await;
+    /// Returns whether none was lost.
+    pub(crate) async fn flush_logs(&self, has_warnings: bool) -> bool {
+        self.log.flush(has_warnings).await
+    }
+
+    /// The provider is configured: learns what other processes have left in the journal, and tells the engine
+    /// of it, if it says which stack it works on.
+    pub(crate) async fn learn_operations(&self, package: &str, urn: Option<&str>) {
+        self.daemon.learn_operations(&self.log()).await;
+        if let Some(stack) = urn.and_then(|urn| Urn(urn).stack()) {
+            self.was_told.store(true, Ordering::Relaxed);
+            self.daemon.report_operations(package, stack, &self.log()).await;
+        }
+    }
+
+    /// A call about a resource: its engine may not have said before which stack it works on.
+    pub(crate) async fn works_on(&self, package: &str, urn: &str) {
+        if self.stack.get().is_some() {
+            return;
+        }
+        let Some(stack) = Urn(urn).stack() else { return };
+        // Another call may have set it: all are about one stack.
+        self.stack.set(stack.to_owned()).ok();
+        if !self.was_told.swap(true, Ordering::Relaxed) {
+            self.daemon.report_operations(package, stack, &self.log()).await;
+        }
+    }
+
+    /// The engine cancels: if no call is in progress, it has the answers to all, and its run has ended.
+    pub(crate) async fn run_ended(&self) {
+        // Held while a provider starts, before any call of it.
+        let Ok(choice) = self.choice.try_lock() else { return };
+        let choice = choice.as_ref().map(|choice| choice.calls().snapshot());
+        if choice.is_some_and(|calls| !calls.are_running()) {
+            self.daemon.operations().run_ended(self.number, self.stack.get().map(String::as_str)).await;
+        }
     }
 
     /// Stops calls in progress without waiting for them: the engine allows only a few seconds for
@@ -315,6 +365,7 @@ impl Session {
     pub(super) fn disconnected(self: &Arc<Self>) {
         let session = Arc::clone(self);
         self.daemon.spawn(async move {
+            fail_point("disconnected");
             let choice = session.choice.lock().await.take();
             if let Some(choice) = choice {
                 choice.end(session.daemon.stop_grace_period()).await;

@@ -51,9 +51,8 @@ impl SessionLog {
     }
 
     /// Flushes log lines that must arrive before the response.
-    pub(crate) async fn flush(&self, has_warnings: bool) {
-        if has_warnings || self.has_calls {
-            self.to_engine().flush().await;
-        }
+    /// Returns whether none was lost.
+    pub(crate) async fn flush(&self, has_warnings: bool) -> bool {
+        !(has_warnings || self.has_calls) || self.to_engine().flush().await
     }
 }

@@ -35,7 +35,7 @@ impl Sessions {
     /// Opens a session for a new connection.
     pub(crate) fn open(self: &Arc<Self>) -> SessionGuard {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let session = Arc::new(Session::new(Arc::clone(&self.daemon)));
+        let session = Arc::new(Session::new(Arc::clone(&self.daemon), number));
         self.open.insert(number, Arc::downgrade(&session));
         SessionGuard { sessions: Arc::clone(self), number, session }
     }

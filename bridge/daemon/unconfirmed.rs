@@ -1,8 +1,7 @@
-//! Creations that ended processes stored without confirmation that the engine has the answer.
+//! Creations for a legacy engine that ended processes stored, without confirmation that it has the answer.
 //!
-//! Usually it has: a legacy engine ends its plugin as soon as it has the last answer. So each is
-//! reported once, at the next start, and remembered until this process ends: if the engine then
-//! requests the same creation again, it had no answer.
+//! Usually it has: it ends its plugin as soon as it has the last answer. A later call with the id shows
+//! that it knows the resource; if it requests the same creation again, it had no answer.
 
 use std::sync::{Mutex, PoisonError};
 

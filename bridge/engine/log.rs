@@ -36,7 +36,8 @@ pub(crate) struct EngineLog {
 #[derive(Debug)]
 enum Item {
     Line(LogLine),
-    Flush(oneshot::Sender<()>),
+    /// Answered with whether nothing was lost so far.
+    Flush(oneshot::Sender<bool>),
 }
 
 impl EngineLog {
@@ -69,36 +70,36 @@ impl EngineLog {
     }
 
     /// Waits until all earlier lines are delivered or dropped. A call does so before it returns,
-    /// because the engine may end the plugin then.
-    pub(crate) async fn flush(&self) {
+    /// because the engine may end the plugin then. Returns whether none was lost, earlier ones included.
+    pub(crate) async fn flush(&self) -> bool {
         let (done, delivered) = oneshot::channel();
-        if self.queue.send(Item::Flush(done)).await.is_ok() {
-            // An error means that delivery has ended.
-            let _ = delivered.await;
-        }
+        // An error means that delivery has ended.
+        self.queue.send(Item::Flush(done)).await.is_ok() && delivered.await.unwrap_or(false)
     }
 }
 
 async fn deliver(engine: Option<Engine>, mut lines: mpsc::Receiver<Item>, lost: Arc<AtomicU64>) {
     let mut engine = engine;
+    let mut is_whole = true;
     let mut next = lines.recv().await;
     while let Some(item) = next.take() {
         match item {
             Item::Flush(done) => {
                 // The caller may have been cancelled.
-                let _ = done.send(());
+                let _ = done.send(is_whole);
             }
             Item::Line(mut line) => {
                 next = join_waiting(&mut line, &mut lines);
-                deliver_line(&mut engine, &line).await;
+                is_whole &= deliver_line(&mut engine, &line).await;
             }
         }
         let lost = lost.swap(0, Ordering::Relaxed);
         if lost > 0 {
             let message =
                 format!("{lost} log lines were dropped, because they came faster than they could be shown");
-            deliver_line(&mut engine, &LogLine { severity: Severity::Warning, message, urn: String::new() })
-                .await;
+            let line = LogLine { severity: Severity::Warning, message, urn: String::new() };
+            deliver_line(&mut engine, &line).await;
+            is_whole = false;
         }
         if next.is_none() {
             next = lines.recv().await;
@@ -122,21 +123,25 @@ fn join_waiting(line: &mut LogLine, lines: &mut mpsc::Receiver<Item>) -> Option<
     None
 }
 
-async fn deliver_line(engine: &mut Option<Engine>, line: &LogLine) {
+/// Returns whether the line arrived: without an engine, at stderr.
+async fn deliver_line(engine: &mut Option<Engine>, line: &LogLine) -> bool {
+    let mut is_delivered = true;
     if let Some(connected) = engine {
         match connected.log(line.severity, &line.message, &line.urn).await {
-            Ok(()) => return,
+            Ok(()) => return true,
             // It will not come back: the engine outlives its plugins, and retrying for each line
             // would slow every call. The legacy engine shows stderr as errors, so nothing is
             // written there for it.
-            Err(_) if connected.generation() == Generation::Lumi => return,
+            Err(_) if connected.generation() == Generation::Lumi => return false,
             Err(error) => {
                 write_to_stderr(Severity::Warning, &format!("{error}; log lines go to stderr from here on"));
                 *engine = None;
+                is_delivered = false;
             }
         }
     }
     write_to_stderr(line.severity, &line.message);
+    is_delivered
 }
 
 fn write_to_stderr(severity: Severity, message: &str) {

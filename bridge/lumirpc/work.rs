@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use isthmus_common::fail_point;
 use isthmus_provider::{Limit, Provider};
 use isthmus_state::Unconfirmed;
 use tonic::{Request, Status};
@@ -32,6 +33,7 @@ pub(super) struct Work {
 
 impl Work {
     pub(super) async fn begin<Message>(request: Request<Message>) -> Result<(Self, Message), Status> {
+        fail_point("call-received");
         let session = session_of(&request)?;
         let instance = session.instance().await.map_err(status::of_session)?;
         let call = instance.calls.begin("");
@@ -92,8 +94,10 @@ impl Work {
     pub(super) fn confirm_answer(&self, unconfirmed: Unconfirmed) {
         self.session.daemon().spawn(async move {
             tokio::time::sleep(ANSWERED_AFTER).await;
-            // On failure the next start reports the object needlessly.
+            fail_point("confirming");
+            // On failure a later call of the engine shows that it has the answer.
             unconfirmed.confirm().await.ok();
+            fail_point("confirmed");
         });
     }
 
@@ -113,7 +117,9 @@ impl Work {
         warnings: OperationWarnings,
         outcome: Result<T, StoredResourceError>,
     ) -> Result<T, Status> {
+        fail_point("answer-ready");
         show_warnings(&self.session, &warnings, &stored.target.shape.object, "").await;
+        fail_point("warnings-shown");
         outcome.map_err(status::of_stored_resource)
     }
 }

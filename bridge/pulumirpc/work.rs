@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use isthmus_common::fail_point;
 use isthmus_proto::property::Struct;
 use isthmus_provider::{Limit, Provider};
 use tonic::{Request, Status};
@@ -29,9 +30,12 @@ impl Work {
         request: &Request<Message>,
         urn: impl Fn(&Message) -> &String,
     ) -> Result<Self, Status> {
+        fail_point("call-received");
         let (session, instance) = parameterized(request).await?;
         let urn = urn(request.get_ref()).clone();
         let call = instance.calls.begin(&urn);
+        session.works_on(&instance.package.identity().name, &urn).await;
+        fail_point("call-begun");
         let limit = limit(&session, &call);
         let provider = instance.provider.within(&limit);
         Ok(Self { session, instance, urn, provider, limit, _call: call })
@@ -63,7 +67,8 @@ impl Work {
             memory: Some(Memory {
                 urn: &self.urn,
                 id: "",
-                failed_deletes: self.session.daemon().failed_deletes(),
+                session: self.session.number(),
+                operations: self.session.daemon().operations(),
             }),
         })
     }
@@ -71,6 +76,22 @@ impl Work {
     pub(super) async fn configured_target(&self, type_token: &str) -> Result<Target<'_>, Status> {
         self.instance.require_configured().await.map_err(status::of_operation)?;
         self.target(type_token).await
+    }
+
+    /// The same for a resource that the engine has, which is evidence that it was told of its creation.
+    pub(super) async fn known_target<'a>(
+        &'a self,
+        type_token: &str,
+        id: &'a str,
+    ) -> Result<Target<'a>, Status> {
+        let target = self.configured_target(type_token).await?.known_as(id);
+        self.mentions(id).await;
+        Ok(target)
+    }
+
+    /// The engine has the resource under this id.
+    pub(super) async fn mentions(&self, id: &str) {
+        self.session.daemon().operations().mentioned(&self.urn, id).await;
     }
 
     /// Restores the write-only values that are withheld from the engine.
@@ -97,7 +118,9 @@ impl Work {
         warnings: OperationWarnings,
         outcome: Result<T, OperationError>,
     ) -> Result<T, Status> {
+        fail_point("answer-ready");
         show_warnings(&self.session, &warnings, &target.shape.object, &self.urn).await;
+        fail_point("warnings-shown");
         outcome.map_err(status::of_operation)
     }
 }

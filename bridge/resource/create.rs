@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use isthmus_common::fail_point;
 use isthmus_proto::property::Struct;
 use isthmus_provider::Plan;
 use isthmus_state::OperationKind;
@@ -31,7 +32,9 @@ pub(crate) async fn create<State: StateManager>(
     warnings: &mut OperationWarnings,
 ) -> Result<State::Created, State::Error> {
     let config = config(target, inputs, Unknowns::Reject)?;
+    fail_point("create-translated");
     let plan = plan(target, &config, warnings).await?;
+    fail_point("create-planned");
     target.check_final(&plan)?;
     let intent = state.begin(OperationKind::Create, None, warnings).await?;
     match target.apply(&plan, warnings).await {

@@ -1,5 +1,6 @@
 //! Delete.
 
+use isthmus_common::fail_point;
 use isthmus_state::OperationKind;
 
 use super::state::Prior;
@@ -19,8 +20,12 @@ pub(crate) async fn delete<State: StateManager>(
     let resource = target.resource()?;
     let plan =
         resource.plan_destroy(sent, &mut warnings.diagnostics).await.map_err(|error| target.failed(error))?;
+    fail_point("delete-planned");
     let intent = state.begin(OperationKind::Delete, Some(prior), warnings).await?;
-    match resource.apply(&plan, &mut warnings.diagnostics).await {
+    fail_point("applying");
+    let applied = resource.apply(&plan, &mut warnings.diagnostics).await;
+    fail_point("applied");
+    match applied {
         Ok(_) => state.deleted(intent, warnings).await,
         Err(failure) => {
             let left = failure.object.map(|left| target.without_timeout(left, sent, &prior.object));

@@ -6,6 +6,7 @@ mod elements;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use isthmus_common::fail_point;
 use isthmus_cty::Value;
 use isthmus_proto::property::Struct;
 use isthmus_provider::Action;
@@ -73,6 +74,7 @@ pub(crate) async fn diff(
     comparison: Comparison<'_>,
     warnings: &mut OperationWarnings,
 ) -> Result<Difference, OperationError> {
+    fail_point("comparing");
     let Comparison { inputs, olds, mut news, ignore_changes, is_name_generated } = comparison;
     let resource = target.ignoring(&mut news, (inputs, olds), prior, ignore_changes)?;
     let mut config = target.config_as_far_as_it_fits(&news, Unknowns::Keep)?;

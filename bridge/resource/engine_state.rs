@@ -1,5 +1,6 @@
 //! State that the engine stores: properties that one call returns and the next one sends.
 
+use isthmus_common::fail_point;
 use isthmus_proto::property::Struct;
 use isthmus_provider::Object;
 use isthmus_state::{OperationKind, Status};
@@ -36,6 +37,7 @@ impl EngineState<'_> {
         warnings: &mut OperationWarnings,
     ) -> Result<Created, OperationError> {
         let Outcome { object, failure, secrets, unread, inputs } = outcome;
+        fail_point("translating-outcome");
         let target = self.target;
         // A failed creation is reported as tainted, so that the engine keeps the object and
         // replaces it next time.
@@ -58,8 +60,9 @@ impl EngineState<'_> {
     }
 }
 
-impl StateManager for EngineState<'_> {
-    type Intent = EngineIntent;
+impl<'a> StateManager for EngineState<'a> {
+    /// `None` if it was not journaled.
+    type Intent = Option<EngineIntent<'a>>;
     type Created = Created;
     type Error = OperationError;
 
@@ -68,24 +71,26 @@ impl StateManager for EngineState<'_> {
         operation: OperationKind,
         _: Option<&Prior>,
         warnings: &mut OperationWarnings,
-    ) -> Result<EngineIntent, OperationError> {
+    ) -> Result<Option<EngineIntent<'a>>, OperationError> {
         Ok(self.target.begin(operation, warnings).await)
     }
 
     async fn created(
         &self,
-        intent: EngineIntent,
+        intent: Option<EngineIntent<'a>>,
         outcome: Outcome<'_>,
         warnings: &mut OperationWarnings,
     ) -> Result<Created, OperationError> {
         let created = self.properties(None, outcome, warnings).await;
-        intent.ended(created.as_ref().err(), warnings).await;
+        if let Some(intent) = intent {
+            intent.created(&created, warnings).await;
+        }
         created
     }
 
     async fn updated(
         &self,
-        intent: Option<EngineIntent>,
+        intent: Option<Option<EngineIntent<'a>>>,
         outcome: Outcome<'_>,
         warnings: &mut OperationWarnings,
     ) -> Result<Struct, OperationError> {
@@ -100,33 +105,43 @@ impl StateManager for EngineState<'_> {
             return Ok(properties);
         };
         let updated = self.properties(Some(self.id), outcome, warnings).await;
-        intent.ended(updated.as_ref().err(), warnings).await;
+        if let Some(intent) = intent {
+            match &updated {
+                Ok(_) => intent.changed(warnings).await,
+                Err(error) => intent.failed(error, warnings).await,
+            }
+        }
         updated.map(|updated| updated.properties)
     }
 
     async fn failed(
         &self,
-        intent: EngineIntent,
+        intent: Option<EngineIntent<'a>>,
         error: OperationError,
         warnings: &mut OperationWarnings,
     ) -> OperationError {
-        intent.ended(Some(&error), warnings).await;
+        if let Some(intent) = intent {
+            intent.failed(&error, warnings).await;
+        }
         error
     }
 
     async fn deleted(
         &self,
-        intent: EngineIntent,
+        intent: Option<EngineIntent<'a>>,
         warnings: &mut OperationWarnings,
     ) -> Result<(), OperationError> {
         self.target.forget_failed_delete(self.olds, warnings).await;
-        intent.ended(None, warnings).await;
+        fail_point("failed-delete-forgotten");
+        if let Some(intent) = intent {
+            intent.changed(warnings).await;
+        }
         Ok(())
     }
 
     async fn not_deleted(
         &self,
-        intent: EngineIntent,
+        intent: Option<EngineIntent<'a>>,
         prior: &Prior,
         left: Option<Object>,
         error: OperationError,

@@ -1,32 +1,47 @@
-//! Journaling of changes: an intent is written before the provider is called and removed when the
-//! outcome is known.
+//! Journaling of changes: an intent is written before the provider is called, and its outcome before the
+//! engine is answered.
 //!
 //! An engine may never get the answer to a call that changed something: the daemon or the machine
-//! may be killed. An intent without an outcome is reported, and never resolved by guessing: engines
-//! create a second resource under one URN on purpose.
+//! may be killed. What is not settled is reported, and never resolved by guessing: engines create a second
+//! resource under one URN on purpose.
 //!
 //! For today's engine, which journals its operations itself, a journal that cannot be written
 //! causes a warning, and the change continues.
 
-use bytes::Bytes;
-use isthmus_provider::Diagnostic;
-use isthmus_state::{EncryptedStoreError, Intent, IntentGuard, OperationKind, StoreKey};
+use std::time::SystemTime;
 
-use super::{OperationError, OperationWarnings, Target};
+use bytes::Bytes;
+use isthmus_common::fail_point;
+use isthmus_proto::property::Struct;
+use isthmus_provider::Diagnostic;
+use isthmus_state::{
+    Condition, EncryptedStoreError, Intent, IntentGuard, LARGEST_OBJECT, OpenIntent, OperationKind, StoreKey,
+};
+use prost::Message as _;
+
+use super::engine_state::Created;
+use super::operations::{Memory, OperationsError};
+use super::{OperationError, OperationWarnings, Target, reports};
 
 /// The intent of a change for today's engine, if it was journaled.
 #[derive(Debug)]
-pub(crate) struct EngineIntent(Option<IntentGuard>);
+pub(crate) struct EngineIntent<'a> {
+    memory: Memory<'a>,
+    open: OpenIntent,
+}
 
-impl Target<'_> {
-    /// Journals the intent of a change.
+impl<'a> Target<'a> {
+    /// Journals the intent of a change. `None`: the operation concerns no resource, or it could not be
+    /// written.
     pub(super) async fn begin(
         &self,
         intention: OperationKind,
         warnings: &mut OperationWarnings,
-    ) -> EngineIntent {
-        // The operation concerns no resource.
-        let Some(memory) = self.memory else { return EngineIntent(None) };
+    ) -> Option<EngineIntent<'a>> {
+        let memory = self.memory?;
+        if intention == OperationKind::Create {
+            report_lost_creations(&memory, warnings);
+        }
         let intent = Intent {
             intention,
             key: StoreKey {
@@ -37,43 +52,119 @@ impl Target<'_> {
             subject: memory.urn.to_owned(),
             // The engine stores it.
             prior: None,
-            companion: Bytes::new(),
+            companion: self.package.reference(),
         };
-        match memory.failed_deletes.begin(intent).await {
-            Ok(intent) => EngineIntent(Some(intent)),
-            Err(reason) => {
+        fail_point("intent-begins");
+        let begun = memory.operations.begin(intent.clone()).await;
+        fail_point("intent-written");
+        match begun {
+            Ok(id) => {
+                let open = OpenIntent {
+                    id,
+                    intent,
+                    since: SystemTime::now(),
+                    holder: "this process".to_owned(),
+                    condition: Condition::InProgress,
+                    is_shown: false,
+                    passed: 0,
+                    object: Bytes::new(),
+                };
+                Some(EngineIntent { memory, open })
+            }
+            Err(error) => {
                 let consequence = "An operation that this process does not complete will not be reported.";
-                memory.failed_deletes.warn("Failed to write the journal", &reason, consequence, warnings);
-                EngineIntent(None)
+                memory.operations.warn("Failed to write the journal", &error, consequence, warnings);
+                None
             }
         }
     }
 }
 
-impl EngineIntent {
-    /// Closes the intent, as the engine is about to get the outcome.
-    pub(super) async fn ended(self, error: Option<&OperationError>, warnings: &mut OperationWarnings) {
-        let Some(mut intent) = self.0 else { return };
-        match error {
-            None => end(&mut intent, warnings).await,
-            Some(error) => close(&mut intent, error, warnings).await,
-        }
+/// The engine creates a resource of which it was not told that it was created before.
+fn report_lost_creations(memory: &Memory<'_>, warnings: &mut OperationWarnings) {
+    for lost in memory.operations.lost_creations(memory.urn, memory.session) {
+        fail_point("lost-creation-found");
+        warnings.texts.push(reports::of_lost_creation(&lost));
+        warnings.reported.push(lost.id);
     }
 }
 
-/// Closes the intent of a failed change, unless its outcome is unknown.
+impl EngineIntent<'_> {
+    /// Records what came of a creation, of which the engine is about to be told.
+    pub(super) async fn created(
+        mut self,
+        created: &Result<Created, OperationError>,
+        warnings: &mut OperationWarnings,
+    ) {
+        let (id, properties) = match created {
+            Ok(Created { id, properties }) => (id, properties),
+            // The engine keeps it, and replaces it next time.
+            Err(OperationError::Partial(partial)) => (&partial.id, &partial.properties),
+            Err(error) => return self.failed(error, warnings).await,
+        };
+        self.open.intent.key.id.clone_from(id);
+        let object = encoded(properties);
+        let Self { memory, open } = self;
+        fail_point("outcome-known");
+        warn_of(memory.operations.made(open, memory.session, object).await, &memory, warnings);
+        fail_point("outcome-written");
+    }
+
+    /// Records that an update or a deletion has succeeded.
+    pub(super) async fn changed(self, warnings: &mut OperationWarnings) {
+        let Self { memory, open } = self;
+        fail_point("outcome-known");
+        memory.operations.superseded(memory.urn, memory.id).await;
+        warn_of(memory.operations.settle(&[open.id], false).await, &memory, warnings);
+        fail_point("outcome-written");
+    }
+
+    /// Records what is known of a failed change.
+    pub(super) async fn failed(self, error: &OperationError, warnings: &mut OperationWarnings) {
+        let Self { memory, open } = self;
+        let recorded = match known_of_unknown_outcome(error) {
+            Some(known) => memory.operations.unknown(open, memory.session, &known).await,
+            // Nothing was made or changed, or the engine gets what was.
+            None => memory.operations.settle(&[open.id], true).await,
+        };
+        fail_point("failure-recorded");
+        warn_of(recorded, &memory, warnings);
+    }
+}
+
+/// The properties of an object, unless they are too long for the journal.
+fn encoded(properties: &Struct) -> Bytes {
+    let is_short = properties.encoded_len() <= LARGEST_OBJECT;
+    if is_short { Bytes::from(properties.encode_to_vec()) } else { Bytes::new() }
+}
+
+/// What is known of a failed change whose outcome is unknown; `None` if it is known.
+fn known_of_unknown_outcome(error: &OperationError) -> Option<String> {
+    match error {
+        OperationError::Provider { outcome_unknown: true, text, .. } => Some(text.clone()),
+        // An object exists that cannot be returned to the engine.
+        OperationError::Output(error) => Some(error.to_string()),
+        _ => None,
+    }
+}
+
+fn warn_of(recorded: Result<(), OperationsError>, memory: &Memory<'_>, warnings: &mut OperationWarnings) {
+    if let Err(error) = recorded {
+        let summary = "Failed to record the outcome of an operation in the journal";
+        let consequence = "It may be reported as interrupted, although it was not.";
+        memory.operations.warn(summary, &error, consequence, warnings);
+    }
+}
+
+/// Closes the intent of a failed change in the state store, unless its outcome is unknown.
 pub(crate) async fn close(
     intent: &mut IntentGuard,
     error: &OperationError,
     warnings: &mut OperationWarnings,
 ) {
-    match error {
-        OperationError::Provider { outcome_unknown: true, text, .. } => {
-            leave_open(intent, text, warnings).await
-        }
-        // An object exists that cannot be returned to the engine.
-        OperationError::Output(error) => leave_open(intent, &error.to_string(), warnings).await,
-        _ => end(intent, warnings).await,
+    match known_of_unknown_outcome(error) {
+        Some(known) => leave_open(intent, &known, warnings).await,
+        None => end(intent, warnings).await,
     }
 }
 

@@ -22,7 +22,7 @@ use isthmus_state::{Sent, StoreKey};
 use prost::Message as _;
 use sha2::{Digest as _, Sha256};
 
-use super::failed_deletes::{FailedDeletes, JournalError};
+use super::operations::{Operations, OperationsError};
 use super::state::{Prior, RenderOptions, properties_in_any_case};
 use super::{OperationWarnings, Target};
 use crate::translate::property::bag_without_secrets;
@@ -34,18 +34,18 @@ impl Target<'_> {
         sent: &Struct,
         warnings: &mut OperationWarnings,
     ) -> Option<Struct> {
-        let (key, journal) = self.journal_key()?;
+        let (key, operations) = self.journal_key()?;
+        let journal = operations.left_states()?;
         let found = async {
-            let Some(journal) = journal.existing().await? else { return Ok(None) };
-            Ok::<_, JournalError>(journal.failed_delete_states().find(&key, &digest(sent)).await?)
+            // Digests take time, and there is hardly ever anything to find.
+            Ok(if journal.may_have(&key).await? { journal.find(&key, &digest(sent)).await? } else { None })
         };
         match found.await {
             // It can be decoded, unless a newer version wrote it.
             Ok(left) => left.and_then(|left| Struct::decode(left).ok()),
             Err(error) => {
                 let summary = "Failed to read what an earlier failed deletion has left";
-                let reason = isthmus_common::error_chain(&error);
-                journal.warn(summary, &reason, "What the engine has stored is used.", warnings);
+                operations.warn(summary, &error, "What the engine has stored is used.", warnings);
                 None
             }
         }
@@ -60,7 +60,7 @@ impl Target<'_> {
         sent: &Struct,
         warnings: &mut OperationWarnings,
     ) {
-        let Some((key, journal)) = self.journal_key() else { return };
+        let Some((key, operations)) = self.journal_key() else { return };
         let before = &prior.object;
         if (&left.value, &left.private, &left.identity) == (&before.value, &before.private, &before.identity)
         {
@@ -80,8 +80,9 @@ impl Target<'_> {
             )
             .map_err(|error| isthmus_common::error_chain(&error))?;
             let left = Bytes::from(properties.encode_to_vec());
-            let journal = journal.opened().await.map_err(|error| isthmus_common::error_chain(&error))?;
-            let kept = journal.failed_delete_states().keep(&key, &digest(sent), left).await;
+            let journal = operations.left_states_to_write();
+            let journal = journal.map_err(|error| isthmus_common::error_chain(&error))?;
+            let kept = journal.keep(&key, &digest(sent), left).await;
             kept.map_err(|error| isthmus_common::error_chain(&error))
         };
         if let Err(reason) = kept.await {
@@ -94,8 +95,8 @@ impl Target<'_> {
 
     /// Removes the entry of a failed deletion.
     pub(super) async fn forget_failed_delete(&self, sent: &Struct, warnings: &mut OperationWarnings) {
-        let Some((key, journal)) = self.journal_key() else { return };
-        self.forget(&key, journal, sent, warnings).await;
+        let Some((key, operations)) = self.journal_key() else { return };
+        self.forget(&key, operations, sent, warnings).await;
     }
 
     /// Removes the entry whose key is `given`, properties about to be returned for the object `id`.
@@ -107,30 +108,32 @@ impl Target<'_> {
     ) {
         let Some(memory) = self.memory else { return };
         let key = self.journal_key_of(memory.urn, id);
-        self.forget(&key, memory.failed_deletes, given, warnings).await;
+        self.forget(&key, memory.operations, given, warnings).await;
     }
 
     async fn forget(
         &self,
         key: &StoreKey,
-        journal: &FailedDeletes,
+        operations: &Operations,
         sent: &Struct,
         warnings: &mut OperationWarnings,
     ) {
+        let Some(journal) = operations.left_states() else { return };
         let forgotten = async {
-            let Some(journal) = journal.existing().await? else { return Ok(()) };
-            Ok::<_, JournalError>(journal.failed_delete_states().forget(key, &digest(sent)).await?)
+            if journal.may_have(key).await? {
+                journal.forget(key, &digest(sent)).await?;
+            }
+            Ok::<_, OperationsError>(())
         };
         if let Err(error) = forgotten.await {
             let summary = "Failed to remove what an earlier failed deletion has left";
-            let reason = isthmus_common::error_chain(&error);
-            journal.warn(summary, &reason, "It takes the place of the same properties.", warnings);
+            operations.warn(summary, &error, "It takes the place of the same properties.", warnings);
         }
     }
 
-    fn journal_key(&self) -> Option<(StoreKey, &FailedDeletes)> {
+    fn journal_key(&self) -> Option<(StoreKey, &Operations)> {
         let memory = self.memory.as_ref()?;
-        Some((self.journal_key_of(memory.urn, memory.id), memory.failed_deletes))
+        Some((self.journal_key_of(memory.urn, memory.id), memory.operations))
     }
 
     fn journal_key_of(&self, urn: &str, id: &str) -> StoreKey {

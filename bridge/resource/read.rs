@@ -63,6 +63,9 @@ pub(crate) async fn refresh(
     add_unread_inputs(&mut exact, &target.shape.object, prior.unread(), inputs);
     let inputs = inputs_after_refresh(inputs, &exact, &target.shape);
     target.overtake_failed_delete(&id, &properties, warnings).await;
+    if let Some(memory) = target.memory {
+        memory.operations.superseded(memory.urn, memory.id).await;
+    }
     Ok(Some(Found { id, properties, inputs }))
 }
 

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use isthmus_common::fail_point;
 use isthmus_cty::{AttributePath, Value};
 use isthmus_proto::property::Struct;
 use isthmus_provider::{ApplyFailure, Object, Plan, Provider, ProviderError, Resource};
 
 use super::error::OperationError;
-use super::failed_deletes::Memory;
 use super::failure::Inputs;
+use super::operations::Memory;
 use super::plan_memory::EarlierPlans;
 use super::timeouts::Timeouts;
 use super::warnings::OperationWarnings;
@@ -60,7 +61,10 @@ impl<'a> Target<'a> {
         plan: &Plan,
         warnings: &mut OperationWarnings,
     ) -> Result<(Object, Option<ProviderError>), OperationError> {
-        match self.resource()?.apply(plan, &mut warnings.diagnostics).await {
+        fail_point("applying");
+        let applied = self.resource()?.apply(plan, &mut warnings.diagnostics).await;
+        fail_point("applied");
+        match applied {
             Ok(object) => Ok((object.ok_or(OutputError::NoObject)?, None)),
             Err(failure) => match *failure {
                 ApplyFailure { object: Some(object), error } => Ok((object, Some(error))),

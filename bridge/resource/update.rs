@@ -1,5 +1,6 @@
 //! Update, and its preview.
 
+use isthmus_common::fail_point;
 use isthmus_proto::property::Struct;
 use isthmus_provider::{Action, Plan};
 use isthmus_state::OperationKind;
@@ -46,6 +47,7 @@ pub(crate) async fn update<State: StateManager>(
 ) -> Result<Struct, State::Error> {
     let inputs = changes.inputs;
     let (plan, config, news) = plan(target, &prior, changes, Unknowns::Reject, warnings).await?;
+    fail_point("update-planned");
     target.check_final(&plan)?;
     let outcome = |object, failure| Outcome {
         object,

@@ -1,6 +1,7 @@
 //! What operations report beside their results.
 
 use isthmus_provider::Diagnostic;
+use isthmus_state::OperationId;
 
 use crate::translate::exact_numbers::LostDigits;
 
@@ -13,6 +14,8 @@ pub(crate) struct OperationWarnings {
     pub texts: Vec<String>,
     /// Numbers that lose digits, of which a user is warned once a path.
     pub lost_digits: Vec<LostDigits>,
+    /// Operations that these texts report.
+    pub reported: Vec<OperationId>,
     /// Whether the name among checked inputs is generated.
     pub is_name_generated: bool,
 }

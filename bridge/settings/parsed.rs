@@ -6,18 +6,22 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use isthmus_state::{KeySource, StoreAddress};
+use isthmus_state::{JournalDurability, KeySource, StoreAddress};
 
 use super::values::{self, choice};
 use super::{
-    ALL, ALLOW_USERS, AllowedUsers, DEFAULT_STOP_GRACE_PERIOD, EXACT_NUMBERS, HOME, KEY, KEY_FILE,
-    KILL_SESSIONS, LOCK_FILE, LOG_CALLS, NAME_PROPERTIES, NameProperties, OFFLINE, PASSPHRASE, PREFIX,
-    PROVIDER, PROVIDER_META, ProviderMeta, SCHEMA_CACHE, SENSITIVE_OUTPUTS, STOP_GRACE_PERIOD, STORE,
+    ALL, ALLOW_USERS, AllowedUsers, DEFAULT_STOP_GRACE_PERIOD, DURABILITY, EXACT_NUMBERS, HOME, KEY,
+    KEY_FILE, KILL_SESSIONS, LOCK_FILE, LOG_CALLS, NAME_PROPERTIES, NameProperties, OFFLINE, PASSPHRASE,
+    PREFIX, PROVIDER, PROVIDER_META, ProviderMeta, SCHEMA_CACHE, SENSITIVE_OUTPUTS, STOP_GRACE_PERIOD, STORE,
     STORE_CA, Setting, WRITE_ONLY, foreign,
 };
 
 /// Maximum length, in characters, of an invalid value in an error.
 const LONGEST_VALUE: usize = 60;
+
+/// The values of [`DURABILITY`].
+const DURABILITIES: [(&str, JournalDurability); 2] =
+    [("process", JournalDurability::Process), ("disk", JournalDurability::Disk)];
 
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -27,6 +31,8 @@ pub struct Settings {
     pub stop_grace_period: Duration,
     /// The directory of the state store, keys and caches.
     pub home: Option<PathBuf>,
+    /// What an entry of the journal survives.
+    pub durability: JournalDurability,
     /// The form of numbers that no double holds.
     pub exact_numbers: NumberForm,
     /// The key of the state store; by default the one in the home.
@@ -113,6 +119,7 @@ impl Settings {
                 .value(STOP_GRACE_PERIOD, values::seconds)
                 .unwrap_or(DEFAULT_STOP_GRACE_PERIOD),
             home: reader.value(HOME, values::path),
+            durability: reader.value(DURABILITY, choice(&DURABILITIES)).unwrap_or_default(),
             exact_numbers: reader.value(EXACT_NUMBERS, choice(&NumberForm::VALUES)).unwrap_or_default(),
             key: reader.key(),
             kill_sessions: reader.value(KILL_SESSIONS, values::boolean).unwrap_or(false),

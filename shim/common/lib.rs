@@ -8,6 +8,7 @@
 //! - [`own_variables`]: the variables that no process of others gets.
 //! - [`FileStamp`]: whether a file is as it was when it was last read.
 //! - [`blocking`]: work that blocks, called from async code.
+//! - [`fail_point`]: places at which tests kill the process.
 //!
 //! It is a crate of its own because `isthmus-install` uses neither values nor providers: each of these stands once, below
 //! the crates that need it, and none of those needs another for it.
@@ -15,6 +16,7 @@
 #![warn(missing_docs)]
 
 mod chain;
+pub mod fail_point;
 mod file_stamp;
 pub mod marker;
 pub mod permissions;
@@ -25,6 +27,7 @@ pub mod trust;
 mod variables;
 
 pub use chain::{error_chain, with_help};
+pub use fail_point::fail_point;
 pub use file_stamp::FileStamp;
 pub use platform::Platform;
 pub use secret::{REDACTED, Secret};

@@ -9,7 +9,7 @@ use prost::Message as _;
 use super::encryption::CipherKey;
 use super::error::{EncryptedStoreError, Fault};
 use super::failed_delete_states::FailedDeleteStates;
-use super::journal::Journal;
+use super::journal::{Journal, JournalFiles};
 use super::key::KeySource;
 use super::key_error::KeyError;
 use super::keyring;
@@ -33,6 +33,11 @@ pub struct EncryptedStore {
     journal: Journal,
     /// A warning from opening it.
     missing: Option<Arc<str>>,
+}
+
+/// Whether a journal beside the key explains that it is there without a store.
+fn is_of_journal(key: &Path) -> bool {
+    key.parent().is_some_and(|home| JournalFiles::directory_in(home).exists())
 }
 
 /// A page of saved objects, in the order in which they were added.
@@ -68,8 +73,8 @@ impl EncryptedStore {
     /// store was encrypted with another key.
     pub async fn connect(address: &StoreAddress, key: &KeySource) -> Result<Self, EncryptedStoreError> {
         // In this order: a process that creates both creates the store first, so a key without a
-        // store is from an earlier store.
-        let own_key = key.own_file().await;
+        // store is from an earlier store, or from a journal.
+        let own_key = key.own_file().await.filter(|key| !is_of_journal(key));
         let server = match address {
             StoreAddress::File(path) => {
                 let file = path.clone();
@@ -138,7 +143,7 @@ impl EncryptedStore {
     }
 
     /// States that failed deletions left.
-    pub fn failed_delete_states(&self) -> FailedDeleteStates<'_> {
+    pub(super) fn failed_delete_states(&self) -> FailedDeleteStates<'_> {
         FailedDeleteStates::of(&self.sealed)
     }
 
@@ -151,13 +156,18 @@ impl EncryptedStore {
     /// an interrupted rotation, with either. The old key cannot be used afterwards.
     ///
     /// The new key must be in its file or setting before. A store's own key file is replaced by a
-    /// random one with [`Self::rotate_own_key`].
+    /// random one with [`Self::rotate_own_key`]. `journal` is the directory of journal files with the same
+    /// key, whether it exists or not.
     ///
     /// # Errors
     /// When the store or the new key cannot be used, or a record cannot be read: it would be lost
     /// with the old key. The rotation can then be repeated.
-    pub async fn rotate(&self, new: &KeySource) -> Result<Rotated, EncryptedStoreError> {
-        Rotation::of(&self.sealed).to(new, || async { Ok(()) }).await
+    pub async fn rotate(
+        &self,
+        new: &KeySource,
+        journal: Option<&Path>,
+    ) -> Result<Rotated, EncryptedStoreError> {
+        Rotation::of(&self.sealed, journal).to(new, || async { Ok(()) }).await
     }
 
     /// Replaces the key file of a store's directory by one with a random key.
@@ -165,7 +175,8 @@ impl EncryptedStore {
     /// # Errors
     /// As of [`Self::rotate`].
     pub async fn rotate_own_key(&self, directory: &Path) -> Result<Rotated, EncryptedStoreError> {
-        Rotation::of(&self.sealed).to_own_key(directory).await
+        let journal = JournalFiles::directory_in(directory);
+        Rotation::of(&self.sealed, Some(&journal)).to_own_key(directory).await
     }
 
     /// Saved objects of a key, newest first: providers' ids are not always unique.

@@ -73,11 +73,16 @@ impl CipherKey {
     }
 
     pub(super) fn seal(&self, kind: Kind, key: &StoreKey, plain: &[u8]) -> Vec<u8> {
+        self.seal_at(&place_of(kind, key), plain)
+    }
+
+    /// The same for bytes that are not in a record: `place` is what they are bound to.
+    pub(super) fn seal_at(&self, place: &[u8], plain: &[u8]) -> Vec<u8> {
         let nonce: [u8; NONCE] = random();
         let mut sealed = Vec::with_capacity(HEAD + plain.len() + 16);
         sealed.push(FORM);
         sealed.extend_from_slice(&self.id);
-        let bound = Aad::from(associated(&sealed, kind, key));
+        let bound = Aad::from([&sealed[..], place].concat());
         sealed.extend_from_slice(&nonce);
         let mut encrypted = plain.to_vec();
         self.cipher
@@ -98,13 +103,18 @@ impl CipherKey {
     }
 
     pub(super) fn unseal(&self, kind: Kind, key: &StoreKey, sealed: &[u8]) -> Result<Vec<u8>, Unopened> {
+        self.unseal_at(&place_of(kind, key), sealed)
+    }
+
+    /// Reverses [`Self::seal_at`].
+    pub(super) fn unseal_at(&self, place: &[u8], sealed: &[u8]) -> Result<Vec<u8>, Unopened> {
         let sealed_with = key_of(sealed)?;
         if sealed_with != self.id {
             return Err(Unopened::OtherKey(sealed_with));
         }
         let (head, encrypted) = sealed.split_at_checked(HEAD).ok_or(Unopened::Damaged)?;
         let (head, nonce) = head.split_at(HEAD - NONCE);
-        let bound = Aad::from(associated(head, kind, key));
+        let bound = Aad::from([head, place].concat());
         let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(|_| Unopened::Damaged)?;
         let mut plain = encrypted.to_vec();
         let length =
@@ -129,11 +139,9 @@ pub(super) fn random<const LENGTH: usize>() -> [u8; LENGTH] {
     bytes
 }
 
-/// Associated data of a record. Lengths prevent two keys with the same concatenation from being
-/// equal.
-fn associated(head: &[u8], kind: Kind, key: &StoreKey) -> Vec<u8> {
-    let mut bytes = head.to_vec();
-    bytes.push(kind.mark());
+/// What a record is bound to. Lengths prevent two keys with the same concatenation from being equal.
+fn place_of(kind: Kind, key: &StoreKey) -> Vec<u8> {
+    let mut bytes = vec![kind.mark()];
     for part in [&key.package, &key.type_name, &key.id] {
         bytes.extend_from_slice(&(part.len() as u64).to_be_bytes());
         bytes.extend_from_slice(part.as_bytes());

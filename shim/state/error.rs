@@ -1,6 +1,7 @@
 //! Errors of the encrypted store: of keys, and of the contents of records.
 
 use super::holder::LEASE;
+use super::journal::JournalError;
 use super::key_error::KeyError;
 use super::record::RecordError;
 use super::store::{RecordNumber, SealedRecord, StoreError, StoreKey};
@@ -86,6 +87,13 @@ pub enum EncryptedStoreError {
     KeyRotationInProgress {
         /// The store's location.
         store: String,
+    },
+    /// The keys of the journal files cannot be encrypted for the new key.
+    #[error("the journal files cannot be encrypted with the new key; do it again")]
+    Journal {
+        /// The cause.
+        #[source]
+        error: Box<JournalError>,
     },
     /// The new key cannot replace the old one.
     #[error("the new key cannot be put in the place of the old one, which stays in use; do it again")]

@@ -29,7 +29,7 @@ struct FailedDeleteState {
 
 /// States that failed deletions left.
 #[derive(Debug)]
-pub struct FailedDeleteStates<'a> {
+pub(super) struct FailedDeleteStates<'a> {
     sealed: &'a SealedStore,
 }
 
@@ -42,7 +42,11 @@ impl<'a> FailedDeleteStates<'a> {
     ///
     /// # Errors
     /// When the store fails, or a state cannot be decrypted.
-    pub async fn find(&self, key: &StoreKey, sent: &Sent) -> Result<Option<Bytes>, EncryptedStoreError> {
+    pub(super) async fn find(
+        &self,
+        key: &StoreKey,
+        sent: &Sent,
+    ) -> Result<Option<Bytes>, EncryptedStoreError> {
         for record in self.sealed.store.find(Kind::FailedDeleteState, key).await? {
             let remnant = self.remnant_in(&record).await?;
             if remnant.sent == sent {
@@ -56,7 +60,12 @@ impl<'a> FailedDeleteStates<'a> {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn keep(&self, key: &StoreKey, sent: &Sent, left: Bytes) -> Result<(), EncryptedStoreError> {
+    pub(super) async fn keep(
+        &self,
+        key: &StoreKey,
+        sent: &Sent,
+        left: Bytes,
+    ) -> Result<(), EncryptedStoreError> {
         let plain = FailedDeleteState { sent: sent.to_vec(), left }.encode_to_vec();
         let mut removed = Vec::new();
         let mut others = 0;
@@ -82,7 +91,7 @@ impl<'a> FailedDeleteStates<'a> {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn forget(&self, key: &StoreKey, sent: &Sent) -> Result<(), EncryptedStoreError> {
+    pub(super) async fn forget(&self, key: &StoreKey, sent: &Sent) -> Result<(), EncryptedStoreError> {
         let mut changes = Vec::new();
         for record in self.sealed.store.find(Kind::FailedDeleteState, key).await? {
             if self.remnant_in(&record).await?.sent == sent {

@@ -1,6 +1,9 @@
 //! The journal of operations whose outcome the engine may not know.
 //!
-//! An *intent* is durable before a provider is called to change anything. It is removed when the
+//! There are two: of an engine that stores objects itself in files ([`files`]), of one that does not in
+//! the state store, with the objects ([`Journal`]). [`OperationJournal`] is either, for the former.
+//!
+//! In the state store, an *intent* is durable before a provider is called to change anything. It is removed when the
 //! operation has ended and its outcome is stored or sent to the engine. So intents without a
 //! running process at a start are operations with an unknown outcome: they are listed and reported,
 //! and never guessed.
@@ -11,11 +14,15 @@
 //!
 //! States of failed deletions are separate (`super::failed_delete_states`).
 
+pub(crate) mod error;
+pub(crate) mod files;
 mod guard;
 mod intent;
+mod operations;
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use bytes::Bytes;
 use prost::Message as _;
 
 use super::encryption::{CipherKey, random};
@@ -27,8 +34,13 @@ use super::store::{Batch, Change, Claim, Kind, PAGE, Page, RecordNumber, SealedR
 use super::tombstones::{Tombstones, milliseconds};
 use intent::{Ended, Entry};
 
+pub use error::JournalError;
+pub use files::{JournalDurability, JournalFiles, LARGEST_OBJECT};
 pub use guard::{IntentGuard, Unconfirmed};
-pub use intent::{Condition, Intent, OpenIntent, OpenIntents, OperationKind};
+pub use intent::{
+    Condition, Intent, InvalidOperationId, JournalFault, OpenIntent, OpenIntents, OperationId, OperationKind,
+};
+pub use operations::{LeftStates, OperationJournal};
 
 /// The journal of a state store.
 #[derive(Clone, Debug)]
@@ -73,6 +85,9 @@ impl Journal {
             lease_name: lease_name.clone(),
             ended: None,
             unconfirmed: None,
+            is_shown: false,
+            passed: 0,
+            object: Bytes::new(),
         };
         let plain = entry.encode_to_vec();
         let begun = |cipher: &CipherKey| vec![cipher.add(Kind::Intent, &key, &plain)];
@@ -96,11 +111,11 @@ impl Journal {
             for record in records {
                 match self.open_intent(&record).await {
                     Ok(intent) => open.intents.push(intent),
-                    Err(error) => open.faults.push(Fault::of(record, error)?),
+                    Err(error) => open.faults.push(Fault::of(record, error)?.into()),
                 }
             }
-            open.faults.extend(damaged.into_iter().map(|(number, key)| Fault::of_damaged(number, key)));
-            open.faults.extend(fault.map(Fault::of_database));
+            let damaged = damaged.into_iter().map(|(number, key)| Fault::of_damaged(number, key));
+            open.faults.extend(damaged.chain(fault.map(Fault::of_database)).map(JournalFault::from));
             after = next;
         }
         Ok(open)
@@ -135,6 +150,34 @@ impl Journal {
         Ok(is_there)
     }
 
+    /// Records that intents were reported, or (`passed`) that a run of their stack has passed without
+    /// mentioning their objects. One that is not there any more, or cannot be read, is passed over.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
+    pub async fn mark(&self, numbers: &[RecordNumber], passed: bool) -> Result<(), EncryptedStoreError> {
+        for number in numbers {
+            let before = RecordNumber(number.0.saturating_sub(1));
+            let page = self.sealed.store.page(Kind::Intent, None, before, 1).await?;
+            let Some(record) = page.records.into_iter().find(|record| record.place.number == *number) else {
+                continue;
+            };
+            let Ok(mut entry) = self.sealed.decoded::<Entry>(Kind::Intent, &record).await else { continue };
+            if passed {
+                entry.passed += 1;
+            } else {
+                entry.is_shown = true;
+            }
+            let plain = entry.encode_to_vec();
+            // Refused if its process has changed it meanwhile: then it is another report.
+            let marked = |cipher: &CipherKey| {
+                Batch::of(cipher.replace(Kind::Intent, record.place, &record.key, &plain))
+            };
+            self.sealed.write(marked).await?;
+        }
+        Ok(())
+    }
+
     async fn open_intent(&self, record: &SealedRecord) -> Result<OpenIntent, EncryptedStoreError> {
         let entry: Entry = self.sealed.decoded(Kind::Intent, record).await?;
         let object = |envelope: Option<Envelope>| {
@@ -161,7 +204,7 @@ impl Journal {
             }
         };
         Ok(OpenIntent {
-            number: record.place.number,
+            id: OperationId::InStore(record.place.number),
             intent: Intent {
                 intention: OperationKind::of(entry.intention),
                 key: match entry.unconfirmed {
@@ -175,6 +218,9 @@ impl Journal {
             since,
             holder: holder.map_or(entry.holder, |holder| holder.description()),
             condition,
+            is_shown: entry.is_shown,
+            passed: usize::try_from(entry.passed).unwrap_or(usize::MAX),
+            object: entry.object,
         })
     }
 }

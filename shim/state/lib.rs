@@ -44,14 +44,15 @@ pub use addresses::{
 };
 pub use encrypted_store::{EncryptedStore, SavedPage};
 pub use error::{EncryptedStoreError, Fault};
-pub use failed_delete_states::FailedDeleteStates;
 pub use journal::{
-    Condition, Intent, IntentGuard, Journal, OpenIntent, OpenIntents, OperationKind, Unconfirmed,
+    Condition, Intent, IntentGuard, InvalidOperationId, Journal, JournalDurability, JournalError,
+    JournalFault, JournalFiles, LARGEST_OBJECT, LeftStates, OpenIntent, OpenIntents, OperationId,
+    OperationJournal, OperationKind, Unconfirmed,
 };
 pub use key::KeySource;
 pub use key_error::KeyError;
 pub use lazy_store::LazyEncryptedStore;
-pub use location::{ServerAddress, StoreAddress};
+pub use location::{ServerAddress, StoreAddress, database_in};
 pub use record::{RecordError, SavedObject, Status};
 pub use rotation::Rotated;
 pub use saved::{Saved, Sent};

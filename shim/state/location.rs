@@ -39,10 +39,15 @@ pub struct ServerAddress {
     pub(super) authorities: Option<PathBuf>,
 }
 
+/// The file of the store in a directory.
+pub fn database_in(directory: &Path) -> PathBuf {
+    directory.join(DATABASE)
+}
+
 impl StoreAddress {
     /// The store in a directory.
     pub fn in_directory(directory: &Path) -> Self {
-        Self::File(directory.join(DATABASE))
+        Self::File(database_in(directory))
     }
 
     /// Parses an address that begins with `postgres://` or `postgresql://`, or otherwise a file

@@ -7,7 +7,8 @@
 //!    encrypted with the new one too.
 //! 2. The older ones are retired: writes with them are refused and repeated with the new key.
 //! 3. Every record is re-encrypted. Records that others changed meanwhile have the new key already.
-//! 4. The user's new key replaces the old one, and the rows of the old keys are removed.
+//! 4. The user's new key replaces the old one, and the rows of the old keys are removed. The keys of
+//!    journal files can be read with both before, and only with the new one after.
 
 use std::collections::HashSet;
 use std::future::Future;
@@ -18,7 +19,9 @@ use isthmus_common::blocking;
 
 use super::encryption::{CipherKey, KeyId, key_of};
 use super::error::{EncryptedStoreError, Fault};
-use super::key::{KdfParams, KeySource, create};
+use super::journal::JournalError;
+use super::journal::files::{begin_rotation, end_rotation};
+use super::key::{KdfParams, KeySource, MasterKey, create};
 use super::key_error::KeyError;
 use super::keyring::{self, Ring, RingRow, added};
 use super::sealed_store::{ATTEMPTS, SealedStore};
@@ -35,11 +38,13 @@ pub struct Rotated {
 #[derive(Debug)]
 pub(super) struct Rotation<'a> {
     sealed: &'a SealedStore,
+    /// The directory of journal files with the same key.
+    journal: Option<&'a Path>,
 }
 
 impl<'a> Rotation<'a> {
-    pub(super) fn of(sealed: &'a SealedStore) -> Self {
-        Self { sealed }
+    pub(super) fn of(sealed: &'a SealedStore, journal: Option<&'a Path>) -> Self {
+        Self { sealed, journal }
     }
 
     /// Replaces the key in the directory's key file by a random one.
@@ -101,12 +106,27 @@ impl<'a> Rotation<'a> {
         self.retire_all_but(target.id()).await?;
         self.sealed.reload().await?;
         let records = self.encrypt_all(&target).await?;
+        let master = Arc::new(master);
+        self.with_journal(&master, begin_rotation).await?;
         publish().await.map_err(|error| EncryptedStoreError::Publish { error })?;
         let (rows, _) = keyring::rows(store).await?;
         let is_kept = |row: &RingRow| row.holds == target.id() && row.master == master.cipher.id();
         let others = rows.iter().filter(|row| !is_kept(row));
+        self.with_journal(&master, |journal, _, new| end_rotation(journal, new)).await?;
         self.commit(others.map(|row| Change::remove(Kind::Key, row.place.number)).collect()).await?;
         Ok(Rotated { records })
+    }
+
+    /// Does a step of the journal's rotation, if there is a journal.
+    async fn with_journal(
+        &self,
+        new: &Arc<MasterKey>,
+        step: impl FnOnce(&Path, &MasterKey, &MasterKey) -> Result<(), JournalError> + Send + 'static,
+    ) -> Result<(), EncryptedStoreError> {
+        let Some(journal) = self.journal.map(Path::to_owned) else { return Ok(()) };
+        let (old, new) = (Arc::clone(&self.sealed.master), Arc::clone(new));
+        let done = blocking(move || step(&journal, &old, &new)).await;
+        done.map_err(|error| EncryptedStoreError::Journal { error: Box::new(error) })
     }
 
     /// Retires older keys, also if another process rotates at the same time.

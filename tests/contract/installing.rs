@@ -139,6 +139,7 @@ async fn a_provider_is_downloaded_once_and_then_needs_no_network() -> Outcome {
     assert_eq!(session.schema().await?["version"], "1.10.0");
     session.configure(&json!({})).await?;
     session.note().make(&json!({"title": "Hello"})).await?;
+    session.cancel().await?;
     assert!(package(&host, "1.10.0").join(PROGRAM).is_file());
     assert_eq!(world.registry.count(&release.archive_path()), 1);
     let shown = host.engine.shown();
@@ -164,6 +165,7 @@ async fn a_provider_is_downloaded_once_and_then_needs_no_network() -> Outcome {
         assert_eq!(session.parameterize(words).await?.version, "1.10.0");
         session.configure(&json!({})).await?;
         session.note().make(&json!({"title": "Hello again"})).await?;
+        session.cancel().await?;
     }
     assert_eq!(again.engine.shown(), [], "what is there already is nothing to speak of");
     Ok(())

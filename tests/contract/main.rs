@@ -11,6 +11,7 @@ mod changes;
 mod commands;
 mod installing;
 mod invokes;
+mod kills;
 mod lumirpc;
 mod processes;
 mod protocol;

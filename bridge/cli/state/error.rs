@@ -27,10 +27,6 @@ pub(super) enum StateError {
         /// An existing key file, which shows that there was a store.
         key: Option<PathBuf>,
     },
-    #[error(
-        "no interrupted operation {number} in the state store {store}\nhelp: `isthmus state list --intents` lists them"
-    )]
-    NoSuchIntent { number: i64, store: String },
     #[error("no record {selector} in the state store {store}\nhelp: `isthmus state list` lists the records")]
     NoSuchRecord {
         /// As the user wrote it.
@@ -154,9 +150,7 @@ impl StateError {
 
     pub(super) fn exit_code(&self) -> ExitCode {
         match self {
-            Self::NoSuchRecord { .. } | Self::NoSuchIntent { .. } | Self::NoStore { .. } => {
-                ExitCode::from(NO_SUCH_RECORD)
-            }
+            Self::NoSuchRecord { .. } | Self::NoStore { .. } => ExitCode::from(NO_SUCH_RECORD),
             _ => ExitCode::FAILURE,
         }
     }

@@ -22,10 +22,10 @@ use prost_types::Any;
 use super::error::StateError;
 use super::export::pair;
 use super::file;
-use super::list::in_one_line;
 use super::open::open_state_store;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{print, warn};
+use crate::cli::table::in_one_line;
 use crate::daemon::Instance as Provider;
 use crate::lumirpc::stored_resource::{
     Conflicts, Foreign, ImportOutcome, StoredResource, StoredResourceError,

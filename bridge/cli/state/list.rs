@@ -3,14 +3,14 @@
 use clap::Args;
 use isthmus_cty::json::Json;
 use isthmus_state::stacks::kind_and_name;
-use isthmus_state::{Condition, EncryptedStore, Fault, OpenIntent, OpenIntents, StackRecord, StoredStack};
+use isthmus_state::{StackRecord, StoredStack};
 
 use super::error::StateError;
 use super::open::{EMPTY, open_existing_state_store};
 use super::record::{Record, Records, records, warn_of};
 use crate::cli::outcome::Outcome;
-use crate::cli::output::{inform, print, warn};
-use crate::cli::table::table;
+use crate::cli::output::{inform, print};
+use crate::cli::table::{in_one_line, table};
 use crate::settings::Settings;
 
 const EXAMPLES: &str = "\
@@ -25,7 +25,7 @@ Terraform state. A damaged object was left by a failed creation (Terraform: tain
 --stack lists the components, inputs, outputs and preserved records of an imported stack. `isthmus state export --format stacks |
 isthmus state inspect -` shows them.
 
-Interrupted operations, whose outcome is unknown, are listed below the objects. With --json they are listed by --intents only.
+Interrupted operations, whose outcome is unknown, are listed by `isthmus recover`.
 
 Records that cannot be read are reported on standard error; the others are listed, and the exit code is 1.";
 
@@ -42,11 +42,8 @@ pub(super) struct List {
     /// Write a JSON array, with an object for each record.
     #[arg(long)]
     json: bool,
-    /// List interrupted operations instead of objects.
-    #[arg(long)]
-    intents: bool,
     /// List the records of a stack that are not objects, without their values.
-    #[arg(long, conflicts_with_all = ["package", "type_name", "intents"])]
+    #[arg(long, conflicts_with_all = ["package", "type_name"])]
     stack: bool,
 }
 
@@ -71,19 +68,11 @@ impl List {
             print(&if self.json { stack_json(&records) } else { stack_table(&records) });
             return Ok(Outcome::of(faults.is_empty()));
         }
-        let open = self.open(&state_store).await?;
-        warn_of_damaged_intents(&open.faults);
-        let (intents, is_whole) = (open.intents, open.faults.is_empty());
-        if self.intents {
-            print(&if self.json { intents_json(&intents) } else { intents_text(&intents) });
-            return Ok(Outcome::of(is_whole));
-        }
         let Records { records: mut found, faults } = records(&state_store, self.package.as_deref()).await?;
         warn_of(&faults);
         if found.is_empty() && faults.is_empty() && self.package.is_none() {
             inform(EMPTY);
         }
-        let is_whole = is_whole && faults.is_empty();
         if let Some(type_name) = &self.type_name {
             found.retain(|record| record.key.type_name == *type_name);
         }
@@ -91,61 +80,10 @@ impl List {
             let all = found.iter().map(|record| Json::Object(record.summary()));
             print(&(Json::Array(all.collect()).to_readable() + "\n"));
         } else {
-            // Unconfirmed creations are among the objects already.
-            let mut intents = intents;
-            intents.retain(|open| !matches!(open.condition, Condition::Unconfirmed));
-            print(&(as_table(&found) + &intents_text(&intents)));
+            print(&as_table(&found));
         }
-        Ok(Outcome::of(is_whole))
+        Ok(Outcome::of(faults.is_empty()))
     }
-
-    async fn open(&self, state_store: &EncryptedStore) -> Result<OpenIntents, StateError> {
-        let mut open = state_store.journal().open_intents().await?;
-        open.intents.retain(|open| {
-            let key = &open.intent.key;
-            self.package.as_ref().is_none_or(|package| key.package == *package)
-                && self.type_name.as_ref().is_none_or(|type_name| key.type_name == *type_name)
-        });
-        Ok(open)
-    }
-}
-
-fn warn_of_damaged_intents(faults: &[Fault]) {
-    for fault in faults {
-        let what_to_do = match fault.number {
-            Some(number) => format!("`isthmus state dismiss {}` removes it", number.0),
-            None => "restore the store from a backup".to_owned(),
-        };
-        warn(&format!("cannot read all interrupted operations: {}; {what_to_do}", fault.reason));
-    }
-}
-
-fn intents_text(intents: &[OpenIntent]) -> String {
-    intents.iter().map(|open| format!("open, number {}: {}\n", open.number.0, open.report())).collect()
-}
-
-fn intents_json(intents: &[OpenIntent]) -> String {
-    let text = |text: &str| Json::String(text.to_owned());
-    let object = |open: &OpenIntent| {
-        let key = &open.intent.key;
-        let condition = match &open.condition {
-            Condition::InProgress => "in progress",
-            Condition::Interrupted => "interrupted",
-            Condition::Unconfirmed => "unconfirmed",
-            Condition::Ended { .. } => "ended",
-        };
-        Json::Object(vec![
-            ("number".to_owned(), Json::Number(open.number.0.to_string())),
-            ("operation".to_owned(), text(open.intent.intention.noun())),
-            ("package".to_owned(), text(&key.package)),
-            ("type".to_owned(), text(&key.type_name)),
-            ("id".to_owned(), text(&key.id)),
-            ("subject".to_owned(), text(&open.intent.subject)),
-            ("condition".to_owned(), text(condition)),
-            ("report".to_owned(), text(&open.report())),
-        ])
-    };
-    Json::Array(intents.iter().map(object).collect()).to_readable() + "\n"
 }
 
 fn as_table(records: &[Record]) -> String {
@@ -182,12 +120,6 @@ fn stack_json(records: &[StackRecord]) -> String {
         ])
     };
     Json::Array(records.iter().map(object).collect()).to_readable() + "\n"
-}
-
-/// Escapes control characters, which ids may contain.
-pub(super) fn in_one_line(id: &str) -> String {
-    let has_control = id.chars().any(char::is_control);
-    if has_control { format!("{id:?}") } else { id.to_owned() }
 }
 
 #[cfg(test)]

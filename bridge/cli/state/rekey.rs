@@ -8,12 +8,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use isthmus_common::Secret;
-use isthmus_state::KeySource;
+use isthmus_state::{JournalFiles, KeySource};
 
 use super::error::StateError;
-use super::open::open_existing_state_store;
+use super::open::{open_existing_state_store, open_state_store};
 use crate::cli::outcome::Outcome;
 use crate::cli::output::print;
+use crate::home;
 use crate::settings::Settings;
 
 const EXAMPLES: &str = "\
@@ -40,15 +41,23 @@ pub(super) struct Rekey {
 impl Rekey {
     pub(super) async fn run(&self, settings: &Settings) -> Result<Outcome, StateError> {
         let new = self.new_key()?;
-        let state_store = open_existing_state_store(settings).await?;
+        // A journal has the same key, and may be there without a store.
+        let journal = home::home(settings).ok().map(|home| JournalFiles::directory_in(&home));
+        let state_store = match &journal {
+            Some(journal) if journal.exists() => open_state_store(settings).await?,
+            _ => open_existing_state_store(settings).await?,
+        };
         let (rotated, next) = match (&new, &settings.key) {
             (Some(source), _) => {
                 let variable = if self.passphrase { "ISTHMUS_PASSPHRASE" } else { "ISTHMUS_KEY_FILE" };
-                (state_store.rotate(source).await?, format!("; set {variable} to the new key from now on"))
+                (
+                    state_store.rotate(source, journal.as_deref()).await?,
+                    format!("; set {variable} to the new key from now on"),
+                )
             }
             (None, Some(_)) => return Err(StateError::ConfiguredKey),
             (None, None) => {
-                let directory = crate::home::home(settings)?;
+                let directory = home::home(settings)?;
                 (state_store.rotate_own_key(&directory).await?, String::new())
             }
         };

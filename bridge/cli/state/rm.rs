@@ -3,12 +3,12 @@
 use clap::Args;
 
 use super::error::StateError;
-use super::list::in_one_line;
 use super::open::open_existing_state_store;
 use super::record::records;
 use super::selector::Selector;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::print;
+use crate::cli::table::in_one_line;
 use crate::settings::Settings;
 
 const EXAMPLES: &str = "\

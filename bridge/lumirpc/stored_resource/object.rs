@@ -6,8 +6,8 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::rules::sensitive_paths;
 use isthmus_provider::{Diagnostic, Object};
 use isthmus_state::{
-    ComponentAddress, Condition, EncryptedStore, ObjectAddress, OperationKind, ProviderConfigAddress, Saved,
-    SavedObject, Status, StoreKey,
+    ComponentAddress, Condition, EncryptedStore, ObjectAddress, OpenIntent, OperationKind,
+    ProviderConfigAddress, Saved, SavedObject, Status, StoreKey,
 };
 use prost::Message as _;
 
@@ -61,11 +61,21 @@ impl StoredResource<'_> {
         let key = self.key(id);
         let resolved = async {
             let journal = self.state_store.journal();
+            // The engine knows the resource.
+            let is_same = |open: &OpenIntent| open.intent.key == key;
+            for open in self.unconfirmed.map(|all| all.take(is_same)).unwrap_or_default() {
+                if let Some(number) = open.id.in_store() {
+                    journal.dismiss(number).await?;
+                }
+            }
             for open in journal.open_intents_of(&key).await? {
                 let is_over =
                     matches!(open.condition, Condition::Interrupted | Condition::Ended { object: None, .. });
-                if is_over && open.intent.intention != OperationKind::Create {
-                    journal.dismiss(open.number).await?;
+                if is_over
+                    && open.intent.intention != OperationKind::Create
+                    && let Some(number) = open.id.in_store()
+                {
+                    journal.dismiss(number).await?;
                 }
             }
             Ok(())

@@ -9,6 +9,7 @@
 use std::time::SystemTime;
 
 use bytes::Bytes;
+use isthmus_common::fail_point;
 use isthmus_proto::property::Struct;
 use isthmus_provider::{Diagnostic, Object};
 use isthmus_state::{
@@ -22,8 +23,8 @@ use super::last_reported::{digest_of, is_same};
 use super::lookup::is_mistakable;
 use super::object::{Annotations, StoredResource};
 use super::prior::Record;
-use crate::resource::intents::{close, end, leave_open};
-use crate::resource::{OperationError, OperationWarnings, Outcome, Prior, StateManager};
+use crate::resource::intents::{close, end, leave_open, warn_on_failure};
+use crate::resource::{OperationError, OperationWarnings, Outcome, Prior, StateManager, reports};
 
 /// One resource in the state store, for one operation.
 #[derive(Debug)]
@@ -69,7 +70,7 @@ impl StateManager for StoredState<'_> {
     ) -> Result<IntentGuard, StoredResourceError> {
         let resource = self.resource;
         if operation == OperationKind::Create {
-            self.report_unconfirmed(warnings);
+            self.report_unconfirmed(warnings).await;
         }
         let Record { place, reported, .. } = &self.record;
         let imported = match prior {
@@ -86,7 +87,10 @@ impl StateManager for StoredState<'_> {
             prior: imported,
             companion: Bytes::from(reported.encode_to_vec()),
         };
-        Ok(resource.state_store.journal().begin(intent, place.map(|place| place.number)).await?)
+        fail_point("intent-begins");
+        let begun = resource.state_store.journal().begin(intent, place.map(|place| place.number)).await?;
+        fail_point("intent-written");
+        Ok(begun)
     }
 
     async fn created(
@@ -96,6 +100,7 @@ impl StateManager for StoredState<'_> {
         warnings: &mut OperationWarnings,
     ) -> Result<Created, StoredResourceError> {
         let target = &self.resource.target;
+        fail_point("translating-outcome");
         let identity = target.identity_of(&outcome.object, warnings).await;
         let id = target.new_id(&outcome.object, identity.as_ref(), None, outcome.secrets, warnings);
         if let Some(failure) = outcome.failure.take() {
@@ -135,7 +140,9 @@ impl StateManager for StoredState<'_> {
         let earlier = reported.before_update(self.olds);
         let reported = LastReported { inputs: Some(inputs.clone()), outputs: Some(outputs.clone()), earlier };
         let saved = resource.saved(&object, *status, secrets, &reported, annotations, warnings).await?;
+        fail_point("storing-update");
         let stored = self.store_updated(intent, &key, &saved, &reported).await;
+        fail_point("update-stored");
         stored.map_err(|error| error.after("changed", &key))?;
         resource.resolve(id, warnings).await;
         Ok(outputs)
@@ -156,7 +163,9 @@ impl StateManager for StoredState<'_> {
         mut intent: IntentGuard,
         warnings: &mut OperationWarnings,
     ) -> Result<(), StoredResourceError> {
+        fail_point("removing-record");
         intent.remove(self.record.place, &deletion(&self.record.reported, self.sent)).await?;
+        fail_point("record-removed");
         self.resource.resolve(self.id, warnings).await;
         Ok(())
     }
@@ -254,14 +263,16 @@ impl<'a> StoredState<'a> {
         intent.supersede(
             self.resource.superseded(id, &reported).await.map_err(|error| error.after("made", &key))?,
         );
+        fail_point("storing-creation");
         let stored = intent.store_unconfirmed(&key, &saved, own.beside.as_deref()).await;
+        fail_point("creation-stored");
         let stored = stored.map_err(|error| StoredResourceError::from(error).after("made", &key))?;
         Ok(stored.map(|(_, unconfirmed)| Created { id: id.clone(), outputs, unconfirmed }))
     }
 
     /// Warns of an earlier creation with the same inputs whose answer was not confirmed: this one
     /// may be a duplicate.
-    fn report_unconfirmed(&self, warnings: &mut OperationWarnings) {
+    async fn report_unconfirmed(&self, warnings: &mut OperationWarnings) {
         let key = self.resource.key("");
         let is_same = |open: &OpenIntent| {
             let made = &open.intent.key;
@@ -269,12 +280,16 @@ impl<'a> StoredState<'a> {
             (&made.package, &made.type_name) == (&key.package, &key.type_name)
                 && reported.inputs.is_some_and(|reported| is_same(&reported, self.sent))
         };
-        for open in self.resource.unconfirmed.map(|all| all.take(is_same)).unwrap_or_default() {
+        let lost = self.resource.unconfirmed.map(|all| all.take(is_same)).unwrap_or_default();
+        for open in lost.iter().filter(|open| !open.is_shown) {
             warnings.diagnostics.push(Diagnostic::warning(
                 "A resource with the same inputs was created before",
-                format!("{}. If the environment does not have it, delete it by hand", open.report()),
+                reports::of_creation_for_legacy_engine(open),
             ));
         }
+        let shown: Vec<_> = lost.iter().filter_map(|open| open.id.in_store()).collect();
+        let marked = self.resource.state_store.journal().mark(&shown, false).await;
+        warn_on_failure("Failed to record a report in the journal", marked, warnings);
     }
 
     /// Deletes a partially created object and returns the outcome as an error.

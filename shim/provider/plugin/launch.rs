@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use isthmus_common::fail_point;
 use tonic::transport::Channel;
 
 use super::LaunchSpec;
@@ -43,11 +44,13 @@ pub(super) async fn launch(spec: &LaunchSpec, sink: LogSink) -> Result<Launched,
         start(spec, &executable, identity.as_ref(), &logs).await.map_err(failed)?;
     let outcome = async {
         let line = announced(&supervision, first_line, spec.start_timeout).await?;
+        fail_point("provider-announced");
         let transport = if identity.is_some() { Transport::MutualTls } else { Transport::Plain };
         let handshake = Handshake::parse(&line, transport)?;
         let channel = join(&handshake, identity.as_ref()).await?;
         supervision.readers().spawn(follow_prints(channel.clone(), logs.clone()));
         first_call(&channel).await?;
+        fail_point("provider-connected");
         Ok((channel, handshake.protocol))
     };
     match outcome.await {
@@ -126,6 +129,7 @@ async fn start(
             }
         }
     };
+    fail_point("provider-spawned");
     Ok(Supervision::start(child, sockets, logs))
 }
 

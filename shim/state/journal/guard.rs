@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use prost::Message as _;
 use tokio::task::JoinHandle;
 
@@ -205,6 +206,17 @@ impl IntentGuard {
         }
     }
 
+    /// Records that an object was made, which the engine stores: the intent stays open until it is
+    /// dismissed. `object` is opaque.
+    ///
+    /// # Errors
+    /// When the journal cannot be written; the intent stays open without it.
+    pub async fn made(&mut self, id: &str, object: Bytes) -> Result<(), EncryptedStoreError> {
+        self.entry.unconfirmed = Some(id.to_owned());
+        self.entry.object = object;
+        self.update().await
+    }
+
     /// Records that the outcome is unknown, with what is known: the intent stays open.
     ///
     /// # Errors
@@ -231,6 +243,11 @@ impl IntentGuard {
 
     async fn note(&mut self, text: String, saved: Option<&Saved>) -> Result<(), EncryptedStoreError> {
         self.entry.ended = Some(Ended { text, object: saved.map(Envelope::from) });
+        self.update().await
+    }
+
+    /// Replaces the intent in the journal, and releases its lease.
+    async fn update(&mut self) -> Result<(), EncryptedStoreError> {
         let plain = self.entry.encode_to_vec();
         let (place, key, lease) = (self.place, &self.key, self.lease.take());
         let committed = self

@@ -1,5 +1,7 @@
 //! Intents: the operation, its later condition, and their encoding.
 
+use std::fmt;
+use std::str::FromStr;
 use std::time::SystemTime;
 
 use bytes::Bytes;
@@ -7,6 +9,25 @@ use bytes::Bytes;
 use crate::error::Fault;
 use crate::saved::{Envelope, Saved};
 use crate::store::{RecordNumber, StoreKey};
+
+/// Names an operation in a journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum OperationId {
+    /// One in the state store.
+    InStore(RecordNumber),
+    /// One in a file of a journal.
+    InFile {
+        /// The file that it was begun in.
+        file: [u8; 6],
+        /// Its number there, from 1; 0 is the file itself.
+        number: u32,
+    },
+}
+
+/// A text names no operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not the id of an operation, which looks like 17 or 0123456789ab-17")]
+pub struct InvalidOperationId;
 
 /// Kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,8 +58,8 @@ pub struct Intent {
 /// An intent without an outcome.
 #[derive(Clone, Debug)]
 pub struct OpenIntent {
-    /// Its number, for acknowledging it.
-    pub number: RecordNumber,
+    /// Its id, for acknowledging it.
+    pub id: OperationId,
     /// The operation.
     pub intent: Intent,
     /// Its start.
@@ -47,6 +68,12 @@ pub struct OpenIntent {
     pub holder: String,
     /// Its condition.
     pub condition: Condition,
+    /// Whether it was reported.
+    pub is_shown: bool,
+    /// Number of runs of its stack that have passed without mentioning its object.
+    pub passed: usize,
+    /// The created object in the caller's encoding, if the engine stores it and the journal has it.
+    pub object: Bytes,
 }
 
 /// Open intents, as far as the journal can be read.
@@ -54,8 +81,25 @@ pub struct OpenIntent {
 pub struct OpenIntents {
     /// Readable intents, oldest first.
     pub intents: Vec<OpenIntent>,
-    /// Unreadable intents: their operations are unknown.
-    pub faults: Vec<Fault>,
+    /// What cannot be read: its operations are unknown.
+    pub faults: Vec<JournalFault>,
+}
+
+/// A part of a journal that cannot be read.
+#[derive(Debug)]
+pub struct JournalFault {
+    /// The intent or file, for acknowledging it; `None`: the database itself is damaged.
+    pub id: Option<OperationId>,
+    /// Why.
+    pub reason: String,
+    /// Whether it was reported.
+    pub is_shown: bool,
+}
+
+impl From<Fault> for JournalFault {
+    fn from(fault: Fault) -> Self {
+        Self { id: fault.number.map(OperationId::InStore), reason: fault.reason, is_shown: false }
+    }
 }
 
 /// Condition of an open intent.
@@ -65,8 +109,7 @@ pub enum Condition {
     InProgress,
     /// Its process has exited, or its lease has expired: the outcome is unknown.
     Interrupted,
-    /// The object was created and stored, but its process exited before it was known whether the
-    /// engine got the response.
+    /// The object was created, but it is not known whether the engine got the response.
     Unconfirmed,
     /// It has ended, but its outcome is unknown or could not be stored.
     Ended {
@@ -97,9 +140,17 @@ pub(super) struct Entry {
     pub(super) lease_name: String,
     #[prost(message, optional, tag = "8")]
     pub(super) ended: Option<Ended>,
-    /// The id of the created and stored object, while the engine may lack the response.
+    /// The id of the created object, while the engine may lack the response.
     #[prost(string, optional, tag = "9")]
     pub(super) unconfirmed: Option<String>,
+    #[prost(bool, tag = "10")]
+    pub(super) is_shown: bool,
+    /// Runs of its stack that have passed without mentioning its object.
+    #[prost(uint32, tag = "11")]
+    pub(super) passed: u32,
+    /// The created object in the caller's encoding, if the engine stores it.
+    #[prost(bytes = "bytes", tag = "12")]
+    pub(super) object: Bytes,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
@@ -108,6 +159,48 @@ pub(super) struct Ended {
     pub(super) text: String,
     #[prost(message, optional, tag = "2")]
     pub(super) object: Option<Envelope>,
+}
+
+impl OperationId {
+    /// The number in the state store; `None` for one in a file.
+    pub fn in_store(self) -> Option<RecordNumber> {
+        match self {
+            Self::InStore(number) => Some(number),
+            Self::InFile { .. } => None,
+        }
+    }
+
+    /// Names a file itself.
+    pub(super) fn of_file(file: [u8; 6]) -> Self {
+        Self::InFile { file, number: 0 }
+    }
+}
+
+impl fmt::Display for OperationId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InStore(number) => write!(formatter, "{}", number.0),
+            Self::InFile { file, number: 0 } => formatter.write_str(&hex::encode(file)),
+            Self::InFile { file, number } => write!(formatter, "{}-{number}", hex::encode(file)),
+        }
+    }
+}
+
+impl FromStr for OperationId {
+    type Err = InvalidOperationId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidOperationId> {
+        let in_file = |file: &str, number| {
+            let mut bytes = [0; 6];
+            hex::decode_to_slice(file, &mut bytes).map_err(|_| InvalidOperationId)?;
+            Ok(Self::InFile { file: bytes, number })
+        };
+        match text.split_once('-') {
+            Some((file, number)) => in_file(file, number.parse().map_err(|_| InvalidOperationId)?),
+            None if text.len() == 12 => in_file(text, 0),
+            None => text.parse().map(RecordNumber).map(Self::InStore).map_err(|_| InvalidOperationId),
+        }
+    }
 }
 
 impl OperationKind {
@@ -163,7 +256,7 @@ impl OpenIntent {
                 format!("the {noun} of {what} by {} was interrupted: its outcome is unknown", self.holder)
             }
             Condition::Unconfirmed => format!(
-                "{what} was created by {} and is in the store, but that exited before it was known whether the engine got the response",
+                "{what} was created by {}, and it is not known whether the engine got the response",
                 self.holder
             ),
             Condition::Ended { text, .. } => {

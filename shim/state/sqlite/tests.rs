@@ -150,7 +150,7 @@ async fn no_file_holds_a_secret_in_the_clear() {
     let saved = crate::suite::saved("hunter2hunter2");
     encrypted_store.add(&key("none"), &saved).await.expect("kept");
     let words = KeySource::Passphrase(Secret::new("hunter2 as words".to_owned()));
-    encrypted_store.rotate(&words).await.expect("rotated");
+    encrypted_store.rotate(&words, None).await.expect("rotated");
     for entry in std::fs::read_dir(directory.path()).expect("a directory") {
         let path = entry.expect("an entry").path();
         let bytes = std::fs::read(&path).expect("a file");

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+use isthmus_common::fail_point;
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::error::TrySendError;
@@ -178,7 +179,9 @@ fn commit(connection: &mut Connection, group: &[Job]) -> rusqlite::Result<Vec<ru
             Err(Stopped::Failed(error)) => Err(error),
         });
     }
+    fail_point("committing");
     transaction.commit()?;
+    fail_point("committed");
     Ok(outcomes)
 }
 

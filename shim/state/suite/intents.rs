@@ -6,7 +6,8 @@ use super::over_each_store;
 use super::world::{World, is_empty, key, result, results, saved};
 use crate::store::{Kind, RecordNumber};
 use crate::{
-    Condition, Deletion, EncryptedStore, EncryptedStoreError, Intent, IntentGuard, OpenIntent, OperationKind,
+    Condition, Deletion, EncryptedStore, EncryptedStoreError, Intent, IntentGuard, OpenIntent, OperationId,
+    OperationKind,
 };
 
 over_each_store! {
@@ -33,6 +34,12 @@ fn intent(intention: OperationKind, id: &str) -> Intent {
         prior: (intention != OperationKind::Create).then(|| saved("before")),
         companion: Bytes::from_static(b"inputs"),
     }
+}
+
+/// The number of an intent in the store.
+fn number_of(open: &OpenIntent) -> RecordNumber {
+    let OperationId::InStore(number) = open.id else { panic!("{open:?} is not in the store") };
+    number
 }
 
 fn deletion() -> Deletion {
@@ -72,7 +79,7 @@ async fn an_intent_is_there_from_its_beginning_to_its_end(world: &World) {
     let mut begun = begin(&ours, OperationKind::Update, "a", None).await;
     let open = theirs.journal().open_intents().await.expect("intents").intents;
     let [open] = &open[..] else { panic!("one intent, not {open:?}") };
-    assert_eq!(open.number, begun.number());
+    assert_eq!(open.id, OperationId::InStore(begun.number()));
     assert_eq!((open.intent.intention, &open.intent.key), (OperationKind::Update, &key("a")));
     assert_eq!(open.intent.prior.as_ref().map(result).as_deref(), Some("before"));
     assert_eq!(open.intent.companion, "inputs");
@@ -121,11 +128,12 @@ async fn an_object_is_unconfirmed_until_the_engine_has_the_answer(world: &World)
     assert!(matches!(open.condition, Condition::Unconfirmed), "{open:?}");
     assert_eq!((&open.intent.key, &open.intent.companion[..]), (&key("b"), &b"inputs"[..]));
     assert!(
-        open.report().contains("\"b\"") && open.report().contains("is in the store"),
+        open.report().contains("\"b\"")
+            && open.report().contains("it is not known whether the engine got the response"),
         "{}",
         open.report()
     );
-    assert!(store.journal().dismiss(open.number).await.expect("an answer"));
+    assert!(store.journal().dismiss(number_of(open)).await.expect("an answer"));
 }
 
 async fn an_intent_without_an_end_is_interrupted_when_its_process_has_ended(world: &World) {
@@ -219,7 +227,8 @@ async fn what_is_known_of_an_unknown_end_is_kept(world: &World) {
 async fn an_open_intent_is_dismissed_by_its_number(world: &World) {
     let store = world.encrypted_store().await;
     begin(&store, OperationKind::Create, "", None).await.leave_open("x").await.expect("noted");
-    let number = store.journal().open_intents().await.expect("intents").intents[0].number;
+    let number = store.journal().open_intents().await.expect("intents").intents;
+    let number = number_of(&number[0]);
     assert!(!store.journal().dismiss(RecordNumber(number.0 + 1)).await.expect("an answer"));
     assert!(store.journal().dismiss(number).await.expect("an answer"));
     assert!(!store.journal().dismiss(number).await.expect("an answer"), "it is dismissed already");
@@ -237,10 +246,10 @@ async fn a_damaged_intent_does_not_hide_the_others_and_can_be_dismissed(world: &
     let damage = format!("UPDATE intents SET sealed = {} WHERE number = {}", world.bytes(b"x"), numbers[1].0);
     assert_eq!(world.sql(&damage).await, 1);
     let open = store.journal().open_intents().await.expect("what can be read");
-    let readable: Vec<RecordNumber> = open.intents.iter().map(|open| open.number).collect();
+    let readable: Vec<RecordNumber> = open.intents.iter().map(number_of).collect();
     assert_eq!(readable, [numbers[0], numbers[2]]);
     let [fault] = &open.faults[..] else { panic!("one fault, not {:?}", open.faults) };
-    assert_eq!((fault.number, &fault.key), (Some(numbers[1]), &Some(key("b"))));
+    assert_eq!(fault.id, Some(OperationId::InStore(numbers[1])));
     assert!(store.journal().dismiss(numbers[1]).await.expect("dismissed"), "it was there");
     assert!(store.journal().open_intents().await.expect("intents").faults.is_empty());
 }
@@ -283,7 +292,7 @@ async fn intents_of_a_resource_are_read_without_those_of_others(world: &World) {
         let begun = store.journal().begin(intent(OperationKind::Update, id), None).await;
         begun.expect("begun").leave_open("x").await.expect("noted");
     }
-    let numbers = |open: Vec<OpenIntent>| open.into_iter().map(|open| open.number.0).collect::<Vec<_>>();
+    let numbers = |open: Vec<OpenIntent>| open.into_iter().map(|open| number_of(&open).0).collect::<Vec<_>>();
     let all = numbers(store.journal().open_intents().await.expect("intents").intents);
     let damage = format!("UPDATE intents SET sealed = {} WHERE number = {}", world.bytes(b"x"), all[1]);
     assert_eq!(world.sql(&damage).await, 1);

@@ -50,7 +50,7 @@ async fn after_a_rotation_only_the_new_key_opens_the_store(world: &World) {
     };
     let begun = old.journal().begin(intent, None).await.expect("begun");
     let other = open(world, &digits("a")).await.expect("another process");
-    let rotated = old.rotate(&digits("b")).await.expect("rotated");
+    let rotated = old.rotate(&digits("b"), None).await.expect("rotated");
     assert_eq!(rotated.records, 6);
     assert!(is_wrong_key(&open(world, &digits("a")).await));
     let new = open(world, &digits("b")).await.expect("the new key");
@@ -119,7 +119,7 @@ async fn a_rotation_that_is_cut_short_anywhere_can_be_done_again(world: &World) 
         let store = world.store().await;
         let breaking = Breaking { store, commits_left: AtomicUsize::new(commits) };
         let breaking = EncryptedStore::over(Arc::new(breaking), &source).await.expect("a state store");
-        let is_done = breaking.rotate(&next).await.is_ok();
+        let is_done = breaking.rotate(&next, None).await.is_ok();
         if !is_done {
             // The old key still reads everything.
             let old = open(world, &source).await.expect("the old key");
@@ -131,10 +131,10 @@ async fn a_rotation_that_is_cut_short_anywhere_can_be_done_again(world: &World) 
                 for id in ["a", "b", "c"] {
                     assert_eq!(results(&new, id).await, [id], "after {commits} commits");
                 }
-                new.rotate(&next).await.expect("done again with the new key");
+                new.rotate(&next, None).await.expect("done again with the new key");
             } else {
                 assert_eq!(commits, 0, "the first commit brings the new key");
-                old.rotate(&next).await.expect("done again with the old key");
+                old.rotate(&next, None).await.expect("done again with the old key");
             }
         }
         let new = open(world, &next).await.expect("the new key");
@@ -170,7 +170,7 @@ async fn who_writes_during_a_rotation_loses_nothing(world: &World) {
         }
         kept
     });
-    old.rotate(&digits("b")).await.expect("rotated");
+    old.rotate(&digits("b"), None).await.expect("rotated");
     let mut kept = writing.await.expect("written");
     let new = open(world, &digits("b")).await.expect("the new key");
     assert_eq!(results(&new, "before").await.len(), 40);
@@ -182,15 +182,15 @@ async fn a_passphrase_takes_the_place_of_a_key_file_and_gets_another_one(world: 
     let passphrase = |words: &str| KeySource::Passphrase(Secret::new(words.to_owned()));
     let store = world.encrypted_store().await;
     store.add(&key("a"), &saved("hunter2")).await.expect("kept");
-    store.rotate(&passphrase("one")).await.expect("rotated");
+    store.rotate(&passphrase("one"), None).await.expect("rotated");
     assert!(is_wrong_key(&open(world, &world.own_key()).await));
     let store = open(world, &passphrase("one")).await.expect("a state store");
-    store.rotate(&passphrase("two")).await.expect("rotated");
+    store.rotate(&passphrase("two"), None).await.expect("rotated");
     assert!(is_wrong_key(&open(world, &passphrase("one")).await));
     let store = open(world, &passphrase("two")).await.expect("a state store");
     assert_eq!(results(&store, "a").await, ["hunter2"]);
     // The same passphrase, with another record key and salt.
-    store.rotate(&passphrase("two")).await.expect("rotated");
+    store.rotate(&passphrase("two"), None).await.expect("rotated");
     let store = open(world, &passphrase("two")).await.expect("a state store");
     assert_eq!(results(&store, "a").await, ["hunter2"]);
 }
@@ -228,7 +228,7 @@ async fn a_record_that_cannot_be_read_stops_a_rotation(world: &World) {
     world
         .sql(&format!("UPDATE objects SET sealed = {} WHERE id = {}", world.bytes(b"x"), world.bytes(b"a")))
         .await;
-    let error = store.rotate(&digits("b")).await.expect_err("a damaged record");
+    let error = store.rotate(&digits("b"), None).await.expect_err("a damaged record");
     assert!(matches!(error, EncryptedStoreError::Incomplete { .. }), "{error}");
     let old = open(world, &digits("a")).await.expect("the old key still serves");
     assert_eq!(results(&old, "b").await, ["hunter3"]);

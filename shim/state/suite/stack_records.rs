@@ -132,7 +132,7 @@ async fn a_rotation_encrypts_them_too(world: &World) {
     let store = open(key("a")).await.expect("a state store");
     let given = [("CMPTcomponent.a", "a"), ("VRBLvar.v", "1")];
     replace(&store, &given).await.expect("stored");
-    assert_eq!(store.rotate(&key("b")).await.expect("rotated").records, 2);
+    assert_eq!(store.rotate(&key("b"), None).await.expect("rotated").records, 2);
     assert_eq!(stored(&open(key("b")).await.expect("the new key")).await, records(&given));
 }
 

@@ -19,7 +19,7 @@ async fn fails(session: &Session, stored: &Stored) {
 }
 
 fn journal(host: &Host) -> std::path::PathBuf {
-    host.directory().join("isthmus/state.sqlite")
+    host.directory().join("isthmus/journal/key")
 }
 
 /// The private data that came with the last call of this name.
@@ -132,14 +132,14 @@ on_both_protocols! {
 
     async fn a_journal_that_cannot_be_read_is_warned_of(host, session: sandbox) {
         std::fs::create_dir_all(journal(&host).parent().expect("a directory")).expect("a directory");
-        std::fs::write(journal(&host), "no database, but long enough to be taken for one".repeat(40)).expect("a file");
+        std::fs::write(journal(&host), "no keys").expect("a file");
         let made = in_halves(&session).await?;
         assert!(!session.faulty().diff(&made, &made.inputs).await?.some);
         fails(&session, &made).await;
         let shown = host.engine.shown().into_iter().filter(|line| line.severity == Severity::Warning);
         let texts: Vec<String> = shown.map(|line| line.message).collect();
         for words in ["Failed to write the journal", "Failed to read what an earlier failed deletion has left", "Failed to store what the failed deletion has left"] {
-            let told = texts.iter().any(|text| text.contains(words) && text.contains("state.sqlite"));
+            let told = texts.iter().any(|text| text.contains(words) && text.contains("isthmus/journal/key is damaged"));
             assert!(told, "{words}: {texts:?}");
         }
     }

@@ -129,7 +129,7 @@ on_both_protocols! {
         let session = host.session().await?;
         session.note().make(&json!({"title": "Hello"})).await?;
         host.schema_is_kept().await;
-        let expected = ["isthmus/state.sqlite", "isthmus/state.sqlite-wal", "isthmus/state.sqlite-shm", "isthmus/state.key",
+        let expected = ["isthmus/journal/key", "isthmus/state.key",
             "terraform.log", "calls.json", "calls"];
         for name in expected {
             assert!(directory.path().join(name).is_file(), "{name} is missing");

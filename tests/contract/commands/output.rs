@@ -17,7 +17,7 @@ use super::{Machine, Said};
 use crate::harness::{Json, json, processes};
 
 /// Every command, with arguments that make it print something.
-const COMMANDS: [&[&str]; 16] = [
+const COMMANDS: [&[&str]; 18] = [
     &["demo"],
     &["install", "@thing@", "1.0.0"],
     &["install", "--plugin"],
@@ -28,7 +28,9 @@ const COMMANDS: [&[&str]; 16] = [
     &["providers", "mirror", "mirror", "@thing@@1.0.0"],
     &["providers", "prune"],
     &["providers", "verify"],
-    &["state", "dismiss", "@intent@"],
+    &["recover"],
+    &["recover", "import-file"],
+    &["recover", "dismiss", "@intent@"],
     &["state", "export"],
     &["state", "import", "given.tfstate", "--provider=random=./terraform-provider-random"],
     &["state", "inspect", "given.stack"],
@@ -93,13 +95,13 @@ impl World {
         };
         machine.write("given.stack", &SequenceFile::Plan(vec![header]).write());
         let world = Self { network, intent: String::new() };
-        world.run(COMMANDS[12]).well();
+        world.run(COMMANDS[14]).well();
         leave_an_intent(&machine_home(world.machine()));
-        let intents = world.run(&["state", "list", "--intents", "--json"]).well();
+        let intents = world.run(&["recover", "--json"]).well();
         let intents: Json = serde_json::from_str(&intents).expect("JSON");
         std::fs::rename(machine_home(world.machine()), world.machine().path("template"))
             .expect("a directory");
-        Self { intent: intents[0]["number"].to_string(), ..world }
+        Self { intent: intents[0]["operation"].as_str().expect("an id").to_owned(), ..world }
     }
 
     fn machine(&self) -> &Machine {

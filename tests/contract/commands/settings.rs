@@ -45,6 +45,7 @@ const ROWS: &[Row] = &[
         &[b"", b"0", b"root, 65534", b"*"],
         &[b"-1", b"root,,1", b"*,root", b"no such user", b"\xff"],
     ),
+    row("ISTHMUS_DURABILITY", &[b"", b"disk", b"Process"], &[b"true", b"fsync", b"none", b"\xff"]),
     row("ISTHMUS_STOP_GRACE_PERIOD", &[b"", b"0.5", b"86400"], &[b"5s", b"-1", b"NaN", b"1e9", b"\xff"]),
     row("ISTHMUS_HOME", PATHS, NO_PATHS),
     secret(
@@ -166,7 +167,9 @@ fn no_command_does_anything_with_a_setting_that_is_not_understood() {
         &["providers", "mirror", "mirror", "hashicorp/random"],
         &["providers", "prune"],
         &["providers", "verify"],
-        &["state", "dismiss", "1"],
+        &["recover"],
+        &["recover", "import-file"],
+        &["recover", "dismiss", "1"],
         &["state", "export"],
         &["state", "import", "given.tfstate"],
         &["state", "list"],

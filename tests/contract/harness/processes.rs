@@ -38,6 +38,30 @@ pub(crate) fn children(process: u32) -> Vec<u32> {
         .collect()
 }
 
+/// A process, and how it was started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) process: Pid,
+    pub(crate) command: String,
+}
+
+/// The live processes that have this variable in their environment.
+pub(crate) fn with_variable(name: &str, value: &str) -> Vec<Found> {
+    let wanted = format!("{name}={value}");
+    let entries = std::fs::read_dir("/proc").expect("/proc can be read");
+    entries
+        .filter_map(|entry| {
+            let entry = entry.ok()?;
+            let process = Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)?;
+            // A process that has only not been waited for has no environment any more.
+            let environment = std::fs::read(entry.path().join("environ")).ok()?;
+            environment.split(|byte| *byte == 0).find(|variable| *variable == wanted.as_bytes())?;
+            let command = std::fs::read(entry.path().join("cmdline")).ok()?;
+            Some(Found { process, command: String::from_utf8_lossy(&command).replace('\0', " ") })
+        })
+        .collect()
+}
+
 /// Sends a signal.
 pub(crate) fn signal(process: u32, signal: Signal) {
     kill_process(id(process), signal).expect("a process that takes signals");

@@ -60,19 +60,21 @@ async fn a_creation_that_was_killed_is_listed_and_reported_at_the_next_start() {
         .map(|line| line.message)
         .collect();
     let [warning] = &warned[..] else { panic!("one warning, not {warned:?}") };
-    for part in ["the creation of stuck", "sandbox_faulty", "its outcome is unknown", "isthmus state dismiss"]
+    for part in
+        ["the creation of stuck", "sandbox_faulty", "its outcome is unknown", "isthmus recover dismiss"]
     {
         assert!(warning.contains(part), "{part:?} is not in: {warning}");
     }
 
-    let number = open[0].number.0.to_string();
-    assert!(isthmus(engine.home(), &["state", "list"]).well().stdout.contains("the creation of stuck"));
-    let said = isthmus(engine.home(), &["state", "dismiss", &number, "1700"]);
-    assert!(said.code == 3 && said.stderr.contains("no interrupted operation 1700"), "{said:?}");
-    let said = isthmus(engine.home(), &["state", "dismiss", &number]).well();
-    assert!(said.stdout.starts_with(&format!("dismissed {number}: the creation of stuck")), "{said:?}");
+    let number = open[0].id.to_string();
     engine.start().await.kill().await;
-    assert_eq!(engine.shown().len(), 1, "it is told no more: {:?}", engine.shown());
+    assert_eq!(engine.shown().len(), 1, "it is told once: {:?}", engine.shown());
+    assert!(isthmus(engine.home(), &["recover"]).well().stdout.contains("stuck"));
+    let said = isthmus(engine.home(), &["recover", "dismiss", &number, "1700"]);
+    assert!(said.code == 3 && said.stderr.contains("no operation 1700 is open"), "{said:?}");
+    let said = isthmus(engine.home(), &["recover", "dismiss", &number]).well();
+    assert!(said.stdout.starts_with(&format!("dismissed {number}: the creation of stuck")), "{said:?}");
+    assert!(!isthmus(engine.home(), &["recover"]).well().stdout.contains("stuck"));
 }
 
 #[tokio::test]

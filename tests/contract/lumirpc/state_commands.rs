@@ -300,14 +300,18 @@ async fn changes_whose_end_is_not_known_are_listed() {
         companion: bytes::Bytes::new(),
     };
     drop(state_store.journal().begin(intent, None).await.expect("begun"));
-    let listed = isthmus(directory.path(), &["state", "list"]).well().stdout;
-    assert!(listed.contains("the creation of the dog (random_pet of package random)"), "{listed}");
-    let listed = isthmus(directory.path(), &["state", "list", "--intents", "--json"]).well().stdout;
+    let listed = isthmus(directory.path(), &["recover"]).well().stdout;
+    assert!(listed.contains("creation") && listed.contains("the dog"), "{listed}");
+    let listed = isthmus(directory.path(), &["recover", "list", "--json"]).well().stdout;
     let listed: Json = serde_json::from_str(&listed).expect("JSON");
-    assert_eq!((&listed[0]["operation"], &listed[0]["subject"]), (&json!("creation"), &json!("the dog")));
-    let others =
-        isthmus(directory.path(), &["state", "list", "--intents", "--type", "random_id"]).well().stdout;
-    assert_eq!(others, "");
+    assert_eq!((&listed[0]["kind"], &listed[0]["urn"]), (&json!("creation"), &json!("the dog")));
+    assert_eq!(
+        listed[0]["report"],
+        "the creation of the dog (random_pet of package random) by ".to_owned()
+            + listed[0]["report"].as_str().and_then(|report| report.split(" by ").nth(1)).expect("who")
+    );
+    let others = isthmus(directory.path(), &["recover", "--package", "time", "--json"]).well().stdout;
+    assert_eq!(others, "[]\n");
 }
 
 #[tokio::test]

@@ -1,40 +1,109 @@
-//! What today's engines are told of changes that were begun and never ended, and of a journal that cannot be written.
+//! What today's engines are told of changes that they may not know of, and what `isthmus recover` lists.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 use isthmus_proto::pulumirpc::ConfigureRequest;
-use isthmus_state::EncryptedStore;
 use rustix::process::Signal;
 
 use crate::harness::engine::{Line, Severity};
-use crate::harness::{Host, Setup, json, on_both_protocols};
+use crate::harness::{Host, Json, PATIENCE, Session, Setup, json, on_both_protocols};
+
+const NOTE: &str = "sandbox:index/note:Note";
+const FAULTY: &str = "sandbox:index/faulty:Faulty";
 
 fn warnings(host: &Host) -> Vec<String> {
     let warned = |line: Line| (line.severity == Severity::Warning).then_some(line.message);
     host.engine.shown().into_iter().filter_map(warned).collect()
 }
 
-/// A daemon that is told to configure a provider of this stack, and ends.
-async fn told(setup: &Setup, first: &Host, stack: &str) -> Result<Vec<String>, tonic::Status> {
-    let mut host = setup.clone().beside(first).start().await;
+/// A daemon on the files of another one, with a provider that is configured for this stack, if any is named.
+async fn configured(
+    setup: &Setup,
+    first: &Host,
+    stack: Option<&str>,
+) -> Result<(Host, Session), tonic::Status> {
+    let host = setup.clone().beside(first).start().await;
     let session = host.parameterized().await?;
-    let urn = format!("urn:pulumi:{stack}::contract::pulumi:providers:sandbox::default");
-    let request = ConfigureRequest { urn: Some(urn), ..ConfigureRequest::default() };
+    let urn = stack.map(|stack| format!("urn:pulumi:{stack}::contract::pulumi:providers:sandbox::default"));
+    let request = ConfigureRequest { urn, ..ConfigureRequest::default() };
     session.call("Configure", request, async |mut client, request| client.configure(request).await).await?;
-    // What it does besides is done before it ends.
-    host.signal(Signal::INT);
-    host.exit().await;
+    Ok((host, session))
+}
+
+/// What a daemon says when a provider is configured for this stack. It is killed, as by an engine of 2017.
+async fn told(setup: &Setup, first: &Host, stack: &str) -> Result<Vec<String>, tonic::Status> {
+    let (mut host, _session) = configured(setup, first, Some(stack)).await?;
+    killed(&mut host).await;
     Ok(warnings(&host))
 }
 
+async fn killed(host: &mut Host) {
+    host.signal(Signal::KILL);
+    host.exit().await;
+}
+
+/// What `isthmus recover` says: its exit code, and what it prints.
+fn recover(host: &Host, words: &[&str]) -> (Option<i32>, String) {
+    let ran = Command::new(env!("CARGO_BIN_EXE_isthmus"))
+        .arg("recover")
+        .args(words)
+        .env_clear()
+        .env("ISTHMUS_HOME", host.directory().join("isthmus"))
+        .output()
+        .expect("isthmus starts");
+    let said = String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
+    (ran.status.code(), said)
+}
+
+/// The operations that are not settled.
+fn open(host: &Host) -> Vec<Json> {
+    let (code, said) = recover(host, &["list", "--json"]);
+    assert_eq!(code, Some(0), "{said}");
+    serde_json::from_str(&said).expect("a JSON array")
+}
+
+/// The members of an operation that a test is about.
+fn brief(operations: &[Json]) -> Vec<(String, String, String)> {
+    let text = |operation: &Json, name: &str| operation[name].as_str().expect("text").to_owned();
+    let mut brief: Vec<_> = operations
+        .iter()
+        .map(|open| (text(open, "kind"), text(open, "condition"), text(open, "id")))
+        .collect();
+    brief.sort();
+    brief
+}
+
+/// Waits until these operations are open, because some entries are written a moment later.
+async fn opens(host: &Host, mut wanted: Vec<(String, String, String)>) {
+    wanted.sort();
+    let since = Instant::now();
+    loop {
+        let found = brief(&open(host));
+        if found == wanted {
+            return;
+        }
+        assert!(since.elapsed() < PATIENCE, "{found:?} are open, not {wanted:?}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+fn entry(kind: &str, condition: &str, id: &str) -> (String, String, String) {
+    (kind.to_owned(), condition.to_owned(), id.to_owned())
+}
+
 on_both_protocols! {
-    async fn what_was_cut_short_is_told_to_its_stack_when_the_provider_is_configured(protocol) {
+    async fn a_creation_that_was_cut_short_is_told_to_its_stack_once_and_listed_until_it_is_dismissed(protocol) {
         let setup = Setup::sandbox(protocol);
         let (mut host, session) = setup.clone().session().await?;
-        let old = session.resource("sandbox:index/faulty:Faulty", "old");
+        let old = session.resource(FAULTY, "old");
         let made = old.make(&json!({"mode": "hang-forever", "during": "delete"})).await?;
-        let new = session.resource("sandbox:index/faulty:Faulty", "new");
+        let new = session.resource(FAULTY, "new");
         let stuck = json!({"mode": "hang-forever"});
         let (created, deleted, ()) = tokio::join!(new.create(&stuck), old.delete(&made), async {
             host.provider_is_in("ApplyResourceChange", 3).await;
+            let running = brief(&open(&host));
+            assert_eq!(running, [entry("creation", "in progress", ""), entry("deletion", "in progress", &made.id)]);
             host.signal(Signal::KILL);
         });
         created.expect_err("nobody answers");
@@ -43,22 +112,209 @@ on_both_protocols! {
 
         assert_eq!(told(&setup, &host, "another").await?, Vec::<String>::new());
         let warned = told(&setup, &host, "test").await?;
-        assert_eq!(warned.len(), 2, "{warned:#?}");
-        let creation = format!("the creation of {} (sandbox_faulty of package sandbox)", new.urn());
-        let deletion = format!("the deletion of {} (sandbox_faulty {:?} of package sandbox)", old.urn(), made.id);
-        for part in [&creation[..], &deletion[..]] {
-            let warning = warned.iter().find(|warning| warning.contains(part));
-            let warning = warning.unwrap_or_else(|| panic!("{part:?} is not in {warned:#?}"));
-            assert!(warning.contains("its outcome is unknown"), "{warning}");
-            assert!(warning.contains("isthmus state dismiss"), "{warning}");
+        let [warning] = &warned[..] else { panic!("one warning, not {warned:#?}") };
+        let operations = open(&host);
+        let creation = operations.iter().find(|open| open["kind"] == "creation").expect("the creation");
+        let id = creation["operation"].as_str().expect("an id");
+        for part in [
+            &format!("the creation of {} (sandbox_faulty of package sandbox)", new.urn())[..],
+            "its outcome is unknown",
+            &format!("pulumi refresh --import-pending-creates '{}' ID", new.urn()),
+            &format!("isthmus recover dismiss {id}"),
+        ] {
+            assert!(warning.contains(part), "{part:?} is not in {warning}");
         }
-        // They are told until somebody has seen to them.
-        let state_store = EncryptedStore::open(&host.directory().join("isthmus"), None).await.expect("the store");
-        let open = state_store.journal().open_intents().await.expect("the journal").intents;
-        let creation = open.iter().find(|open| open.intent.subject == new.urn()).expect("the creation");
-        state_store.journal().dismiss(creation.number).await.expect("dismissed");
+        // The engine knows what it wanted to delete, and does so again.
+        assert_eq!(told(&setup, &host, "test").await?, Vec::<String>::new(), "it was told");
+        let left = [entry("creation", "unknown", ""), entry("deletion", "unknown", &made.id)];
+        assert_eq!(brief(&open(&host)), left);
+        let (code, table) = recover(&host, &["--stack", "test"]);
+        assert!(code == Some(0) && table.contains(id) && table.contains("pulumi refresh --target"), "{table}");
+        assert!(!recover(&host, &["--stack", "another"]).1.contains(id));
+
+        let (code, said) = recover(&host, &["dismiss", id, "0123456789ab-7"]);
+        assert!(code == Some(3) && said.contains("no operation 0123456789ab-7 is open"), "{said}");
+        let (code, said) = recover(&host, &["dismiss", id]);
+        assert!(code == Some(0) && said.starts_with(&format!("dismissed {id}: the creation of")), "{said}");
+        assert_eq!(brief(&open(&host)), left[1..]);
+        // It succeeds now, which settles the earlier attempt.
+        let (host, session) = configured(&setup, &host, Some("test")).await?;
+        let old = session.resource(FAULTY, "old");
+        let made = old.update(&made, &json!({})).await?;
+        old.delete(&made).await?;
+        opens(&host, vec![]).await;
+    }
+
+    async fn an_object_whose_id_the_engine_mentions_is_known_to_it(protocol) {
+        let setup = Setup::sandbox(protocol);
+        let (mut host, session) = setup.clone().session().await?;
+        let mut made = Vec::new();
+        for name in ["compared", "read", "updated", "deleted"] {
+            made.push(session.resource(NOTE, name).make(&json!({"title": name})).await?);
+        }
+        killed(&mut host).await;
+        assert_eq!(open(&host).len(), 4, "nobody knows whether the engine has the answers");
+        assert_eq!(told(&setup, &host, "test").await?, Vec::<String>::new());
+
+        let (mut next, session) = configured(&setup, &host, Some("test")).await?;
+        let note = |name: &str| session.resource(NOTE, name);
+        assert!(!note("compared").diff(&made[0], &made[0].inputs).await?.some);
+        assert!(note("read").refresh(&made[1]).await?.is_some());
+        note("updated").update(&made[2], &json!({"title": "updated", "body": "more"})).await?;
+        note("deleted").delete(&made[3]).await?;
+        opens(&host, vec![]).await;
+        killed(&mut next).await;
+        assert_eq!(warnings(&next), Vec::<String>::new());
+        assert_eq!(told(&setup, &host, "test").await?, Vec::<String>::new());
+    }
+
+    async fn an_engine_that_creates_again_what_it_does_not_know_is_told_of_the_other_object(protocol) {
+        let setup = Setup::sandbox(protocol);
+        let (mut host, session) = setup.clone().session().await?;
+        let lost = session.resource(NOTE, "twice").make(&json!({"title": "one"})).await?;
+        killed(&mut host).await;
+
+        let (mut next, session) = configured(&setup, &host, Some("test")).await?;
+        assert_eq!(warnings(&next), Vec::<String>::new(), "it may know it");
+        let twice = session.resource(NOTE, "twice");
+        let again = twice.make(&json!({"title": "two"})).await?;
+        let warned = warnings(&next);
+        let [warning] = &warned[..] else { panic!("one warning, not {warned:#?}") };
+        for part in [&lost.id[..], twice.urn(), "creates another one", "isthmus recover"] {
+            assert!(warning.contains(part), "{part:?} is not in {warning}");
+        }
+        assert_eq!(next.objects().len(), 2, "nothing is adopted, and nothing deleted");
+        assert_eq!(brief(&open(&host)), {
+            let mut both = vec![entry("creation", "made", &lost.id), entry("creation", "made", &again.id)];
+            both.sort();
+            both
+        });
+        // The run ends in order: the engine knows what it was answered.
+        session.cancel().await?;
+        killed(&mut next).await;
+        let left = open(&host);
+        assert_eq!(brief(&left), [entry("creation", "made", &lost.id)]);
+        assert_eq!((&left[0]["reported"], &left[0]["properties"]["title"]), (&json!(true), &json!("one")));
+        let (mut last, session) = configured(&setup, &host, Some("test")).await?;
+        session.resource(NOTE, "twice").make(&json!({"title": "three"})).await?;
+        killed(&mut last).await;
+        assert_eq!(warnings(&last), Vec::<String>::new(), "it was told");
+
+        let (code, file) = recover(&host, &["import-file", left[0]["operation"].as_str().expect("an id")]);
+        assert_eq!(code, Some(0), "{file}");
+        let file: Json = serde_json::from_str(&file).expect("JSON");
+        let [resource] = &file["resources"].as_array().expect("an array")[..] else { panic!("one resource: {file}") };
+        assert_eq!(resource["type"], NOTE);
+        assert_eq!((&resource["name"], &resource["id"]), (&json!("twice-recovered"), &json!(lost.id)));
+        assert_eq!(resource["parameterization"]["pluginName"], "terraform-provider");
+    }
+
+    async fn cancel_settles_what_was_answered_only_while_no_call_is_in_progress(protocol) {
+        let setup = Setup::sandbox(protocol).with("ISTHMUS_STOP_GRACE_PERIOD", "1");
+        let (host, session) = setup.session().await?;
+        let made = session.note().make(&json!({"title": "one"})).await?;
+        let stuck = session.faulty();
+        let inputs = json!({"mode": "hang-forever"});
+        let (created, ()) = tokio::join!(stuck.create(&inputs), async {
+            host.provider_is_in("ApplyResourceChange", 2).await;
+            // As at Ctrl-C: the engine is about to save what it was answered.
+            session.cancel().await.expect("an answer");
+            assert_eq!(open(&host).len(), 2);
+            session.cancel().await.expect("an answer");
+        });
+        created.expect_err("it was interrupted");
+        assert_eq!(brief(&open(&host)), [entry("creation", "made", &made.id), entry("creation", "unknown", "")]);
+        session.cancel().await?;
+        assert_eq!(brief(&open(&host)), [entry("creation", "unknown", "")]);
+    }
+
+    async fn an_interrupted_update_that_has_changed_nothing_is_settled_without_a_word(protocol) {
+        let setup = Setup::sandbox(protocol);
+        let (mut host, session) = setup.clone().session().await?;
+        let made = session.faulty().make(&json!({"mode": "hang-forever", "during": "update"})).await?;
+        let stuck = json!({"mode": "hang-forever", "during": "update+read"});
+        let faulty = session.faulty();
+        let (updated, ()) = tokio::join!(faulty.update(&made, &stuck), async {
+            host.provider_is_in("ApplyResourceChange", 2).await;
+            host.signal(Signal::KILL);
+        });
+        updated.expect_err("nobody answers");
+        host.exit().await;
+        let (next, session) = configured(&setup, &host, Some("test")).await?;
+        session.faulty().diff(&made, &made.inputs).await?;
+        opens(&host, vec![]).await;
+        assert_eq!(warnings(&next), Vec::<String>::new());
+    }
+
+    async fn an_object_that_no_run_mentions_is_told_when_two_have_passed(protocol) {
+        let setup = Setup::sandbox(protocol);
+        let (mut host, session) = setup.clone().session().await?;
+        let lost = session.resource(NOTE, "lost").make(&json!({"title": "lost"})).await?;
+        killed(&mut host).await;
+        for run in 0..4 {
+            let (mut next, session) = configured(&setup, &host, Some("test")).await?;
+            let due = usize::from(run == 2);
+            assert_eq!(warnings(&next).len(), due, "run {run}: {:?}", warnings(&next));
+            if due == 1 {
+                let warning = &warnings(&next)[0];
+                let id = open(&host)[0]["operation"].as_str().expect("an id").to_owned();
+                for part in [&lost.id[..], &format!("isthmus recover import-file {id}"), "pulumi import --file"] {
+                    assert!(warning.contains(part), "{part:?} is not in {warning}");
+                }
+            }
+            let other = session.resource(NOTE, "other");
+            other.check(&json!({"title": "other"})).await?;
+            session.cancel().await?;
+            killed(&mut next).await;
+        }
+        assert_eq!(brief(&open(&host)), [entry("creation", "made", &lost.id)]);
+    }
+
+    async fn an_engine_whose_configure_names_no_stack_is_told_at_its_first_call(protocol) {
+        let setup = Setup::sandbox(protocol);
+        let (mut host, session) = setup.clone().session().await?;
+        let stuck = session.faulty();
+        let inputs = json!({"mode": "hang-forever"});
+        let (created, ()) = tokio::join!(stuck.create(&inputs), async {
+            host.provider_is_in("ApplyResourceChange", 1).await;
+            host.signal(Signal::KILL);
+        });
+        created.expect_err("nobody answers");
+        host.exit().await;
+        let (next, session) = configured(&setup, &host, None).await?;
+        assert_eq!(warnings(&next), Vec::<String>::new());
+        for _ in 0..2 {
+            session.note().check(&json!({"title": "x"})).await?;
+            assert_eq!(warnings(&next).len(), 1, "{:?}", warnings(&next));
+        }
+    }
+
+    async fn a_creation_that_the_provider_refuses_leaves_nothing_to_recover(protocol) {
+        let (mut host, session) = Setup::sandbox(protocol).session().await?;
+        session.faulty().make(&json!({"mode": "error"})).await.expect_err("it is refused");
+        killed(&mut host).await;
+        assert_eq!(recover(&host, &[]), (Some(0), "note: nothing to recover: engines know the outcome of every change\n".to_owned()));
+    }
+
+    async fn a_damaged_journal_file_is_named_once_and_can_be_dismissed(protocol) {
+        let setup = Setup::sandbox(protocol);
+        let (mut host, session) = setup.clone().session().await?;
+        session.note().make(&json!({"title": "one"})).await?;
+        killed(&mut host).await;
+        let journal = host.directory().join("isthmus/journal");
+        let files = std::fs::read_dir(&journal).expect("the journal").map(|entry| entry.expect("an entry").path());
+        let file = files.filter(|path| path.extension().is_some_and(|end| end == "journal")).last().expect("a file");
+        let mut bytes = std::fs::read(&file).expect("a file");
+        bytes[60] ^= 1;
+        std::fs::write(&file, bytes).expect("a file");
         let warned = told(&setup, &host, "test").await?;
-        assert!(matches!(&warned[..], [warning] if warning.contains(&deletion)), "{warned:#?}");
+        let [warning] = &warned[..] else { panic!("one warning, not {warned:#?}") };
+        assert!(warning.contains(&file.display().to_string()) && warning.contains("damaged"), "{warning}");
+        assert_eq!(told(&setup, &host, "test").await?, Vec::<String>::new());
+        assert_eq!(recover(&host, &[]).0, Some(1));
+        let id = file.file_stem().and_then(|stem| stem.to_str()).expect("a name");
+        assert_eq!(recover(&host, &["dismiss", id]).0, Some(0));
+        assert_eq!(recover(&host, &[]).0, Some(0));
     }
 
     async fn a_journal_that_cannot_be_written_is_warned_of_once(protocol) {
@@ -67,7 +323,7 @@ on_both_protocols! {
         std::fs::write(host.directory().join("isthmus"), "no directory").expect("a file in the directory's place");
         let session = host.session().await?;
         for name in ["one", "two", "three"] {
-            let note = session.resource("sandbox:index/note:Note", name);
+            let note = session.resource(NOTE, name);
             let made = note.make(&json!({"title": name})).await?;
             let made = note.update(&made, &json!({"title": name, "body": "changed"})).await?;
             note.delete(&made).await?;

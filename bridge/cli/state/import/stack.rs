@@ -12,8 +12,8 @@ use prost_types::Any;
 
 use crate::cli::output::{print, warn};
 use crate::cli::state::error::StateError;
-use crate::cli::state::list::in_one_line;
 use crate::cli::state::record::warn_of;
+use crate::cli::table::in_one_line;
 use crate::lumirpc::stored_resource::Conflicts;
 
 /// What becomes of the stored records.

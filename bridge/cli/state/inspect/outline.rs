@@ -2,7 +2,7 @@
 
 use isthmus_cty::json::Json;
 
-use crate::cli::state::list::in_one_line;
+use crate::cli::table::in_one_line;
 
 /// A part of what is shown.
 #[derive(Debug)]

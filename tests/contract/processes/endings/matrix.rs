@@ -9,7 +9,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,6 +17,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::harness::host::EngineInput;
+use crate::harness::processes::{self, Found};
 use crate::harness::{Host, Protocol, Session, Setup, json};
 
 /// How long processes may outlive the reason to end.
@@ -225,28 +225,9 @@ fn limit(ending: Ending, child: Child, relaxed: bool) -> Duration {
     }
 }
 
-/// A process of a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Found {
-    process: Pid,
-    command: String,
-}
-
 /// The live processes that have `mark` in their environment.
 fn marked(mark: &str) -> Vec<Found> {
-    let wanted = format!("{MARK}={mark}");
-    let entries = fs::read_dir("/proc").expect("/proc can be read");
-    entries
-        .filter_map(|entry| {
-            let entry = entry.ok()?;
-            let process = Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)?;
-            // A process that has only not been waited for has no environment any more.
-            let environment = fs::read(entry.path().join("environ")).ok()?;
-            environment.split(|byte| *byte == 0).find(|variable| *variable == wanted.as_bytes())?;
-            let command = fs::read(entry.path().join("cmdline")).ok()?;
-            Some(Found { process, command: String::from_utf8_lossy(&command).replace('\0', " ") })
-        })
-        .collect()
+    processes::with_variable(MARK, mark)
 }
 
 async fn until(what: &str, mut so: impl FnMut() -> bool) {

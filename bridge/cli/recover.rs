@@ -1,0 +1,78 @@
+//! `isthmus recover`: what was changed, or may have been, without an engine knowing it.
+//!
+//! The journal has an entry of each change from before the provider is called until there is evidence that
+//! the engine knows what came of it. These commands list what is left, prepare taking it over, and
+//! acknowledge it. They change no objects, and start no providers.
+//!
+//! Exit codes: 0 success; 1 failure, with the reason on standard error; 2 usage error; 3 no such
+//! operation.
+
+mod dismiss;
+mod error;
+mod import_file;
+mod list;
+mod open;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{Args, Subcommand};
+
+use super::fail;
+use crate::cli::runtime;
+use crate::settings::Settings;
+
+const ABOUT: &str = "\
+List changes that an engine may not know of, and take them over.
+
+A provider, a plugin, an engine or the machine may end in the middle of a change. Of each change, the journal knows until there is evidence
+that the engine knows what came of it: a later call with the resource's id, or the orderly end of its run. What is left is listed here.";
+
+const EXAMPLES: &str = "\
+Examples:
+  isthmus recover
+  isthmus recover list --json | jq -r '.[].urn'
+  isthmus recover import-file > import.json && pulumi import --file import.json
+  isthmus recover dismiss 4f1d09ab37c2-12
+
+CONDITION is \"made\" where the provider made the object and it is not known whether the engine heard of it, and \"unknown\" where the
+outcome is not known. Compare what is listed with `pulumi stack export` and with the provider. An object that the stack does not have is
+taken over by `pulumi import --file`, or by `pulumi refresh --import-pending-creates URN ID`, or deleted at the provider; then the operation is dismissed.
+
+Exits with 1 if a part of the journal cannot be read.";
+
+/// List changes that an engine may not know of, and take them over.
+#[derive(Debug, Args)]
+#[command(long_about = ABOUT, after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
+pub(super) struct Recover {
+    #[command(subcommand)]
+    command: Option<Commands>,
+    #[command(flatten)]
+    list: list::List,
+}
+
+#[derive(Debug, Subcommand)]
+enum Commands {
+    List(list::List),
+    ImportFile(import_file::ImportFile),
+    Dismiss(dismiss::Dismiss),
+}
+
+pub(super) fn run(recover: &Recover, settings: &Arc<Settings>) -> ExitCode {
+    runtime::run(async {
+        let done = match &recover.command {
+            None => recover.list.run(settings).await,
+            Some(Commands::List(list)) => list.run(settings).await,
+            Some(Commands::ImportFile(import_file)) => import_file.run(settings).await,
+            Some(Commands::Dismiss(dismiss)) => dismiss.run(settings).await,
+        };
+        match done {
+            Ok(outcome) => outcome.into(),
+            Err(error) => {
+                let code = error.exit_code();
+                fail(&isthmus_common::error_chain(&error));
+                code
+            }
+        }
+    })
+}

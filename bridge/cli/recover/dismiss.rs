@@ -1,0 +1,49 @@
+//! `isthmus recover dismiss`: acknowledges operations.
+
+use clap::Args;
+use isthmus_state::{Condition, OpenIntent, OperationId};
+
+use super::error::RecoverError;
+use super::open::Journals;
+use crate::cli::outcome::Outcome;
+use crate::cli::output::print;
+use crate::settings::Settings;
+
+const EXAMPLES: &str = "\
+Examples:
+  isthmus recover
+  isthmus recover dismiss 4f1d09ab37c2-12
+
+Compare the provider's objects with the stack, correct either, and then acknowledge the operations: they are not listed any more. Objects are
+not changed. A file of the journal that cannot be read is dismissed by its name, 4f1d09ab37c2. Exits with 3, and acknowledges nothing,
+when one of the operations does not exist.";
+
+/// Acknowledge operations, after their objects were taken over or deleted.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Dismiss {
+    #[arg(required = true, value_name = "OPERATION")]
+    operations: Vec<OperationId>,
+}
+
+impl Dismiss {
+    pub(super) async fn run(&self, settings: &Settings) -> Result<Outcome, RecoverError> {
+        let journals = Journals::configured(settings)?;
+        let open = journals.open().await?;
+        let mut reports = Vec::new();
+        for id in &self.operations {
+            let found = open.intents.iter().find(|open| open.id == *id);
+            if found.is_some_and(|open| matches!(open.condition, Condition::InProgress)) {
+                return Err(RecoverError::InProgress(*id));
+            }
+            let damaged = || open.faults.iter().find(|fault| fault.id == Some(*id));
+            let report = found.map(OpenIntent::report).or_else(|| Some(damaged()?.reason.clone()));
+            reports.push(report.ok_or(RecoverError::NoSuchOperation(*id))?);
+        }
+        journals.dismiss(&self.operations).await?;
+        for (id, report) in self.operations.iter().zip(reports) {
+            print(&format!("dismissed {id}: {report}\n"));
+        }
+        Ok(Outcome::Done)
+    }
+}

@@ -1,0 +1,40 @@
+//! Failures of `isthmus recover`, and their help.
+
+use std::process::ExitCode;
+
+use isthmus_state::{EncryptedStoreError, JournalError, OperationId};
+
+use crate::home::{OpenStoreError, StateDirectoryError};
+
+/// Exit code if there is no such operation.
+const NO_SUCH_OPERATION: u8 = 3;
+
+#[derive(Debug, thiserror::Error)]
+pub(super) enum RecoverError {
+    #[error(transparent)]
+    Open(#[from] OpenStoreError),
+    #[error(transparent)]
+    Directory(#[from] StateDirectoryError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    Store(#[from] EncryptedStoreError),
+    #[error("no operation {0} is open\nhelp: `isthmus recover` lists the open ones")]
+    NoSuchOperation(OperationId),
+    #[error("the operation {0} is in progress\nhelp: it can be dismissed when its process has ended")]
+    InProgress(OperationId),
+    #[error(
+        "the operation {0} cannot be imported: the id of its object is not known\nhelp: look at the provider, and use \
+         `pulumi refresh --import-pending-creates URN ID`"
+    )]
+    NotMade(OperationId),
+}
+
+impl RecoverError {
+    pub(super) fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::NoSuchOperation(_) => ExitCode::from(NO_SUCH_OPERATION),
+            _ => ExitCode::FAILURE,
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! `isthmus recover list`: lists the operations that are not settled.
+
+use std::time::SystemTime;
+
+use clap::Args;
+use isthmus_cty::json::Json;
+use isthmus_proto::property::{Struct, Value as Property};
+use isthmus_state::{Condition, OpenIntent};
+use prost::Message as _;
+
+use super::error::RecoverError;
+use super::open::{Journals, is_importable, warn_of_faults};
+use crate::cli::outcome::Outcome;
+use crate::cli::output::{inform, print};
+use crate::cli::table::{in_one_line, table};
+use crate::settings::Settings;
+use crate::translate::property::{PropertyView, classify};
+use crate::urn::Urn;
+
+/// What stands for a secret value.
+const HIDDEN: &str = "(secret)";
+
+/// List the operations of which an engine may not know the outcome.
+#[derive(Debug, Args)]
+pub(super) struct List {
+    /// Only operations of this stack.
+    #[arg(long)]
+    stack: Option<String>,
+    /// Only operations of this package.
+    #[arg(long)]
+    package: Option<String>,
+    /// Write a JSON array, with an object for each operation.
+    #[arg(long)]
+    json: bool,
+    /// Write secret values, with --json.
+    #[arg(long, requires = "json")]
+    show_secrets: bool,
+}
+
+impl List {
+    pub(super) async fn run(&self, settings: &Settings) -> Result<Outcome, RecoverError> {
+        let mut open = Journals::configured(settings)?.open().await?;
+        let is_whole = warn_of_faults(&open);
+        open.intents.retain(|open| {
+            let stack = Urn(&open.intent.subject).stack().and_then(|stack| stack.split(':').nth(2));
+            self.stack.as_deref().is_none_or(|wanted| stack == Some(wanted))
+                && self.package.as_ref().is_none_or(|package| open.intent.key.package == *package)
+        });
+        if self.json {
+            let all = open.intents.iter().map(|open| self.object(open));
+            print(&(Json::Array(all.collect()).to_readable() + "\n"));
+        } else if open.intents.is_empty() {
+            inform("nothing to recover: engines know the outcome of every change");
+        } else {
+            print(&as_table(&open.intents));
+        }
+        Ok(Outcome::of(is_whole))
+    }
+
+    fn object(&self, open: &OpenIntent) -> Json {
+        let text = |text: &str| Json::String(text.to_owned());
+        let key = &open.intent.key;
+        let mut members = vec![
+            ("operation", text(&open.id.to_string())),
+            ("kind", text(open.intent.intention.noun())),
+            ("condition", text(condition(open))),
+            ("since", Json::String(time(open.since))),
+            ("package", text(&key.package)),
+            ("type", text(&key.type_name)),
+            ("urn", text(&open.intent.subject)),
+            ("id", text(&key.id)),
+            ("reported", Json::Bool(open.is_shown)),
+            ("report", text(&open.report())),
+        ];
+        if let Some(command) = command(open) {
+            members.push(("command", Json::String(command)));
+        }
+        if !open.object.is_empty()
+            && let Ok(properties) = Struct::decode(&open.object[..])
+        {
+            members.push(("properties", json_of(&Property::Struct(properties), self.show_secrets)));
+        }
+        Json::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    }
+}
+
+fn as_table(intents: &[OpenIntent]) -> String {
+    let rows = intents.iter().map(|open| {
+        let key = &open.intent.key;
+        let id = if key.id.is_empty() { "-".to_owned() } else { in_one_line(&key.id) };
+        [
+            open.id.to_string(),
+            time(open.since),
+            open.intent.intention.noun().to_owned(),
+            condition(open).to_owned(),
+            key.type_name.clone(),
+            id,
+            in_one_line(&open.intent.subject),
+        ]
+    });
+    let mut text = table(["OPERATION", "SINCE", "KIND", "CONDITION", "TYPE", "ID", "RESOURCE"], rows);
+    let commands: Vec<String> = intents.iter().filter_map(command).collect();
+    if !commands.is_empty() {
+        text.push_str("\nWhere a stack does not have the object:\n");
+        for command in commands {
+            text.push_str(&format!("  {command}\n"));
+        }
+    }
+    text
+}
+
+/// The command that takes the object over; `None` if nothing was created, or it is in progress.
+fn command(open: &OpenIntent) -> Option<String> {
+    let is_creation = open.intent.intention == isthmus_state::OperationKind::Create;
+    let urn = &open.intent.subject;
+    match open.condition {
+        _ if is_importable(open) => Some(format!(
+            "isthmus recover import-file {} > import.json && pulumi import --file import.json",
+            open.id
+        )),
+        Condition::Interrupted | Condition::Ended { .. } if Urn(urn).stack().is_some() => {
+            Some(if is_creation {
+                format!("pulumi refresh --import-pending-creates '{urn}' ID")
+            } else {
+                format!("pulumi refresh --target '{urn}'")
+            })
+        }
+        _ => None,
+    }
+}
+
+fn condition(open: &OpenIntent) -> &'static str {
+    match open.condition {
+        Condition::InProgress => "in progress",
+        Condition::Unconfirmed => "made",
+        Condition::Interrupted | Condition::Ended { .. } => "unknown",
+    }
+}
+
+fn time(since: SystemTime) -> String {
+    prost_types::Timestamp::from(since).to_string()
+}
+
+fn json_of(property: &Property, with_secrets: bool) -> Json {
+    if !with_secrets && matches!(classify(property), Ok(PropertyView::Secret(_))) {
+        return Json::String(HIDDEN.to_owned());
+    }
+    match property {
+        Property::Null => Json::Null,
+        Property::Bool(value) => Json::Bool(*value),
+        Property::Number(number) => Json::Number(number.to_string()),
+        Property::String(text) => Json::String(text.clone()),
+        Property::List(elements) => {
+            Json::Array(elements.iter().map(|element| json_of(element, with_secrets)).collect())
+        }
+        Property::Struct(members) => {
+            let members = members.iter().map(|(name, value)| (name.to_owned(), json_of(value, with_secrets)));
+            Json::Object(members.collect())
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! The journals, as the commands read them: that of today's engines, and that of the state store.
+
+use std::sync::Arc;
+
+use isthmus_state::{
+    Condition, LazyEncryptedStore, OpenIntent, OpenIntents, OperationId, OperationJournal, StoreAddress,
+};
+
+use super::error::RecoverError;
+use crate::cli::output::warn;
+use crate::home;
+use crate::settings::Settings;
+
+/// Prefix of the URNs of today's engines.
+const URN: &str = "urn:pulumi:";
+
+#[derive(Debug)]
+pub(super) struct Journals {
+    operations: OperationJournal,
+    /// The state store, unless it has the operations too.
+    store: Option<Arc<LazyEncryptedStore>>,
+}
+
+impl Journals {
+    pub(super) fn configured(settings: &Settings) -> Result<Self, RecoverError> {
+        let store = home::state_store(settings).map(Arc::new);
+        let operations = home::journal(settings, &store)?;
+        let is_shared = matches!(settings.store, Some(StoreAddress::Server(_)));
+        Ok(Self { operations, store: if is_shared { None } else { Some(store?) } })
+    }
+
+    /// All operations that are not settled, the oldest first, and what cannot be read.
+    pub(super) async fn open(&self) -> Result<OpenIntents, RecoverError> {
+        let mut open = self.operations.open_intents().await?;
+        if let Some(store) = &self.store
+            && let Some(store) = store.existing().await?
+        {
+            let OpenIntents { intents, faults } = store.journal().open_intents().await?;
+            open.intents.extend(intents);
+            open.faults.extend(faults);
+        }
+        open.intents.sort_by_key(|open| open.since);
+        Ok(open)
+    }
+
+    /// Settles operations of either journal.
+    pub(super) async fn dismiss(&self, ids: &[OperationId]) -> Result<(), RecoverError> {
+        match &self.store {
+            None => self.operations.settle(ids).await?,
+            Some(store) => {
+                let (in_files, in_store): (Vec<_>, Vec<_>) =
+                    ids.iter().partition(|id| id.in_store().is_none());
+                self.operations.settle(&in_files).await?;
+                for number in in_store.into_iter().filter_map(OperationId::in_store) {
+                    store.open().await?.journal().dismiss(number).await?;
+                }
+            }
+        }
+        Ok(self.operations.write().await?)
+    }
+}
+
+/// Warns of what cannot be read; `false` if there is any.
+pub(super) fn warn_of_faults(open: &OpenIntents) -> bool {
+    for fault in &open.faults {
+        warn(&crate::resource::reports::of_fault(fault));
+    }
+    open.faults.is_empty()
+}
+
+/// Whether the object is known, so that today's engines can import it.
+pub(super) fn is_importable(open: &OpenIntent) -> bool {
+    matches!(open.condition, Condition::Unconfirmed) && open.intent.subject.starts_with(URN)
+}

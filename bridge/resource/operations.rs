@@ -1,0 +1,329 @@
+//! The operations of today's engines that are not settled: the journal, and what is known of it in memory.
+//!
+//! `docs/decisions/journal.md` says when an operation is settled, and what is reported. Calls bring the
+//! evidence: the URN and id of a resource that the engine has. Looking for it costs nothing while no
+//! operation is open.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use isthmus_provider::Diagnostic;
+use isthmus_state::{
+    Condition, Intent, JournalError, JournalFault, LeftStates, OpenIntent, OpenIntents, OperationId,
+    OperationJournal, OperationKind,
+};
+
+use super::warnings::OperationWarnings;
+use crate::home::StateDirectoryError;
+use crate::urn::Urn;
+
+/// A creation is reported when so many runs of its stack have passed without mentioning it: the preview
+/// and the update of one `pulumi up`, of which only the update deletes what the program does not have.
+const RUNS: usize = 2;
+
+/// How the journal names a resource of today's engine.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Memory<'a> {
+    pub urn: &'a str,
+    /// The engine's id for it; empty before it is created.
+    pub id: &'a str,
+    /// The number of the engine's connection.
+    pub session: u64,
+    pub operations: &'a Operations,
+}
+
+/// The journal, and the operations that are open in it.
+#[derive(Debug)]
+pub(crate) struct Operations {
+    journal: Result<OperationJournal, StateDirectoryError>,
+    open: Mutex<OpenOperations>,
+    /// Hashes of the warnings that were shown: texts may be of any length.
+    warned: Mutex<HashSet<u64>>,
+    hashes: RandomState,
+}
+
+#[derive(Debug, Default)]
+struct OpenOperations {
+    by_urn: HashMap<String, Vec<KnownOperation>>,
+    /// What cannot be read, and was not reported.
+    faults: Vec<JournalFault>,
+}
+
+#[derive(Debug)]
+struct KnownOperation {
+    open: OpenIntent,
+    /// The connection that was answered; `None`: another process, or an earlier one.
+    session: Option<u64>,
+}
+
+/// What is to be reported to the engine of a stack.
+#[derive(Debug, Default)]
+pub(crate) struct Reports {
+    pub intents: Vec<OpenIntent>,
+    pub faults: Vec<JournalFault>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OperationsError {
+    /// Its directory is missing or not trusted.
+    #[error(transparent)]
+    Directory(#[from] StateDirectoryError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+impl Operations {
+    /// The operations of a journal, or why there is none.
+    pub(crate) fn new(journal: Result<OperationJournal, StateDirectoryError>) -> Self {
+        let (open, warned, hashes) = (Mutex::default(), Mutex::default(), RandomState::new());
+        Self { journal, open, warned, hashes }
+    }
+
+    fn journal(&self) -> Result<&OperationJournal, OperationsError> {
+        Ok(self.journal.as_ref().map_err(StateDirectoryError::clone)?)
+    }
+
+    /// Journals an intent.
+    pub(super) async fn begin(&self, intent: Intent) -> Result<OperationId, OperationsError> {
+        Ok(self.journal()?.begin(intent).await?)
+    }
+
+    /// Journals that an object was made, of which the engine of `session` is about to be told.
+    pub(super) async fn made(
+        &self,
+        mut open: OpenIntent,
+        session: u64,
+        object: Bytes,
+    ) -> Result<(), OperationsError> {
+        let made = self.journal()?.made(open.id, &open.intent.key.id, object).await;
+        open.condition = Condition::Unconfirmed;
+        self.add(open, Some(session));
+        Ok(made?)
+    }
+
+    /// Journals that the outcome of an operation is unknown.
+    pub(super) async fn unknown(
+        &self,
+        mut open: OpenIntent,
+        session: u64,
+        known: &str,
+    ) -> Result<(), OperationsError> {
+        let noted = self.journal()?.unknown(open.id, known).await;
+        open.condition = Condition::Ended { text: known.to_owned(), object: None };
+        self.add(open, Some(session));
+        Ok(noted?)
+    }
+
+    /// Settles an operation. With `now`, that survives this process when it returns.
+    pub(super) async fn settle(&self, ids: &[OperationId], now: bool) -> Result<(), OperationsError> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let journal = self.journal()?;
+        journal.settle(ids).await?;
+        if now {
+            journal.write().await?;
+        }
+        Ok(())
+    }
+
+    fn add(&self, open: OpenIntent, session: Option<u64>) {
+        let mut all = self.open();
+        all.by_urn.entry(open.intent.subject.clone()).or_default().push(KnownOperation { open, session });
+    }
+
+    /// Reads what other processes have left in the journal.
+    pub(crate) async fn learn(&self) -> Result<(), OperationsError> {
+        let Ok(journal) = &self.journal else { return Ok(()) };
+        journal.forget_cached().await;
+        let OpenIntents { intents, faults } = journal.open_intents().await?;
+        let mut all = self.open();
+        let own: HashSet<OperationId> = all
+            .by_urn
+            .values()
+            .flatten()
+            .filter(|known| known.session.is_some())
+            .map(|known| known.open.id)
+            .collect();
+        // Others may have been settled elsewhere.
+        for known in all.by_urn.values_mut() {
+            known.retain(|known| known.session.is_some());
+        }
+        all.by_urn.retain(|_, known| !known.is_empty());
+        for open in intents {
+            if !matches!(open.condition, Condition::InProgress) && !own.contains(&open.id) {
+                let subject = open.intent.subject.clone();
+                all.by_urn.entry(subject).or_default().push(KnownOperation { open, session: None });
+            }
+        }
+        all.faults = faults.into_iter().filter(|fault| !fault.is_shown).collect();
+        Ok(())
+    }
+
+    /// A call of the engine mentions a resource: the creation of it is settled.
+    pub(crate) async fn mentioned(&self, urn: &str, id: &str) {
+        let settled = self.take(urn, |known| {
+            let open = &known.open;
+            open.intent.intention == OperationKind::Create
+                && matches!(open.condition, Condition::Unconfirmed)
+                && open.intent.key.id == id
+        });
+        // If it cannot be written, there will be evidence again.
+        self.settle(&settled, false).await.ok();
+    }
+
+    /// An update, a deletion or a refresh of a resource has succeeded: earlier ones of unknown outcome are
+    /// settled.
+    pub(super) async fn superseded(&self, urn: &str, id: &str) {
+        let settled = self.take(urn, |known| is_change_of(&known.open, id));
+        self.settle(&settled, false).await.ok();
+    }
+
+    /// An update or a deletion of a resource whose outcome is unknown.
+    pub(super) fn interrupted_change(&self, urn: &str, id: &str) -> Option<OpenIntent> {
+        let all = self.open();
+        let known = all.by_urn.get(urn)?.iter().find(|known| is_change_of(&known.open, id));
+        known.map(|known| known.open.clone())
+    }
+
+    /// Creations of this URN that this connection was not told of, and that were not reported. A creation
+    /// that it asks for now shows that it does not know them.
+    pub(super) fn lost_creations(&self, urn: &str, session: u64) -> Vec<OpenIntent> {
+        let all = self.open();
+        let known = all.by_urn.get(urn).into_iter().flatten();
+        let lost = known.filter(|known| {
+            known.open.intent.intention == OperationKind::Create
+                && !known.open.is_shown
+                && known.session != Some(session)
+        });
+        lost.map(|known| known.open.clone()).collect()
+    }
+
+    /// The engine of a connection has ended in order: it knows what it was answered. `stack`: the one that
+    /// it has worked on, of which a run has passed.
+    pub(crate) async fn run_ended(&self, session: u64, stack: Option<&str>) {
+        let mut settled = Vec::new();
+        let mut passed = Vec::new();
+        {
+            let mut all = self.open();
+            for known in all.by_urn.values_mut() {
+                let answered = known.extract_if(.., |known| {
+                    known.session == Some(session) && matches!(known.open.condition, Condition::Unconfirmed)
+                });
+                settled.extend(answered.map(|known| known.open.id));
+                let of_stack = |known: &&mut KnownOperation| {
+                    let open = &known.open;
+                    known.session != Some(session)
+                        && stack.is_some()
+                        && Urn(&open.intent.subject).stack() == stack
+                        && matches!(open.condition, Condition::Unconfirmed)
+                };
+                for known in known.iter_mut().filter(of_stack) {
+                    known.open.passed += 1;
+                    passed.push(known.open.id);
+                }
+            }
+            all.by_urn.retain(|_, known| !known.is_empty());
+        }
+        let Ok(journal) = &self.journal else { return };
+        // What is not written is shown by later calls, or reported a run later.
+        journal.settle(&settled).await.ok();
+        journal.passed(&passed).await.ok();
+        journal.write().await.ok();
+    }
+
+    /// What the engine of a stack has to be told about a package.
+    pub(crate) fn reports(&self, package: &str, stack: &str) -> Reports {
+        let all = self.open();
+        let is_due = |known: &&KnownOperation| {
+            let open = &known.open;
+            let is_due = match open.condition {
+                Condition::Interrupted | Condition::Ended { .. } => true,
+                Condition::Unconfirmed => open.passed >= RUNS,
+                Condition::InProgress => false,
+            };
+            is_due
+                && !open.is_shown
+                && known.session.is_none()
+                && open.intent.intention == OperationKind::Create
+                && open.intent.key.package == package
+                && Urn(&open.intent.subject).stack() == Some(stack)
+        };
+        let intents = all.by_urn.values().flatten().filter(is_due).map(|known| known.open.clone());
+        let faults = all.faults.iter().map(|fault| JournalFault {
+            id: fault.id,
+            reason: fault.reason.clone(),
+            is_shown: fault.is_shown,
+        });
+        Reports { intents: intents.collect(), faults: faults.collect() }
+    }
+
+    /// Records that reports were delivered.
+    pub(crate) async fn shown(&self, ids: &[OperationId]) {
+        {
+            let mut all = self.open();
+            for known in all.by_urn.values_mut().flatten() {
+                known.open.is_shown |= ids.contains(&known.open.id);
+            }
+            all.faults.retain(|fault| fault.id.is_none_or(|id| !ids.contains(&id)));
+        }
+        let Ok(journal) = &self.journal else { return };
+        // Otherwise they are reported once more.
+        journal.shown(ids).await.ok();
+    }
+
+    /// Writes what is settled and was not written yet, before this process ends.
+    pub(crate) async fn write(&self) {
+        let Ok(journal) = &self.journal else { return };
+        journal.write().await.ok();
+    }
+
+    /// What failed deletions have left; `None` if there is no journal, of which writing warns.
+    pub(super) fn left_states(&self) -> Option<LeftStates<'_>> {
+        self.journal.as_ref().ok().map(OperationJournal::left_states)
+    }
+
+    /// The same, to be written to.
+    pub(super) fn left_states_to_write(&self) -> Result<LeftStates<'_>, OperationsError> {
+        Ok(self.journal()?.left_states())
+    }
+
+    /// Warns of a journal that cannot be used. Resources of a program usually share the reason,
+    /// which is shown once.
+    pub(super) fn warn(
+        &self,
+        summary: &str,
+        error: &OperationsError,
+        consequence: &str,
+        warnings: &mut OperationWarnings,
+    ) {
+        let reason = isthmus_common::error_chain(error);
+        let hash = self.hashes.hash_one((summary, &reason));
+        if self.warned.lock().unwrap_or_else(PoisonError::into_inner).insert(hash) {
+            warnings.diagnostics.push(Diagnostic::warning(summary, format!("{reason}. {consequence}")));
+        }
+    }
+
+    fn take(&self, urn: &str, is_taken: impl Fn(&KnownOperation) -> bool) -> Vec<OperationId> {
+        let mut all = self.open();
+        let Some(known) = all.by_urn.get_mut(urn) else { return Vec::new() };
+        let taken = known.extract_if(.., |known| is_taken(known)).map(|known| known.open.id).collect();
+        if known.is_empty() {
+            all.by_urn.remove(urn);
+        }
+        taken
+    }
+
+    fn open(&self) -> MutexGuard<'_, OpenOperations> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether this is an update or a deletion of the object `id` whose outcome is unknown.
+fn is_change_of(open: &OpenIntent, id: &str) -> bool {
+    open.intent.intention != OperationKind::Create
+        && open.intent.key.id == id
+        && matches!(open.condition, Condition::Interrupted | Condition::Ended { .. })
+}

@@ -1,0 +1,71 @@
+//! What users are told of operations that are not settled, and what they can do.
+
+use isthmus_state::{Condition, JournalFault, OpenIntent};
+
+use super::in_sentences;
+
+/// A creation of which the engine was certainly or probably not told.
+pub(crate) fn of_creation(open: &OpenIntent) -> String {
+    let (id, urn) = (open.id, &open.intent.subject);
+    let what_to_do = match &open.condition {
+        Condition::Unconfirmed => format!(
+            "If the stack does not have it, take it over: `isthmus recover import-file {id} > import.json` and \
+             `pulumi import --file import.json`; or delete it at the provider. Then `isthmus recover dismiss {id}`"
+        ),
+        Condition::InProgress | Condition::Interrupted | Condition::Ended { .. } => format!(
+            "Look at the provider whether it exists. If it does, take it over by \
+             `pulumi refresh --import-pending-creates '{urn}' ID` with its id, or delete it there. Then \
+             `isthmus recover dismiss {id}`"
+        ),
+    };
+    in_sentences(&[&open.report(), &what_to_do])
+}
+
+/// The same for a legacy engine, which imports nothing.
+pub(crate) fn of_creation_for_legacy_engine(open: &OpenIntent) -> String {
+    let what_to_do = match &open.condition {
+        Condition::Unconfirmed => "If the environment does not have it, delete it by hand",
+        Condition::InProgress | Condition::Interrupted | Condition::Ended { .. } => {
+            "Look at the provider whether it exists, and delete it there"
+        }
+    };
+    let then = format!("Then `isthmus recover dismiss {}`", open.id);
+    in_sentences(&[&open.report(), what_to_do, &then])
+}
+
+/// The same when the engine creates the resource again.
+pub(crate) fn of_lost_creation(open: &OpenIntent) -> String {
+    let (id, report) = (open.id, open.report());
+    let again = match &open.condition {
+        Condition::Unconfirmed => "The engine does not know it, and creates another one now",
+        Condition::InProgress | Condition::Interrupted | Condition::Ended { .. } => {
+            "The engine creates it now; if it exists already, this is another one"
+        }
+    };
+    let what_to_do = format!(
+        "`isthmus recover` lists what is there besides: take it over or delete it at the provider, and then \
+         `isthmus recover dismiss {id}`"
+    );
+    in_sentences(&[&report, again, &what_to_do])
+}
+
+/// An interrupted update or deletion, after which the object differs from the engine's state.
+pub(crate) fn of_interrupted_change(open: &OpenIntent, is_there: bool) -> String {
+    let differs = if is_there {
+        "The object differs from the stack's state"
+    } else {
+        "The object is not there any more"
+    };
+    let what_to_do = format!("Run `pulumi refresh --target '{}'`", open.intent.subject);
+    in_sentences(&[&open.report(), differs, &what_to_do])
+}
+
+/// A part of the journal that cannot be read.
+pub(crate) fn of_fault(fault: &JournalFault) -> String {
+    let what_to_do = match fault.id {
+        Some(id) => format!("Then `isthmus recover dismiss {id}`"),
+        None => "Restore the store from a backup".to_owned(),
+    };
+    let reason = format!("cannot read all interrupted operations: {}", fault.reason);
+    in_sentences(&[&reason, "Compare the provider's objects with the stacks", &what_to_do])
+}

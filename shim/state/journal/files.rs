@@ -1,0 +1,470 @@
+//! The journal in files: for engines that store objects themselves.
+//!
+//! Each process appends to a file of its own, which it holds locked for its life; so a file that is not
+//! locked belongs to nobody. `docs/decisions/journal.md` has the protocol, and `tests/journal_model`
+//! explores it.
+//!
+//! An append is one `write(2)`. Everything else (creating and locking files, reading and compacting them,
+//! `fsync`) happens on blocking threads.
+
+mod directory;
+mod entry;
+mod frame;
+mod keys;
+mod own_file;
+mod replay;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeSet, HashSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use isthmus_common::permissions::{PRIVATE_DIRECTORY, create_directories};
+use isthmus_common::{blocking, fail_point};
+use tokio::sync::OnceCell;
+
+use super::error::JournalError;
+use super::intent::{Condition, Intent, JournalFault, OpenIntent, OpenIntents, OperationId, OperationKind};
+use crate::key::KeySource;
+use crate::saved::Sent;
+use crate::store::StoreKey;
+use crate::tombstones::milliseconds;
+use entry::{Begun, Entry, Left, Made, Passed, Reference, References, Step, Unknown};
+use keys::JournalKeys;
+use own_file::OwnFile;
+use replay::Steps;
+
+pub(crate) use keys::{begin_rotation, end_rotation};
+
+/// Name of the directory in ISTHMUS_HOME.
+const DIRECTORY: &str = "journal";
+
+/// A file's own name.
+type FileId = [u8; 6];
+
+/// Larger objects are not kept with an operation: the id suffices to find them, and they would make the
+/// appends of each creation long.
+pub const LARGEST_OBJECT: usize = 64 * 1024;
+
+/// Length at which the own file is replaced by one with what is still open.
+const LONG: u64 = 1024 * 1024;
+
+/// When entries are written that need not be written at once.
+const SOON: Duration = Duration::from_millis(100);
+
+/// Whether an append survives a loss of power.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum JournalDurability {
+    /// It survives the death of any process.
+    #[default]
+    Process,
+    /// It is on the disk.
+    Disk,
+}
+
+/// The journal files of a directory.
+#[derive(Debug)]
+pub struct JournalFiles {
+    directory: PathBuf,
+    key: KeySource,
+    /// A state store whose user's key is the same; the key is not created again if it exists.
+    store: Option<PathBuf>,
+    durability: JournalDurability,
+    keys: OnceCell<Arc<JournalKeys>>,
+    own: OnceCell<Arc<Own>>,
+}
+
+/// The own file.
+#[derive(Debug)]
+struct Own {
+    file: Mutex<OwnFile>,
+    /// Length at which it is replaced.
+    longest: AtomicU64,
+    is_replacing: AtomicBool,
+    is_writing_soon: AtomicBool,
+    /// The file that was synchronised last, and up to where.
+    synchronised: tokio::sync::Mutex<(FileId, u64)>,
+}
+
+impl JournalFiles {
+    /// The journal in the home directory `home`; nothing is read or created yet. `store` is the file of
+    /// the state store beside it, if it is one.
+    pub fn new(home: &Path, key: KeySource, store: Option<PathBuf>, durability: JournalDurability) -> Self {
+        let directory = home.join(DIRECTORY);
+        Self { directory, key, store, durability, keys: OnceCell::new(), own: OnceCell::new() }
+    }
+
+    /// The directory of the journal in the home directory `home`.
+    pub fn directory_in(home: &Path) -> PathBuf {
+        home.join(DIRECTORY)
+    }
+
+    /// The directory, for messages.
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Journals that an operation begins. The provider may be called when this has returned.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) async fn begin(&self, intent: &Intent) -> Result<OperationId, JournalError> {
+        let own = self.own().await?;
+        let Intent { intention, key, subject, companion, .. } = intent;
+        let (id, written) = {
+            let mut file = own.file();
+            let id = OperationId::InFile { file: file.id, number: file.next_number() };
+            let written = file.append(Entry::from(Step::Begun(Begun {
+                operation: Reference::to(id),
+                kind: intention.number(),
+                package: key.package.clone(),
+                type_name: key.type_name.clone(),
+                urn: subject.clone(),
+                id: key.id.clone(),
+                since: milliseconds(SystemTime::now()),
+                process: std::process::id(),
+                companion: companion.clone(),
+            })));
+            (id, written)
+        };
+        written.map_err(|error| self.failed(error))?;
+        self.synchronise(own).await?;
+        Ok(id)
+    }
+
+    /// Journals that an object was made. The engine may be answered when this has returned.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) async fn made(&self, id: OperationId, made: &str, object: Bytes) -> Result<(), JournalError> {
+        let object = if object.len() > LARGEST_OBJECT { Bytes::new() } else { object };
+        let (operation, made) = (Reference::to(id), made.to_owned());
+        self.append(Step::Made(Made { operation, id: made, object })).await
+    }
+
+    /// Journals that the outcome is unknown, with what is known.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) async fn unknown(&self, id: OperationId, known: &str) -> Result<(), JournalError> {
+        self.append(Step::Unknown(Unknown { operation: Reference::to(id), known: known.to_owned() })).await
+    }
+
+    /// Settles operations. That is written with the next entry or by [`Self::write`]: if it is lost, there
+    /// will be evidence again.
+    ///
+    /// # Errors
+    /// When there is no own file, or it cannot be written.
+    pub(super) async fn settle(&self, ids: &[OperationId]) -> Result<(), JournalError> {
+        self.add(Step::Settled(References::to(ids.iter().copied()))).await
+    }
+
+    /// Records that operations were reported.
+    ///
+    /// # Errors
+    /// As of [`Self::settle`].
+    pub(super) async fn shown(&self, ids: &[OperationId]) -> Result<(), JournalError> {
+        self.add(Step::Shown(References::to(ids.iter().copied()))).await?;
+        self.write().await
+    }
+
+    /// Records that a run of their stack has passed without mentioning these.
+    ///
+    /// # Errors
+    /// As of [`Self::settle`].
+    pub(super) async fn passed(&self, ids: &[OperationId]) -> Result<(), JournalError> {
+        let run = crate::encryption::random::<8>().to_vec();
+        let operations = References::to(ids.iter().copied()).operations;
+        self.add(Step::Passed(Passed { operations, run })).await
+    }
+
+    /// Writes what was added and not written yet.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) async fn write(&self) -> Result<(), JournalError> {
+        let Some(own) = self.own.get() else { return Ok(()) };
+        let written = own.file().write();
+        written.map_err(|error| self.failed(error))
+    }
+
+    /// All operations that are not settled, of this process too, and what cannot be read. Files of
+    /// processes that have ended are compacted.
+    ///
+    /// # Errors
+    /// When the directory or its key cannot be read.
+    pub(super) async fn open_intents(&self) -> Result<OpenIntents, JournalError> {
+        let Some(replay) = self.scanned().await? else { return Ok(OpenIntents::default()) };
+        let (directory::Scan { replay, files }, directory) = (replay, self.directory.clone());
+        let locked: HashSet<FileId> =
+            files.iter().filter(|file| file.is_locked).map(|file| file.id).collect();
+        let intents =
+            replay.open().map(|(id, begun, steps)| open_intent(id, begun, steps, &locked)).collect();
+        let faults = files.iter().filter(|file| !replay.is_dismissed(file.id)).filter_map(|file| {
+            let reason = file.fault.as_ref()?;
+            let path = own_file::path_of(&directory, file.id);
+            Some(JournalFault {
+                id: Some(OperationId::of_file(file.id)),
+                reason: format!("the journal file {} cannot be read whole: {reason}", path.display()),
+                is_shown: replay.is_fault_shown(file.id),
+            })
+        });
+        Ok(OpenIntents { faults: faults.collect(), intents })
+    }
+
+    /// What failed deletions have left.
+    ///
+    /// # Errors
+    /// As of [`Self::open_intents`].
+    pub(super) async fn left(&self) -> Result<Vec<(OperationId, StoreKey, Sent, Bytes)>, JournalError> {
+        let Some(directory::Scan { replay, .. }) = self.scanned().await? else { return Ok(Vec::new()) };
+        let left = replay.kept().filter_map(|(id, left)| {
+            let Left { package, type_name, id: object, .. } = left.clone();
+            let key = StoreKey { package, type_name, id: object };
+            Some((id, key, Sent::try_from(&left.sent[..]).ok()?, left.left.clone()))
+        });
+        Ok(left.collect())
+    }
+
+    /// Keeps what a failed deletion has left.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) async fn keep(
+        &self,
+        key: &StoreKey,
+        sent: &Sent,
+        left: Bytes,
+    ) -> Result<OperationId, JournalError> {
+        let own = self.own().await?;
+        let id = {
+            let mut file = own.file();
+            OperationId::InFile { file: file.id, number: file.next_number() }
+        };
+        let StoreKey { package, type_name, id: object } = key.clone();
+        let operation = Reference::to(id);
+        self.append(Step::Left(Left {
+            operation,
+            package,
+            type_name,
+            id: object,
+            sent: sent.to_vec(),
+            left,
+        }))
+        .await?;
+        Ok(id)
+    }
+
+    async fn append(&self, step: Step) -> Result<(), JournalError> {
+        let own = self.own().await?;
+        let written = own.file().append(step.into());
+        written.map_err(|error| self.failed(error))?;
+        self.synchronise(own).await?;
+        self.replace_if_long(own);
+        Ok(())
+    }
+
+    async fn add(&self, step: Step) -> Result<(), JournalError> {
+        let own = self.own().await?;
+        let added = own.file().add([step.into()]);
+        own.write_soon();
+        added.map_err(|error| self.failed(error))
+    }
+
+    /// With `ISTHMUS_DURABILITY=disk`, returns when all that is written now is on the disk. Those who wait
+    /// meanwhile are served by one synchronisation.
+    async fn synchronise(&self, own: &Arc<Own>) -> Result<(), JournalError> {
+        if self.durability == JournalDurability::Process {
+            return Ok(());
+        }
+        let mine = own.written();
+        let mut synchronised = own.synchronised.lock().await;
+        if synchronised.0 == mine.0 && synchronised.1 >= mine.1 {
+            return Ok(());
+        }
+        let (file, now) = {
+            let file = own.file();
+            (Arc::clone(&file.file), (file.id, file.length()))
+        };
+        blocking(move || file.sync_data()).await.map_err(|error| self.failed(error))?;
+        *synchronised = now;
+        Ok(())
+    }
+
+    /// Replaces the own file by one with what is still open, in the background.
+    fn replace_if_long(&self, own: &Arc<Own>) {
+        if own.written().1 < own.longest.load(Ordering::Relaxed)
+            || own.is_replacing.swap(true, Ordering::Relaxed)
+        {
+            return;
+        }
+        let (own, directory) = (Arc::clone(own), self.directory.clone());
+        let Some(keys) = self.keys.get().cloned() else { return };
+        tokio::task::spawn_blocking(move || {
+            // If it fails, it is tried again when the file is twice as long.
+            let length = own.replace(&directory, &keys).unwrap_or(own.written().1);
+            own.longest.store(LONG.max(length.saturating_mul(2)), Ordering::Relaxed);
+            own.is_replacing.store(false, Ordering::Relaxed);
+        });
+    }
+
+    async fn own(&self) -> Result<&Arc<Own>, JournalError> {
+        let creating = async {
+            let keys = Arc::clone(self.keys().await?);
+            let directory = self.directory.clone();
+            let file = blocking(move || OwnFile::create(&directory, Arc::clone(&keys.writing))).await;
+            let file = file.map_err(|error| self.failed(error))?;
+            Ok(Arc::new(Own {
+                synchronised: tokio::sync::Mutex::new((file.id, 0)),
+                file: Mutex::new(file),
+                longest: AtomicU64::new(LONG),
+                is_replacing: AtomicBool::new(false),
+                is_writing_soon: AtomicBool::new(false),
+            }))
+        };
+        self.own.get_or_try_init(|| creating).await
+    }
+
+    async fn keys(&self) -> Result<&Arc<JournalKeys>, JournalError> {
+        let loading = async {
+            let (directory, source, store) = (self.directory.clone(), self.key.clone(), self.store.clone());
+            blocking(move || {
+                create_private(&directory)
+                    .map_err(|error| JournalError::Directory { path: directory.clone(), error })?;
+                let store = store.filter(|store| store.exists()).map(|store| store.display().to_string());
+                JournalKeys::load(&directory, &source, store.as_deref()).map(Arc::new)
+            })
+            .await
+        };
+        self.keys.get_or_try_init(|| loading).await
+    }
+
+    /// Compacts and reads all files; `None` if there are none.
+    async fn scanned(&self) -> Result<Option<directory::Scan>, JournalError> {
+        let path = self.directory.clone();
+        if self.keys.get().is_none() && !blocking(move || path.exists()).await {
+            return Ok(None);
+        }
+        // Otherwise what this process has added would be missing. On a full disk it is.
+        self.write().await.ok();
+        let (path, keys) = (self.directory.clone(), Arc::clone(self.keys().await?));
+        let scanned = blocking(move || {
+            fail_point("journal-scanning");
+            // On a full disk the files stay as they are, and can be read.
+            directory::compact(&path, &keys).ok();
+            directory::scan(&path, &keys)
+        });
+        scanned.await.map(Some).map_err(|error| self.failed(error))
+    }
+
+    fn failed(&self, error: io::Error) -> JournalError {
+        JournalError::Directory { path: self.directory.clone(), error }
+    }
+}
+
+impl Own {
+    /// Writes what was added, so that others see it though nothing follows.
+    fn write_soon(self: &Arc<Self>) {
+        if self.is_writing_soon.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let own = Arc::clone(self);
+        tokio::spawn(async move {
+            tokio::time::sleep(SOON).await;
+            own.is_writing_soon.store(false, Ordering::Relaxed);
+            // On failure it is written with the next entry.
+            own.file().write().ok();
+        });
+    }
+
+    fn file(&self) -> MutexGuard<'_, OwnFile> {
+        self.file.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The file, and its length.
+    fn written(&self) -> (FileId, u64) {
+        let file = self.file();
+        (file.id, file.length())
+    }
+
+    /// Replaces the file by one with what is still open, and returns the length of that. Blocks.
+    fn replace(&self, directory: &Path, keys: &JournalKeys) -> io::Result<u64> {
+        // Most is read without the lock, so that others can append.
+        let begun = {
+            let mut own = self.file();
+            own.write()?;
+            own.length()
+        };
+        let mut scan = directory::scan(directory, keys)?;
+        let mut next = OwnFile::create(directory, Arc::clone(&keys.writing))?;
+        fail_point("replacement-created");
+        let (old, next_file, length) = {
+            let mut own = self.file();
+            own.write()?;
+            let mut replay = std::mem::take(&mut scan.replay);
+            let appended = own.read_from(begun)?;
+            for entry in directory::entries(own.id, &appended, 0, begun, keys).0 {
+                replay.add(own.id, entry);
+            }
+            let others = scan.files.iter().map(|file| file.id).filter(|id| *id != own.id).collect();
+            next.add(replay.entries(&BTreeSet::from([own.id]), &others))?;
+            next.write()?;
+            fail_point("replacement-written");
+            let (file, length) = (Arc::clone(&next.file), next.length());
+            (std::mem::replace(&mut *own, next), file, length)
+        };
+        next_file.sync_all()?;
+        fail_point("replacement-used");
+        std::fs::remove_file(&old.path)?;
+        fail_point("replaced-removed");
+        Ok(length)
+    }
+}
+
+fn open_intent(id: OperationId, begun: &Begun, steps: &Steps, locked: &HashSet<FileId>) -> OpenIntent {
+    let is_running = steps.files.iter().any(|file| locked.contains(file));
+    let condition = match (&steps.made, &steps.unknown) {
+        (Some(_), _) => Condition::Unconfirmed,
+        (None, Some(unknown)) => Condition::Ended { text: unknown.known.clone(), object: None },
+        (None, None) if is_running => Condition::InProgress,
+        (None, None) => Condition::Interrupted,
+    };
+    let made = steps.made.as_ref();
+    OpenIntent {
+        id,
+        intent: Intent {
+            intention: OperationKind::of(begun.kind),
+            key: StoreKey {
+                package: begun.package.clone(),
+                type_name: begun.type_name.clone(),
+                id: made.map_or(&begun.id, |made| &made.id).clone(),
+            },
+            subject: begun.urn.clone(),
+            prior: None,
+            companion: begun.companion.clone(),
+        },
+        since: UNIX_EPOCH + Duration::from_millis(begun.since),
+        holder: format!("process {}", begun.process),
+        condition,
+        is_shown: steps.is_shown,
+        passed: steps.passed.len(),
+        object: made.map(|made| made.object.clone()).unwrap_or_default(),
+    }
+}
+
+/// Creates a directory that only its user may read.
+fn create_private(directory: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    if let Some(parent) = directory.parent() {
+        create_directories(parent)?;
+    }
+    match std::fs::DirBuilder::new().mode(PRIVATE_DIRECTORY).create(directory) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && directory.is_dir() => Ok(()),
+        created => created,
+    }
+}

@@ -1,0 +1,230 @@
+//! The directory of the journal files: reading all of them, and compacting those of processes that ended.
+
+use std::collections::{BTreeSet, HashSet};
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use isthmus_common::fail_point;
+use isthmus_common::permissions::{PRIVATE_FILE, file_options};
+use prost::Message as _;
+use rustix::fs::{FlockOperation, flock};
+
+use super::entry::Entry;
+use super::keys::JournalKeys;
+use super::own_file::{EXTENSION, HEAD, MAGIC, OwnFile, path_of, place};
+use super::replay::Replay;
+use super::{FileId, frame};
+
+/// Whoever holds the lock of this file may compact.
+const LOCK: &str = "lock";
+
+/// How often the directory is read again because a file was removed meanwhile.
+const ATTEMPTS: usize = 100;
+
+/// The files of a directory, and what is in them.
+#[derive(Debug, Default)]
+pub(super) struct Scan {
+    pub(super) replay: Replay,
+    pub(super) files: Vec<ScannedFile>,
+}
+
+/// A file that was read.
+#[derive(Debug)]
+pub(super) struct ScannedFile {
+    pub(super) id: FileId,
+    /// Whether a process holds it.
+    pub(super) is_locked: bool,
+    /// What cannot be read of it.
+    pub(super) fault: Option<String>,
+    /// Whether it begins as our files do.
+    is_ours: bool,
+    entries: usize,
+}
+
+/// Reads all files. Blocks.
+pub(super) fn scan(directory: &Path, keys: &JournalKeys) -> io::Result<Scan> {
+    for _ in 0..ATTEMPTS {
+        match scan_once(directory, keys) {
+            // Compacted meanwhile: its operations are in a file that may not have been listed.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && directory.exists() => {}
+            scanned => return scanned,
+        }
+    }
+    Err(io::Error::other("its files are being replaced all the time"))
+}
+
+fn scan_once(directory: &Path, keys: &JournalKeys) -> io::Result<Scan> {
+    let mut scan = Scan::default();
+    for (id, path) in files(directory)? {
+        let file = File::open(&path)?;
+        // Before it is read: what an ended process has written is complete.
+        let is_locked = is_locked(&file)?;
+        scan.add(id, &std::fs::read(&path)?, is_locked, keys);
+    }
+    Ok(scan)
+}
+
+impl Scan {
+    fn add(&mut self, id: FileId, bytes: &[u8], is_locked: bool, keys: &JournalKeys) {
+        let contents = read(id, bytes, keys);
+        // One without a whole head is of a process that was killed at once, or that is about to begin.
+        let is_beginning = [MAGIC, &id].concat().starts_with(bytes);
+        let fault = contents.fault.filter(|_| !is_beginning);
+        let (is_ours, entries) = (contents.is_ours || is_beginning, contents.entries.len());
+        for entry in contents.entries {
+            self.replay.add(id, entry);
+        }
+        self.files.push(ScannedFile { id, is_locked, fault, is_ours, entries });
+    }
+}
+
+/// The contents of a file.
+#[derive(Debug)]
+struct Contents {
+    entries: Vec<Entry>,
+    fault: Option<String>,
+    is_ours: bool,
+}
+
+/// Reads the bytes of a file.
+fn read(id: FileId, bytes: &[u8], keys: &JournalKeys) -> Contents {
+    let is_ours = bytes.strip_prefix(MAGIC).is_some_and(|rest| rest.starts_with(&id));
+    if !is_ours {
+        let fault = Some("it does not begin as a journal file of this name does".to_owned());
+        return Contents { entries: Vec::new(), fault, is_ours };
+    }
+    let (entries, fault) = entries(id, bytes, HEAD, 0, keys);
+    Contents { entries, fault, is_ours }
+}
+
+/// Reads the entries of a part of a file: `bytes` from `start` on, of which the first byte is at `offset` in
+/// the file. Also returns what cannot be read.
+pub(super) fn entries(
+    id: FileId,
+    bytes: &[u8],
+    start: usize,
+    offset: u64,
+    keys: &JournalKeys,
+) -> (Vec<Entry>, Option<String>) {
+    let frames = frame::read(bytes, start);
+    let mut unreadable = frames.damaged;
+    let mut other_keys = 0;
+    let mut entries = Vec::new();
+    for (at, sealed) in frames.whole {
+        let Some(cipher) = keys.of_sealed(sealed) else {
+            other_keys += 1;
+            continue;
+        };
+        let plain = cipher.unseal_at(&place(id, offset + at), sealed).ok();
+        match plain.and_then(|plain| Entry::decode(&plain[..]).ok()) {
+            Some(entry) => entries.push(entry),
+            None => unreadable += 1,
+        }
+    }
+    let fault = match (unreadable, other_keys) {
+        (0, 0) => None,
+        (0, others) => Some(format!("{others} entries are encrypted with another key")),
+        (damaged, _) => Some(format!("it is damaged in {damaged} places")),
+    };
+    (entries, fault)
+}
+
+/// The journal files of a directory.
+fn files(directory: &Path) -> io::Result<Vec<(FileId, PathBuf)>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(directory)? {
+        let path = entry?.path();
+        let is_journal = path.extension().is_some_and(|extension| extension == EXTENSION);
+        let mut id = FileId::default();
+        let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        if is_journal && hex::decode_to_slice(stem, &mut id).is_ok() {
+            files.push((id, path));
+        }
+    }
+    files.sort_unstable();
+    Ok(files)
+}
+
+/// Whether a process holds the file.
+fn is_locked(file: &File) -> io::Result<bool> {
+    match flock(file, FlockOperation::NonBlockingLockShared) {
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(true),
+        locked => {
+            locked?;
+            flock(file, FlockOperation::Unlock)?;
+            Ok(false)
+        }
+    }
+}
+
+/// Replaces the files of processes that have ended by one with what is still open, or by none. Does
+/// nothing while another process does so. Blocks.
+pub(super) fn compact(directory: &Path, keys: &JournalKeys) -> io::Result<()> {
+    let lock =
+        file_options(PRIVATE_FILE).write(true).create(true).truncate(false).open(directory.join(LOCK))?;
+    if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+        return Ok(());
+    }
+    fail_point("compaction-locked");
+    let mut scan = Scan::default();
+    let mut held = Vec::new();
+    for (id, path) in files(directory)? {
+        let file = match File::open(&path) {
+            // A process has replaced its own file.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            file => file?,
+        };
+        let is_free = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+        let bytes = match std::fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            bytes => bytes?,
+        };
+        scan.add(id, &bytes, !is_free, keys);
+        held.extend(is_free.then_some(file));
+    }
+    let replaced: Vec<&ScannedFile> = scan.files.iter().filter(|file| scan.is_replaceable(file)).collect();
+    let batch: BTreeSet<FileId> = replaced.iter().map(|file| file.id).collect();
+    let others: HashSet<FileId> =
+        scan.files.iter().map(|file| file.id).filter(|id| !batch.contains(id)).collect();
+    let entries = scan.replay.entries(&batch, &others);
+    let is_worthwhile = match &replaced[..] {
+        [] => false,
+        [only] => only.fault.is_some() || only.entries == 0 || entries.len() < only.entries,
+        _ => true,
+    };
+    if !is_worthwhile {
+        return Ok(());
+    }
+    let mut new = None;
+    if !entries.is_empty() {
+        let mut file = OwnFile::create(directory, keys.writing.clone())?;
+        file.add(entries)?;
+        file.write()?;
+        fail_point("compaction-written");
+        // Before the others are removed, which were on the disk.
+        file.file.sync_all()?;
+        File::open(directory)?.sync_all()?;
+        new = Some(file);
+    }
+    // With the last of them, what was only needed because of them.
+    let is_superfluous = scan.replay.lasting_entries(&batch, &others).is_empty();
+    let new = new.filter(|_| is_superfluous).map(|file| file.id);
+    for id in batch.into_iter().chain(new) {
+        match std::fs::remove_file(path_of(directory, id)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+        fail_point("compaction-removed-one");
+    }
+    fail_point("compaction-ended");
+    Ok(())
+}
+
+impl Scan {
+    /// Whether all that a file contains is known, or is not wanted any more.
+    fn is_replaceable(&self, file: &ScannedFile) -> bool {
+        let is_whole = file.fault.is_none() || self.replay.is_dismissed(file.id);
+        !file.is_locked && file.is_ours && is_whole
+    }
+}

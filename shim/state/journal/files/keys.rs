@@ -1,0 +1,173 @@
+//! The keys that encrypt the entries of journal files.
+//!
+//! They are random, and in a file of the journal's directory, encrypted with the user's key as those of
+//! the store are (`keyring`). A rotation adds a new key for new files, and encrypts the older ones for the
+//! user's new key; processes that run keep the key that they have.
+
+use std::collections::HashMap;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use isthmus_common::fail_point;
+use isthmus_common::permissions::require_trusted_file;
+use prost::Message as _;
+
+use super::frame;
+use crate::encryption::{CipherKey, KeyId, key_of};
+use crate::journal::error::JournalError;
+use crate::key::{KdfParams, KeySource, MasterKey};
+use crate::key_error::KeyError;
+
+/// Name of the file in the directory.
+const FILE: &str = "key";
+/// Its beginning.
+const MAGIC: &[u8] = b"isthmus journal key 1\n";
+/// What the keys are bound to.
+const PLACE: &[u8] = b"journal key";
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct Rows {
+    #[prost(message, repeated, tag = "1")]
+    rows: Vec<Row>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct Row {
+    /// The key, encrypted with the user's key.
+    #[prost(bytes = "vec", tag = "1")]
+    sealed: Vec<u8>,
+    /// Parameters of the user's key, if derived from a passphrase.
+    #[prost(message, optional, tag = "2")]
+    recipe: Option<KdfParams>,
+}
+
+/// The keys of a journal.
+#[derive(Debug)]
+pub(super) struct JournalKeys {
+    pub(super) writing: Arc<CipherKey>,
+    all: HashMap<KeyId, Arc<CipherKey>>,
+}
+
+impl JournalKeys {
+    /// Loads the keys of a directory, and creates the first one. `store`: a state store that exists, whose
+    /// user's key is not to be created again. Blocks.
+    pub(super) fn load(
+        directory: &Path,
+        source: &KeySource,
+        store: Option<&str>,
+    ) -> Result<Self, JournalError> {
+        loop {
+            let Some(rows) = read(directory)? else {
+                let master = source.load(&KdfParams::new(), store)?;
+                let rows = Rows { rows: vec![row(&CipherKey::random(), &master)] };
+                // Of several processes that do so at once, one succeeds and all use its key.
+                match write(directory, &rows, false) {
+                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                        return Err(failed(directory, error));
+                    }
+                    Ok(()) | Err(_) => continue,
+                }
+            };
+            let location = file(directory).display().to_string();
+            let mut recipes: Vec<Option<KdfParams>> =
+                rows.rows.iter().map(|row| row.recipe.clone()).collect();
+            recipes.dedup();
+            let mut origin = None;
+            for recipe in recipes.into_iter().rev() {
+                let master = source.load(&recipe.unwrap_or_else(KdfParams::new), Some(&location))?;
+                if let Some(keys) = Self::of(&rows, &master) {
+                    return Ok(keys);
+                }
+                origin = Some(master.origin);
+            }
+            let origin = origin.unwrap_or_default();
+            return Err(KeyError::WrongKey { origin, store: location }.into());
+        }
+    }
+
+    /// The keys that a user's key decrypts; `None` if there are none.
+    fn of(rows: &Rows, master: &MasterKey) -> Option<Self> {
+        let ours = rows.rows.iter().filter(|row| key_of(&row.sealed) == Ok(master.cipher.id()));
+        let keys: Vec<Arc<CipherKey>> = ours
+            .filter_map(|row| <[u8; 32]>::try_from(master.cipher.unseal_at(PLACE, &row.sealed).ok()?).ok())
+            .map(|bytes| Arc::new(CipherKey::new(bytes)))
+            .collect();
+        let writing = Arc::clone(keys.last()?);
+        Some(Self { writing, all: keys.into_iter().map(|key| (key.id(), key)).collect() })
+    }
+
+    /// The key that something is encrypted with, if it is one of these.
+    pub(super) fn of_sealed(&self, sealed: &[u8]) -> Option<&CipherKey> {
+        self.all.get(&key_of(sealed).ok()?).map(|key| &**key)
+    }
+}
+
+/// Before the user's new key is in place: adds a key for new files, and makes all keys readable with
+/// either of the user's keys. Blocks.
+pub(crate) fn begin_rotation(directory: &Path, old: &MasterKey, new: &MasterKey) -> Result<(), JournalError> {
+    let Some(rows) = read(directory)? else { return Ok(()) };
+    let Some(keys) = JournalKeys::of(&rows, old).or_else(|| JournalKeys::of(&rows, new)) else {
+        let store = file(directory).display().to_string();
+        return Err(KeyError::WrongKey { origin: old.origin.clone(), store }.into());
+    };
+    let mut all: Vec<&CipherKey> = keys.all.values().map(|key| &**key).collect();
+    let next = CipherKey::random();
+    all.push(&next);
+    let rows = all.iter().flat_map(|key| [row(key, old), row(key, new)]).collect();
+    write(directory, &Rows { rows }, true).map_err(|error| failed(directory, error))
+}
+
+/// After the user's new key is in place: removes what the old one decrypts. Blocks.
+pub(crate) fn end_rotation(directory: &Path, new: &MasterKey) -> Result<(), JournalError> {
+    let Some(Rows { mut rows }) = read(directory)? else { return Ok(()) };
+    rows.retain(|row| key_of(&row.sealed) == Ok(new.cipher.id()));
+    write(directory, &Rows { rows }, true).map_err(|error| failed(directory, error))
+}
+
+fn file(directory: &Path) -> PathBuf {
+    directory.join(FILE)
+}
+
+fn row(key: &CipherKey, master: &MasterKey) -> Row {
+    Row { sealed: master.cipher.seal_at(PLACE, key.bytes()), recipe: master.recipe.clone() }
+}
+
+/// `None` if there is no file.
+fn read(directory: &Path) -> Result<Option<Rows>, JournalError> {
+    let path = file(directory);
+    require_trusted_file(&path).map_err(|error| KeyError::Untrusted { error })?;
+    let bytes = match std::fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(directory, error)),
+    };
+    let rows = bytes.strip_prefix(MAGIC).and_then(|bytes| {
+        let frames = frame::read(bytes, 0);
+        let [(_, contents)] = frames.whole[..] else { return None };
+        Rows::decode(contents).ok()
+    });
+    rows.map(Some).ok_or(JournalError::DamagedKey { path })
+}
+
+/// Writes the file; an existing one only if it is to be replaced.
+fn write(directory: &Path, rows: &Rows, replace: bool) -> io::Result<()> {
+    let mut bytes = MAGIC.to_vec();
+    frame::add(&mut bytes, &rows.encode_to_vec());
+    let mut temporary = tempfile::Builder::new().prefix(".key-").tempfile_in(directory)?;
+    temporary.write_all(&bytes)?;
+    temporary.as_file().sync_all()?;
+    fail_point("journal-key-written");
+    let path = file(directory);
+    if replace {
+        temporary.persist(path).map_err(|error| error.error)?;
+    } else {
+        temporary.persist_noclobber(path).map_err(|error| error.error)?;
+    }
+    fail_point("journal-key-published");
+    std::fs::File::open(directory)?.sync_all()
+}
+
+fn failed(directory: &Path, error: io::Error) -> JournalError {
+    JournalError::Directory { path: directory.to_owned(), error }
+}

@@ -1,0 +1,158 @@
+//! The journal file of this process.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use isthmus_common::fail_point::{self, fail_point};
+use isthmus_common::permissions::PRIVATE_FILE;
+use prost::Message as _;
+use rustix::fs::{FlockOperation, flock};
+
+use super::entry::Entry;
+use super::{FileId, frame};
+use crate::encryption::{CipherKey, random};
+
+/// Beginning of a file; the file's id follows.
+pub(super) const MAGIC: &[u8] = b"isthmus journal 1\n";
+/// Where entries begin.
+pub(super) const HEAD: usize = MAGIC.len() + size_of::<FileId>();
+/// Extension of the names.
+pub(super) const EXTENSION: &str = "journal";
+
+/// Entries that need not be written at once are, when they are longer than this.
+const LONGEST_PENDING: usize = 64 * 1024;
+
+/// A file that only this process writes to. It is locked until this is dropped.
+#[derive(Debug)]
+pub(super) struct OwnFile {
+    pub(super) file: Arc<File>,
+    pub(super) id: FileId,
+    pub(super) path: PathBuf,
+    cipher: Arc<CipherKey>,
+    /// Number of the last operation.
+    number: u32,
+    /// Length of what was written.
+    length: u64,
+    /// Frames that are written with the next ones.
+    pending: Vec<u8>,
+}
+
+impl OwnFile {
+    /// Creates a file and locks it. Blocks.
+    pub(super) fn create(directory: &Path, cipher: Arc<CipherKey>) -> io::Result<Self> {
+        loop {
+            let id = random::<6>();
+            let path = path_of(directory, id);
+            let options =
+                OpenOptions::new().read(true).write(true).create_new(true).mode(PRIVATE_FILE).open(&path);
+            let file = match options {
+                Ok(file) => file,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                Err(error) => return Err(error),
+            };
+            fail_point("journal-file-created");
+            // Between creation and lock, another process may take it for one that was left, and remove it.
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Err(rustix::io::Errno::WOULDBLOCK) => continue,
+                locked => locked?,
+            }
+            if file.metadata()?.nlink() == 0 {
+                continue;
+            }
+            fail_point("journal-file-locked");
+            file.write_all_at(&[MAGIC, &id].concat(), 0)?;
+            fail_point("journal-file-begun");
+            let length = HEAD as u64;
+            return Ok(Self {
+                file: Arc::new(file),
+                id,
+                path,
+                cipher,
+                number: 0,
+                length,
+                pending: Vec::new(),
+            });
+        }
+    }
+
+    /// The number of the next operation that is begun.
+    pub(super) fn next_number(&mut self) -> u32 {
+        self.number += 1;
+        self.number
+    }
+
+    /// Length of the file when all entries are written.
+    pub(super) fn length(&self) -> u64 {
+        self.length + self.pending.len() as u64
+    }
+
+    /// The bytes of the file from `offset` on.
+    pub(super) fn read_from(&self, offset: u64) -> io::Result<Vec<u8>> {
+        let length = usize::try_from(self.length.saturating_sub(offset)).unwrap_or_default();
+        let mut bytes = vec![0; length];
+        self.file.read_exact_at(&mut bytes, offset)?;
+        Ok(bytes)
+    }
+
+    /// Adds entries that are written with the next ones.
+    ///
+    /// # Errors
+    /// As of [`Self::write`], if there are many.
+    pub(super) fn add(&mut self, entries: impl IntoIterator<Item = Entry>) -> io::Result<()> {
+        for entry in entries {
+            let place = place(self.id, self.length());
+            frame::add(&mut self.pending, &self.cipher.seal_at(&place, &entry.encode_to_vec()));
+        }
+        if self.pending.len() > LONGEST_PENDING { self.write() } else { Ok(()) }
+    }
+
+    /// Adds an entry and writes it: it survives this process when this returns.
+    ///
+    /// # Errors
+    /// When it cannot be written; it is not in the file then.
+    pub(super) fn append(&mut self, entry: Entry) -> io::Result<()> {
+        let before = self.pending.len();
+        let added = self.add([entry]).and_then(|()| self.write());
+        if added.is_err() {
+            self.pending.truncate(before);
+        }
+        added
+    }
+
+    /// Writes what was added.
+    ///
+    /// # Errors
+    /// When it cannot be written; it is kept for the next time.
+    pub(super) fn write(&mut self) -> io::Result<()> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        fail_point("journal-appending");
+        if fail_point::is_armed("journal-append-torn") {
+            self.file.write_all_at(&self.pending[..self.pending.len() / 2], self.length).ok();
+            fail_point::kill();
+        }
+        if let Err(error) = self.file.write_all_at(&self.pending, self.length) {
+            // A part may be there, which would be read as damage once more follows.
+            self.file.set_len(self.length).ok();
+            return Err(error);
+        }
+        fail_point("journal-appended");
+        self.length += self.pending.len() as u64;
+        self.pending.clear();
+        Ok(())
+    }
+}
+
+/// The path of a file.
+pub(super) fn path_of(directory: &Path, id: FileId) -> PathBuf {
+    directory.join(format!("{}.{EXTENSION}", hex::encode(id)))
+}
+
+/// What an entry is bound to: its file, and its place in it.
+pub(super) fn place(id: FileId, offset: u64) -> Vec<u8> {
+    [&b"journal entry"[..], &id, &offset.to_be_bytes()].concat()
+}

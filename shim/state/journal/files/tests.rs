@@ -1,0 +1,396 @@
+//! Journals of several processes in one directory. A process that was killed is one that was dropped: its
+//! file is not locked any more, and nothing was written after its last append.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use isthmus_common::Secret;
+use tempfile::TempDir;
+
+use super::*;
+use crate::{EncryptedStore, OperationJournal};
+
+fn home() -> TempDir {
+    tempfile::tempdir().expect("a directory")
+}
+
+fn process(home: &TempDir) -> OperationJournal {
+    with_durability(home, JournalDurability::Process)
+}
+
+fn with_durability(home: &TempDir, durability: JournalDurability) -> OperationJournal {
+    let key = KeySource::Directory(home.path().to_owned());
+    OperationJournal::in_files(JournalFiles::new(home.path(), key, None, durability))
+}
+
+fn create(name: &str) -> Intent {
+    Intent {
+        intention: OperationKind::Create,
+        key: StoreKey { package: "random".to_owned(), type_name: "random_pet".to_owned(), id: String::new() },
+        subject: format!("urn:pulumi:dev::zoo::random:index/pet:Pet::{name}"),
+        prior: None,
+        companion: Bytes::new(),
+    }
+}
+
+/// What is open, by the resource's name: the id if it was made, else what is known.
+async fn open(journal: &OperationJournal) -> BTreeMap<String, String> {
+    let open = journal.open_intents().await.expect("the journal");
+    let faults: Vec<String> = open.faults.into_iter().map(|fault| fault.reason).collect();
+    assert_eq!(faults, Vec::<String>::new());
+    let entry = |open: OpenIntent| {
+        let name = open.intent.subject.rsplit("::").next().unwrap_or_default().to_owned();
+        let state = match open.condition {
+            Condition::Unconfirmed => open.intent.key.id,
+            Condition::Interrupted => "interrupted".to_owned(),
+            Condition::InProgress => "in progress".to_owned(),
+            Condition::Ended { text, .. } => text,
+        };
+        (name, state)
+    };
+    open.intents.into_iter().map(entry).collect()
+}
+
+fn listed(entries: &[(&str, &str)]) -> BTreeMap<String, String> {
+    entries.iter().map(|(name, state)| ((*name).to_owned(), (*state).to_owned())).collect()
+}
+
+fn files(home: &TempDir) -> Vec<PathBuf> {
+    let files = fs::read_dir(home.path().join("journal")).expect("a directory");
+    let mut files: Vec<PathBuf> = files.map(|entry| entry.expect("an entry").path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "journal"));
+    files.sort();
+    files
+}
+
+async fn begin(journal: &OperationJournal, name: &str) -> OperationId {
+    journal.begin(create(name)).await.expect("written")
+}
+
+#[tokio::test]
+async fn an_operation_is_in_the_journal_from_its_beginning_until_it_is_settled() {
+    let home = home();
+    let ours = process(&home);
+    assert_eq!(open(&ours).await, listed(&[]), "nothing was written");
+    assert!(!home.path().join("journal").exists(), "nothing is created to read");
+
+    let one = begin(&ours, "one").await;
+    let two = begin(&ours, "two").await;
+    let three = begin(&ours, "three").await;
+    ours.made(one, "able-dog", Bytes::from_static(b"hunter2")).await.expect("written");
+    ours.unknown(two, "the provider ended").await.expect("written");
+    let all = [("one", "able-dog"), ("two", "the provider ended"), ("three", "in progress")];
+    assert_eq!(open(&ours).await, listed(&all));
+    let theirs = process(&home);
+    assert_eq!(open(&theirs).await, listed(&all));
+    ours.settle(&[two, three]).await.expect("added");
+    assert_eq!(open(&ours).await, listed(&all[..1]));
+
+    let object = &ours.open_intents().await.expect("the journal").intents[0].object;
+    assert_eq!(&object[..], b"hunter2");
+    for path in files(&home) {
+        let bytes = fs::read(&path).expect("a file");
+        for text in [&b"hunter2"[..], b"able-dog", b"urn:pulumi", b"random_pet"] {
+            assert!(!bytes.windows(text.len()).any(|window| window == text), "{}", path.display());
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_a_killed_process_was_doing_is_known_to_the_next_one_which_can_settle_it() {
+    let home = home();
+    let killed = process(&home);
+    let one = begin(&killed, "one").await;
+    begin(&killed, "two").await;
+    killed.made(one, "able-dog", Bytes::new()).await.expect("written");
+    drop(killed);
+
+    let next = process(&home);
+    assert_eq!(open(&next).await, listed(&[("one", "able-dog"), ("two", "interrupted")]));
+    next.settle(&[one]).await.expect("added");
+    next.write().await.expect("written");
+    assert_eq!(open(&process(&home)).await, listed(&[("two", "interrupted")]));
+    drop(next);
+    assert_eq!(open(&process(&home)).await, listed(&[("two", "interrupted")]));
+}
+
+#[tokio::test]
+async fn what_was_not_written_when_a_process_was_killed_is_open_again() {
+    let home = home();
+    let killed = process(&home);
+    let one = begin(&killed, "one").await;
+    killed.settle(&[one]).await.expect("added, and not written");
+    drop(killed);
+    assert_eq!(open(&process(&home)).await, listed(&[("one", "interrupted")]));
+}
+
+#[tokio::test]
+async fn reports_and_runs_are_counted_over_processes_and_compactions() {
+    let home = home();
+    let killed = process(&home);
+    let one = begin(&killed, "one").await;
+    drop(killed);
+    for passed in 1..4 {
+        let run = process(&home);
+        run.passed(&[one]).await.expect("added");
+        run.shown(&[one]).await.expect("written");
+        drop(run);
+        let open = process(&home).open_intents().await.expect("the journal").intents;
+        assert_eq!((open[0].is_shown, open[0].passed), (true, passed));
+        let again = process(&home).open_intents().await.expect("the journal").intents;
+        assert_eq!((open[0].id, open[0].passed), (again[0].id, passed));
+    }
+}
+
+#[tokio::test]
+async fn files_of_ended_processes_are_replaced_by_one_and_removed_when_nothing_is_open() {
+    let home = home();
+    let alive = process(&home);
+    let held = begin(&alive, "held").await;
+    let mut ended = Vec::new();
+    for name in ["one", "two", "three"] {
+        let process = process(&home);
+        ended.push(begin(&process, name).await);
+    }
+    assert_eq!(files(&home).len(), 4);
+    let open_ones =
+        [("held", "in progress"), ("one", "interrupted"), ("two", "interrupted"), ("three", "interrupted")];
+    assert_eq!(open(&alive).await, listed(&open_ones));
+    assert_eq!(files(&home).len(), 2, "that of the running process, and one of all others");
+    assert_eq!(open(&process(&home)).await, listed(&open_ones));
+
+    alive.settle(&ended).await.expect("added");
+    assert_eq!(open(&alive).await, listed(&[("held", "in progress")]));
+    assert_eq!(files(&home).len(), 1);
+    alive.settle(&[held]).await.expect("added");
+    alive.write().await.expect("written");
+    drop(alive);
+    assert_eq!(open(&process(&home)).await, listed(&[]));
+    assert_eq!(files(&home), Vec::<PathBuf>::new());
+}
+
+#[tokio::test]
+async fn a_compaction_that_was_killed_while_it_removed_files_brings_nothing_back() {
+    let home = home();
+    let (first, second) = (process(&home), process(&home));
+    let one = begin(&first, "one").await;
+    let two = begin(&second, "two").await;
+    first.settle(&[two]).await.expect("added");
+    first.write().await.expect("written");
+    let copies: Vec<(PathBuf, Vec<u8>)> =
+        files(&home).into_iter().map(|path| (path.clone(), fs::read(path).expect("a file"))).collect();
+    drop((first, second));
+    // Each of the old files alone may have outlived the compaction, or both.
+    let restore = |copies: &[(PathBuf, Vec<u8>)]| {
+        for (path, bytes) in copies {
+            fs::write(path, bytes).expect("a file");
+        }
+    };
+    for left in [&copies[..1], &copies[1..], &copies[..]] {
+        files(&home).iter().for_each(|path| fs::remove_file(path).expect("removed"));
+        restore(&copies);
+        assert_eq!(open(&process(&home)).await, listed(&[("one", "interrupted")]));
+        assert!(copies.iter().all(|(path, _)| !path.exists()), "they were compacted");
+        restore(left);
+        assert_eq!(open(&process(&home)).await, listed(&[("one", "interrupted")]));
+    }
+    let last = process(&home);
+    last.settle(&[one]).await.expect("added");
+    assert_eq!(open(&last).await, listed(&[]));
+}
+
+#[tokio::test]
+async fn a_file_that_was_cut_off_is_read_up_to_there_and_a_damaged_one_is_named_and_kept() {
+    let home = home();
+    let killed = process(&home);
+    for name in ["one", "two", "three"] {
+        begin(&killed, name).await;
+    }
+    drop(killed);
+    let path = files(&home).remove(0);
+    let whole = fs::read(&path).expect("a file");
+    fs::write(&path, &whole[..whole.len() - 1]).expect("a file");
+    assert_eq!(open(&process(&home)).await, listed(&[("one", "interrupted"), ("two", "interrupted")]));
+
+    for path in files(&home) {
+        fs::remove_file(path).expect("removed");
+    }
+    let mut damaged = whole.clone();
+    damaged[own_file::HEAD + 30] ^= 1;
+    fs::write(&path, &damaged).expect("a file");
+    let reader = process(&home);
+    let found = reader.open_intents().await.expect("the journal");
+    assert_eq!(found.intents.len(), 2, "{found:?}");
+    let [fault] = &found.faults[..] else { panic!("one fault, not {found:?}") };
+    assert!(fault.reason.contains(&path.display().to_string()) && !fault.is_shown, "{fault:?}");
+    assert_eq!(files(&home), [path.clone()], "it is not removed");
+    let id = fault.id.expect("a file");
+    reader.shown(&[id]).await.expect("written");
+    assert!(reader.open_intents().await.expect("the journal").faults[0].is_shown);
+    reader.settle(&[id]).await.expect("added");
+    let found = reader.open_intents().await.expect("the journal");
+    assert_eq!((found.intents.len(), found.faults.len()), (2, 0));
+    assert!(!path.exists(), "it was dismissed, and its operations are in another file");
+}
+
+#[tokio::test]
+async fn what_is_not_ours_is_left_alone() {
+    let home = home();
+    let ours = process(&home);
+    begin(&ours, "one").await;
+    let others = ["notes.txt", "0123456789ab.journal", "0123456789.journal"];
+    for name in others {
+        fs::write(home.path().join("journal").join(name), "not a journal of ours, whatever its name")
+            .expect("a file");
+    }
+    drop(ours);
+    let found = process(&home).open_intents().await.expect("the journal");
+    let [fault] = &found.faults[..] else { panic!("one fault, not {found:?}") };
+    assert!(fault.reason.contains("0123456789ab.journal"), "{fault:?}");
+    let dismissing = process(&home);
+    dismissing.settle(&[fault.id.expect("a file")]).await.expect("added");
+    assert_eq!(dismissing.open_intents().await.expect("the journal").faults.len(), 0);
+    assert!(others.iter().all(|name| home.path().join("journal").join(name).exists()));
+}
+
+#[tokio::test]
+async fn an_own_file_that_has_become_long_is_replaced_by_what_is_open() {
+    let home = home();
+    let ours = process(&home);
+    let kept = begin(&ours, "kept").await;
+    ours.made(kept, "able-dog", Bytes::from(vec![1; 1000])).await.expect("written");
+    let earlier = process(&home);
+    let of_earlier = begin(&earlier, "earlier").await;
+    drop(earlier);
+    ours.settle(&[of_earlier]).await.expect("added");
+    let length =
+        || files(&home).iter().map(|path| fs::metadata(path).map_or(0, |file| file.len())).sum::<u64>();
+    let mut longest = 0;
+    for _ in 0..4000 {
+        let id = begin(&ours, "short").await;
+        ours.made(id, "x", Bytes::from(vec![2; 500])).await.expect("written");
+        ours.settle(&[id]).await.expect("added");
+        longest = longest.max(length());
+        tokio::task::yield_now().await;
+    }
+    assert!(longest < 3 * LONG, "{longest} bytes");
+    assert_eq!(open(&ours).await, listed(&[("kept", "able-dog")]));
+    drop(ours);
+    assert_eq!(open(&process(&home)).await, listed(&[("kept", "able-dog")]));
+}
+
+#[tokio::test]
+async fn a_full_disk_fails_the_append_and_leaves_what_was_there() {
+    let home = home();
+    let ours = process(&home);
+    begin(&ours, "one").await;
+    let path = files(&home).remove(0);
+    let before = fs::metadata(&path).expect("a file").len();
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize);
+    // In a process of its own, because the limit is of the process.
+    if std::env::var_os("JOURNAL_LIMITED").is_none() {
+        let this = std::env::current_exe().expect("this program");
+        let name = "journal::files::tests::a_full_disk_fails_the_append_and_leaves_what_was_there";
+        let ran =
+            std::process::Command::new(this).args([name, "--exact"]).env("JOURNAL_LIMITED", "1").output();
+        let ran = ran.expect("it runs");
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
+        assert!(String::from_utf8_lossy(&ran.stdout).contains("1 passed"));
+        return;
+    }
+    let current = Some(before + 100);
+    rustix::process::setrlimit(
+        rustix::process::Resource::Fsize,
+        rustix::process::Rlimit { current, ..limit },
+    )
+    .expect("a limit");
+    // Rust's test harness does not ignore the signal, so that it would end this process.
+    tokio::spawn(async {
+        let mut signal =
+            tokio::signal::unix::signal(tokio::signal::unix::SignalKind::from_raw(25)).expect("SIGXFSZ");
+        signal.recv().await;
+    });
+    tokio::task::yield_now().await;
+    let error = ours.begin(create("two")).await.expect_err("no room");
+    assert!(error.to_string().contains("see that the disk has room"), "{error}");
+    rustix::process::setrlimit(rustix::process::Resource::Fsize, limit).expect("no limit");
+    assert_eq!(fs::metadata(&path).expect("a file").len(), before);
+    begin(&ours, "three").await;
+    assert_eq!(open(&ours).await, listed(&[("one", "in progress"), ("three", "in progress")]));
+}
+
+#[tokio::test]
+async fn with_the_durability_of_the_disk_appends_at_once_are_synchronised_together() {
+    let home = home();
+    let ours = Arc::new(with_durability(&home, JournalDurability::Disk));
+    let appends: Vec<_> = (0..32)
+        .map(|number| {
+            let ours = Arc::clone(&ours);
+            tokio::spawn(async move { begin(&ours, &format!("{number}")).await })
+        })
+        .collect();
+    for append in appends {
+        append.await.expect("written");
+    }
+    assert_eq!(open(&ours).await.len(), 32);
+}
+
+#[tokio::test]
+async fn what_failed_deletions_left_is_found_by_what_was_sent_in_the_next_process_too() {
+    let home = home();
+    let key = |id: &str| StoreKey { id: id.to_owned(), ..create("x").key };
+    let left = Bytes::from_static;
+    let ours = process(&home);
+    ours.left_states().keep(&key("a"), &[1; 32], left(b"one")).await.expect("kept");
+    ours.left_states().keep(&key("a"), &[2; 32], left(b"two")).await.expect("kept");
+    ours.left_states().keep(&key("a"), &[1; 32], left(b"uno")).await.expect("kept");
+    drop(ours);
+    let next = process(&home);
+    let find =
+        async |key: &StoreKey, sent: u8| next.left_states().find(key, &[sent; 32]).await.expect("an answer");
+    assert_eq!(find(&key("a"), 1).await, Some(left(b"uno")));
+    assert_eq!(find(&key("a"), 2).await, Some(left(b"two")));
+    assert_eq!((find(&key("a"), 3).await, find(&key("b"), 1).await), (None, None));
+    next.left_states().forget(&key("a"), &[1; 32]).await.expect("forgotten");
+    next.left_states().forget(&key("a"), &[1; 32]).await.expect("forgotten already");
+    assert_eq!(find(&key("a"), 1).await, None);
+    next.write().await.expect("written");
+    drop(next);
+    let last = process(&home);
+    assert_eq!(last.left_states().find(&key("a"), &[1; 32]).await.expect("an answer"), None);
+    assert_eq!(last.left_states().find(&key("a"), &[2; 32]).await.expect("an answer"), Some(left(b"two")));
+    for sent in 10..20 {
+        last.left_states().keep(&key("a"), &[sent; 32], left(b"more")).await.expect("kept");
+    }
+    let found = async |sent: u8| last.left_states().find(&key("a"), &[sent; 32]).await.expect("an answer");
+    assert_eq!((found(2).await, found(11).await), (None, None), "the oldest are removed");
+    assert!(found(12).await.is_some());
+}
+
+#[tokio::test]
+async fn after_a_rotation_the_new_key_reads_all_and_the_old_one_nothing() {
+    let home = home();
+    let digits = |digit: &str| KeySource::Digits(Secret::new(digit.repeat(64)));
+    let with = |key: &KeySource| {
+        let files = JournalFiles::new(home.path(), key.clone(), None, JournalDurability::Process);
+        OperationJournal::in_files(files)
+    };
+    let (old, new) = (digits("a"), digits("b"));
+    let running = with(&old);
+    begin(&running, "one").await;
+    let store = EncryptedStore::connect(&crate::StoreAddress::in_directory(home.path()), &old)
+        .await
+        .expect("a store");
+    let journal: &Path = &JournalFiles::directory_in(home.path());
+    store.rotate(&new, Some(journal)).await.expect("rotated");
+    begin(&running, "two").await;
+    let all = listed(&[("one", "in progress"), ("two", "in progress")]);
+    assert_eq!(open(&running).await, all, "a running process goes on");
+    let next = with(&new);
+    begin(&next, "three").await;
+    assert_eq!(open(&next).await.len(), 3);
+    let error = with(&old).open_intents().await.expect_err("the old key");
+    assert!(error.to_string().contains("another key"), "{error}");
+}

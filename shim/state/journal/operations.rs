@@ -1,0 +1,315 @@
+//! The journal of an engine that stores objects itself: in files, or in a store that replicas share.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+
+use super::error::JournalError;
+use super::files::JournalFiles;
+use super::guard::IntentGuard;
+use super::intent::{Intent, OpenIntents, OperationId};
+use crate::lazy_store::LazyEncryptedStore;
+use crate::saved::Sent;
+use crate::store::{RecordNumber, StoreKey};
+
+/// Limit of states that failed deletions have left, per resource; the oldest are removed first. There are
+/// several only if resources share an id.
+const MOST_LEFT: usize = 8;
+
+/// The journal of operations. `docs/decisions/journal.md` has the protocol.
+#[derive(Debug)]
+pub struct OperationJournal {
+    place: Place,
+    left: tokio::sync::Mutex<Option<Left>>,
+}
+
+#[derive(Debug)]
+enum Place {
+    Files(JournalFiles),
+    Store {
+        store: Arc<LazyEncryptedStore>,
+        /// The operations of this process, whose leases are renewed.
+        running: Mutex<HashMap<OperationId, IntentGuard>>,
+    },
+}
+
+/// What failed deletions have left, by resource, oldest first.
+type Left = HashMap<StoreKey, Vec<(OperationId, Sent, Bytes)>>;
+
+/// What failed deletions have left, which the engine does not store.
+///
+/// When a deletion fails halfway, the provider returns the remaining state and new private data. Terraform
+/// stores both; an engine's protocol has no field for them in the response of a failed deletion, so it
+/// continues with its old state. They are kept here for the next call, which is identified by a digest of
+/// its properties: they are the same as in the failed deletion. The state is opaque here.
+#[derive(Debug)]
+pub struct LeftStates<'a>(&'a OperationJournal);
+
+impl OperationJournal {
+    /// A journal in files.
+    pub fn in_files(files: JournalFiles) -> Self {
+        Self::new(Place::Files(files))
+    }
+
+    /// The journal of a state store that replicas share.
+    pub fn in_store(store: Arc<LazyEncryptedStore>) -> Self {
+        Self::new(Place::Store { store, running: Mutex::default() })
+    }
+
+    fn new(place: Place) -> Self {
+        Self { place, left: tokio::sync::Mutex::default() }
+    }
+
+    /// Its location, for messages.
+    pub fn location(&self) -> String {
+        match &self.place {
+            Place::Files(files) => files.directory().display().to_string(),
+            Place::Store { store, .. } => store.location(),
+        }
+    }
+
+    /// Journals that an operation begins. Only when this has returned may the provider be called.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
+    pub async fn begin(&self, intent: Intent) -> Result<OperationId, JournalError> {
+        match &self.place {
+            Place::Files(files) => files.begin(&intent).await,
+            Place::Store { store, running } => {
+                let guard = store.open().await?.journal().begin(intent, None).await?;
+                let id = OperationId::InStore(guard.number());
+                lock(running).insert(id, guard);
+                Ok(id)
+            }
+        }
+    }
+
+    /// Journals that an object was made. Only when this has returned may the engine be answered.
+    /// `object` is opaque; a large one may be left out.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
+    pub async fn made(&self, id: OperationId, made: &str, object: Bytes) -> Result<(), JournalError> {
+        match &self.place {
+            Place::Files(files) => files.made(id, made, object).await,
+            Place::Store { running, .. } => {
+                let guard = lock(running).remove(&id);
+                match guard {
+                    Some(mut guard) => Ok(guard.made(made, object).await?),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// Journals that the outcome is unknown, with what is known.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
+    pub async fn unknown(&self, id: OperationId, known: &str) -> Result<(), JournalError> {
+        match &self.place {
+            Place::Files(files) => files.unknown(id, known).await,
+            Place::Store { running, .. } => {
+                let guard = lock(running).remove(&id);
+                match guard {
+                    Some(mut guard) => Ok(guard.leave_open(known).await?),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// Settles operations: nothing of them is left to be told. That may be lost if this process is killed;
+    /// then there will be evidence again.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
+    pub async fn settle(&self, ids: &[OperationId]) -> Result<(), JournalError> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        match &self.place {
+            Place::Files(files) => files.settle(ids).await,
+            Place::Store { store, running } => {
+                let journal = store.open().await?.journal();
+                for id in ids {
+                    let guard = lock(running).remove(id);
+                    match (guard, id) {
+                        (Some(mut guard), _) => guard.end().await?,
+                        (None, OperationId::InStore(number)) => drop(journal.dismiss(*number).await?),
+                        (None, OperationId::InFile { .. }) => {}
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Records that operations were reported, so that they are not reported again.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
+    pub async fn shown(&self, ids: &[OperationId]) -> Result<(), JournalError> {
+        match &self.place {
+            _ if ids.is_empty() => Ok(()),
+            Place::Files(files) => files.shown(ids).await,
+            Place::Store { store, .. } => {
+                Ok(store.open().await?.journal().mark(&in_store(ids), false).await?)
+            }
+        }
+    }
+
+    /// Records that a run of their stack has passed without mentioning these.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
+    pub async fn passed(&self, ids: &[OperationId]) -> Result<(), JournalError> {
+        match &self.place {
+            _ if ids.is_empty() => Ok(()),
+            Place::Files(files) => files.passed(ids).await,
+            Place::Store { store, .. } => {
+                Ok(store.open().await?.journal().mark(&in_store(ids), true).await?)
+            }
+        }
+    }
+
+    /// Writes what [`Self::settle`] and [`Self::passed`] have added and not written yet.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
+    pub async fn write(&self) -> Result<(), JournalError> {
+        match &self.place {
+            Place::Files(files) => files.write().await,
+            Place::Store { .. } => Ok(()),
+        }
+    }
+
+    /// All operations that are not settled, of whatever process, and what cannot be read.
+    ///
+    /// # Errors
+    /// When the journal cannot be read.
+    pub async fn open_intents(&self) -> Result<OpenIntents, JournalError> {
+        match &self.place {
+            Place::Files(files) => files.open_intents().await,
+            Place::Store { store, .. } => match store.existing().await? {
+                Some(store) => Ok(store.journal().open_intents().await?),
+                None => Ok(OpenIntents::default()),
+            },
+        }
+    }
+
+    /// What failed deletions have left.
+    pub fn left_states(&self) -> LeftStates<'_> {
+        LeftStates(self)
+    }
+
+    /// Reads again what failed deletions have left: other processes may have written.
+    pub async fn forget_cached(&self) {
+        *self.left.lock().await = None;
+    }
+}
+
+impl LeftStates<'_> {
+    /// Whether there may be a state of a resource.
+    ///
+    /// # Errors
+    /// When the journal cannot be read.
+    pub async fn may_have(&self, key: &StoreKey) -> Result<bool, JournalError> {
+        match &self.0.place {
+            Place::Files(files) => {
+                let mut left = self.0.left.lock().await;
+                Ok(read(&mut left, files).await?.contains_key(key))
+            }
+            Place::Store { store, .. } => Ok(store.existing().await?.is_some()),
+        }
+    }
+
+    /// The state for a call with the same properties.
+    ///
+    /// # Errors
+    /// When the journal cannot be read.
+    pub async fn find(&self, key: &StoreKey, sent: &Sent) -> Result<Option<Bytes>, JournalError> {
+        match &self.0.place {
+            Place::Files(files) => {
+                let mut left = self.0.left.lock().await;
+                let left = read(&mut left, files).await?;
+                let states = left.get(key).into_iter().flatten();
+                Ok(states.rev().find(|(_, kept, _)| kept == sent).map(|(_, _, state)| state.clone()))
+            }
+            Place::Store { store, .. } => match store.existing().await? {
+                Some(store) => Ok(store.failed_delete_states().find(key, sent).await?),
+                None => Ok(None),
+            },
+        }
+    }
+
+    /// Keeps a state, replacing that for the same properties.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
+    pub async fn keep(&self, key: &StoreKey, sent: &Sent, state: Bytes) -> Result<(), JournalError> {
+        match &self.0.place {
+            Place::Files(files) => {
+                let mut left = self.0.left.lock().await;
+                let left = read(&mut left, files).await?;
+                let id = files.keep(key, sent, state.clone()).await?;
+                let states = left.entry(key.clone()).or_default();
+                let others = states.iter().filter(|(_, kept, _)| kept != sent).count();
+                let mut too_many = (others + 1).saturating_sub(MOST_LEFT);
+                let replaced = states.extract_if(.., |(_, kept, _)| {
+                    let is_replaced = kept == sent || too_many > 0;
+                    too_many = too_many.saturating_sub(usize::from(kept != sent && is_replaced));
+                    is_replaced
+                });
+                let replaced: Vec<OperationId> = replaced.map(|(id, ..)| id).collect();
+                states.push((id, *sent, state));
+                files.settle(&replaced).await
+            }
+            Place::Store { store, .. } => {
+                Ok(store.open().await?.failed_delete_states().keep(key, sent, state).await?)
+            }
+        }
+    }
+
+    /// Removes the state for a call with these properties, if any.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
+    pub async fn forget(&self, key: &StoreKey, sent: &Sent) -> Result<(), JournalError> {
+        match &self.0.place {
+            Place::Files(files) => {
+                let mut left = self.0.left.lock().await;
+                let left = read(&mut left, files).await?;
+                let Some(states) = left.get_mut(key) else { return Ok(()) };
+                let forgotten = states.extract_if(.., |(_, kept, _)| kept == sent);
+                let forgotten: Vec<OperationId> = forgotten.map(|(id, ..)| id).collect();
+                if forgotten.is_empty() { Ok(()) } else { files.settle(&forgotten).await }
+            }
+            Place::Store { store, .. } => match store.existing().await? {
+                Some(store) => Ok(store.failed_delete_states().forget(key, sent).await?),
+                None => Ok(()),
+            },
+        }
+    }
+}
+
+/// What failed deletions have left, read at the first use.
+async fn read<'a>(left: &'a mut Option<Left>, files: &JournalFiles) -> Result<&'a mut Left, JournalError> {
+    if left.is_none() {
+        let mut found = Left::new();
+        for (id, key, sent, state) in files.left().await? {
+            found.entry(key).or_default().push((id, sent, state));
+        }
+        *left = Some(found);
+    }
+    Ok(left.get_or_insert_default())
+}
+
+fn in_store(ids: &[OperationId]) -> Vec<RecordNumber> {
+    ids.iter().filter_map(|id| id.in_store()).collect()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
