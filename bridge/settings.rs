@@ -130,7 +130,7 @@ pub const STORE: Setting = Setting {
     name: "ISTHMUS_STORE",
     value: "a file, or `postgres://USER:PASSWORD@HOST/DATABASE`",
     default: "`state.sqlite` in `ISTHMUS_HOME`",
-    effect: "Location of the state store and its journal; see below.",
+    effect: "Location of the state store, and of the journal if it is a server; see below.",
 };
 
 /// Certificate authorities for the state store's server.

@@ -7,7 +7,7 @@ use isthmus_state::{OperationKind, Status};
 
 use super::intents::EngineIntent;
 use super::state::{Prior, RenderOptions, properties_in_any_case, properties_of};
-use super::state_manager::{Outcome, StateManager};
+use super::state_manager::{Created, Outcome, StateManager};
 use super::{OperationError, OperationWarnings, Partial, Target};
 
 #[derive(Clone, Copy, Debug)]
@@ -19,12 +19,6 @@ pub(crate) struct EngineState<'a> {
     pub olds: &'a Struct,
     /// The stored inputs, which determine secrets.
     pub inputs: &'a Struct,
-}
-
-#[derive(Debug)]
-pub(crate) struct Created {
-    pub id: String,
-    pub properties: Struct,
 }
 
 impl EngineState<'_> {

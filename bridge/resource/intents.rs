@@ -19,8 +19,8 @@ use isthmus_state::{
 };
 use prost::Message as _;
 
-use super::engine_state::Created;
 use super::operations::{Memory, OperationsError};
+use super::state_manager::Created;
 use super::{OperationError, OperationWarnings, Target, reports};
 
 /// The intent of a change for today's engine, if it was journaled.

@@ -76,6 +76,13 @@ pub(crate) trait StateManager {
     ) -> Result<(), Self::Error>;
 }
 
+/// A resource that was created, as today's engine gets it.
+#[derive(Debug)]
+pub(crate) struct Created {
+    pub id: String,
+    pub properties: Struct,
+}
+
 /// An object after an apply.
 #[derive(Debug)]
 pub(crate) struct Outcome<'a> {

@@ -1,7 +1,7 @@
 //! Errors of the encrypted store: of keys, and of the contents of records.
 
 use super::holder::LEASE;
-use super::journal::JournalError;
+use super::journal::files::error::JournalFilesError;
 use super::key_error::KeyError;
 use super::record::RecordError;
 use super::store::{RecordNumber, SealedRecord, StoreError, StoreKey};
@@ -93,7 +93,7 @@ pub enum EncryptedStoreError {
     Journal {
         /// The cause.
         #[source]
-        error: Box<JournalError>,
+        error: Box<JournalFilesError>,
     },
     /// The new key cannot replace the old one.
     #[error("the new key cannot be put in the place of the old one, which stays in use; do it again")]

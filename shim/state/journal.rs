@@ -35,6 +35,7 @@ use super::tombstones::{Tombstones, milliseconds};
 use intent::{Ended, Entry};
 
 pub use error::JournalError;
+pub use files::error::JournalFilesError;
 pub use files::{JournalDurability, JournalFiles, LARGEST_OBJECT};
 pub use guard::{IntentGuard, Unconfirmed};
 pub use intent::{

@@ -46,8 +46,8 @@ pub use encrypted_store::{EncryptedStore, SavedPage};
 pub use error::{EncryptedStoreError, Fault};
 pub use journal::{
     Condition, Intent, IntentGuard, InvalidOperationId, Journal, JournalDurability, JournalError,
-    JournalFault, JournalFiles, LARGEST_OBJECT, LeftStates, OpenIntent, OpenIntents, OperationId,
-    OperationJournal, OperationKind, Unconfirmed,
+    JournalFault, JournalFiles, JournalFilesError, LARGEST_OBJECT, LeftStates, OpenIntent, OpenIntents,
+    OperationId, OperationJournal, OperationKind, Unconfirmed,
 };
 pub use key::KeySource;
 pub use key_error::KeyError;

@@ -19,7 +19,7 @@ use isthmus_common::blocking;
 
 use super::encryption::{CipherKey, KeyId, key_of};
 use super::error::{EncryptedStoreError, Fault};
-use super::journal::JournalError;
+use super::journal::files::error::JournalFilesError;
 use super::journal::files::{begin_rotation, end_rotation};
 use super::key::{KdfParams, KeySource, MasterKey, create};
 use super::key_error::KeyError;
@@ -121,7 +121,7 @@ impl<'a> Rotation<'a> {
     async fn with_journal(
         &self,
         new: &Arc<MasterKey>,
-        step: impl FnOnce(&Path, &MasterKey, &MasterKey) -> Result<(), JournalError> + Send + 'static,
+        step: impl FnOnce(&Path, &MasterKey, &MasterKey) -> Result<(), JournalFilesError> + Send + 'static,
     ) -> Result<(), EncryptedStoreError> {
         let Some(journal) = self.journal.map(Path::to_owned) else { return Ok(()) };
         let (old, new) = (Arc::clone(&self.sealed.master), Arc::clone(new));

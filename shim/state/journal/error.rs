@@ -1,41 +1,15 @@
 //! Errors of the journal.
 
-use std::io;
-use std::path::PathBuf;
-
+use super::files::error::JournalFilesError;
 use crate::error::EncryptedStoreError;
-use crate::key_error::KeyError;
 
 /// The journal cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JournalError {
-    /// Its directory cannot be read or written.
-    #[error(
-        "the journal in {path} cannot be used; set ISTHMUS_HOME to a directory that can be written to, and see that the disk \
-         has room",
-        path = path.display()
-    )]
-    Directory {
-        /// The directory.
-        path: PathBuf,
-        /// The cause.
-        #[source]
-        error: io::Error,
-    },
-    /// The file of its keys is damaged.
-    #[error(
-        "the file {path} is damaged, so that nothing in the journal can be decrypted; restore it from a backup, or move the \
-         directory away to begin anew, and compare the provider's objects with the stacks",
-        path = path.display()
-    )]
-    DamagedKey {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The user's key is missing or wrong.
+    /// Its files cannot be used.
     #[error(transparent)]
-    Key(#[from] KeyError),
+    Files(#[from] JournalFilesError),
     /// The state store, which has the journal, cannot be used.
     #[error(transparent)]
     Store(#[from] EncryptedStoreError),

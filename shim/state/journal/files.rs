@@ -9,6 +9,7 @@
 
 mod directory;
 mod entry;
+pub(crate) mod error;
 mod frame;
 mod keys;
 mod own_file;
@@ -28,13 +29,15 @@ use isthmus_common::permissions::{PRIVATE_DIRECTORY, create_directories};
 use isthmus_common::{blocking, fail_point};
 use tokio::sync::OnceCell;
 
-use super::error::JournalError;
-use super::intent::{Condition, Intent, JournalFault, OpenIntent, OpenIntents, OperationId, OperationKind};
+use super::intent::{
+    Condition, FileId, Intent, JournalFault, OpenIntent, OpenIntents, OperationId, OperationKind,
+};
 use crate::key::KeySource;
 use crate::saved::Sent;
 use crate::store::StoreKey;
 use crate::tombstones::milliseconds;
 use entry::{Begun, Entry, Left, Made, Passed, Reference, References, Step, Unknown};
+use error::JournalFilesError;
 use keys::JournalKeys;
 use own_file::OwnFile;
 use replay::Steps;
@@ -43,9 +46,6 @@ pub(crate) use keys::{begin_rotation, end_rotation};
 
 /// Name of the directory in ISTHMUS_HOME.
 const DIRECTORY: &str = "journal";
-
-/// A file's own name.
-type FileId = [u8; 6];
 
 /// Larger objects are not kept with an operation: the id suffices to find them, and they would make the
 /// appends of each creation long.
@@ -113,7 +113,7 @@ impl JournalFiles {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(super) async fn begin(&self, intent: &Intent) -> Result<OperationId, JournalError> {
+    pub(super) async fn begin(&self, intent: &Intent) -> Result<OperationId, JournalFilesError> {
         let own = self.own().await?;
         let Intent { intention, key, subject, companion, .. } = intent;
         let (id, written) = {
@@ -141,7 +141,12 @@ impl JournalFiles {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(super) async fn made(&self, id: OperationId, made: &str, object: Bytes) -> Result<(), JournalError> {
+    pub(super) async fn made(
+        &self,
+        id: OperationId,
+        made: &str,
+        object: Bytes,
+    ) -> Result<(), JournalFilesError> {
         let object = if object.len() > LARGEST_OBJECT { Bytes::new() } else { object };
         let (operation, made) = (Reference::to(id), made.to_owned());
         self.append(Step::Made(Made { operation, id: made, object })).await
@@ -151,7 +156,7 @@ impl JournalFiles {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(super) async fn unknown(&self, id: OperationId, known: &str) -> Result<(), JournalError> {
+    pub(super) async fn unknown(&self, id: OperationId, known: &str) -> Result<(), JournalFilesError> {
         self.append(Step::Unknown(Unknown { operation: Reference::to(id), known: known.to_owned() })).await
     }
 
@@ -160,7 +165,7 @@ impl JournalFiles {
     ///
     /// # Errors
     /// When there is no own file, or it cannot be written.
-    pub(super) async fn settle(&self, ids: &[OperationId]) -> Result<(), JournalError> {
+    pub(super) async fn settle(&self, ids: &[OperationId]) -> Result<(), JournalFilesError> {
         self.add(Step::Settled(References::to(ids.iter().copied()))).await
     }
 
@@ -168,7 +173,7 @@ impl JournalFiles {
     ///
     /// # Errors
     /// As of [`Self::settle`].
-    pub(super) async fn shown(&self, ids: &[OperationId]) -> Result<(), JournalError> {
+    pub(super) async fn shown(&self, ids: &[OperationId]) -> Result<(), JournalFilesError> {
         self.add(Step::Shown(References::to(ids.iter().copied()))).await?;
         self.write().await
     }
@@ -177,7 +182,7 @@ impl JournalFiles {
     ///
     /// # Errors
     /// As of [`Self::settle`].
-    pub(super) async fn passed(&self, ids: &[OperationId]) -> Result<(), JournalError> {
+    pub(super) async fn passed(&self, ids: &[OperationId]) -> Result<(), JournalFilesError> {
         let run = crate::encryption::random::<8>().to_vec();
         let operations = References::to(ids.iter().copied()).operations;
         self.add(Step::Passed(Passed { operations, run })).await
@@ -187,7 +192,7 @@ impl JournalFiles {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(super) async fn write(&self) -> Result<(), JournalError> {
+    pub(super) async fn write(&self) -> Result<(), JournalFilesError> {
         let Some(own) = self.own.get() else { return Ok(()) };
         let written = own.file().write();
         written.map_err(|error| self.failed(error))
@@ -198,7 +203,7 @@ impl JournalFiles {
     ///
     /// # Errors
     /// When the directory or its key cannot be read.
-    pub(super) async fn open_intents(&self) -> Result<OpenIntents, JournalError> {
+    pub(super) async fn open_intents(&self) -> Result<OpenIntents, JournalFilesError> {
         let Some(replay) = self.scanned().await? else { return Ok(OpenIntents::default()) };
         let (directory::Scan { replay, files }, directory) = (replay, self.directory.clone());
         let locked: HashSet<FileId> =
@@ -221,7 +226,7 @@ impl JournalFiles {
     ///
     /// # Errors
     /// As of [`Self::open_intents`].
-    pub(super) async fn left(&self) -> Result<Vec<(OperationId, StoreKey, Sent, Bytes)>, JournalError> {
+    pub(super) async fn left(&self) -> Result<Vec<(OperationId, StoreKey, Sent, Bytes)>, JournalFilesError> {
         let Some(directory::Scan { replay, .. }) = self.scanned().await? else { return Ok(Vec::new()) };
         let left = replay.kept().filter_map(|(id, left)| {
             let Left { package, type_name, id: object, .. } = left.clone();
@@ -240,7 +245,7 @@ impl JournalFiles {
         key: &StoreKey,
         sent: &Sent,
         left: Bytes,
-    ) -> Result<OperationId, JournalError> {
+    ) -> Result<OperationId, JournalFilesError> {
         let own = self.own().await?;
         let id = {
             let mut file = own.file();
@@ -260,7 +265,7 @@ impl JournalFiles {
         Ok(id)
     }
 
-    async fn append(&self, step: Step) -> Result<(), JournalError> {
+    async fn append(&self, step: Step) -> Result<(), JournalFilesError> {
         let own = self.own().await?;
         let written = own.file().append(step.into());
         written.map_err(|error| self.failed(error))?;
@@ -269,7 +274,7 @@ impl JournalFiles {
         Ok(())
     }
 
-    async fn add(&self, step: Step) -> Result<(), JournalError> {
+    async fn add(&self, step: Step) -> Result<(), JournalFilesError> {
         let own = self.own().await?;
         let added = own.file().add([step.into()]);
         own.write_soon();
@@ -278,7 +283,7 @@ impl JournalFiles {
 
     /// With `ISTHMUS_DURABILITY=disk`, returns when all that is written now is on the disk. Those who wait
     /// meanwhile are served by one synchronisation.
-    async fn synchronise(&self, own: &Arc<Own>) -> Result<(), JournalError> {
+    async fn synchronise(&self, own: &Arc<Own>) -> Result<(), JournalFilesError> {
         if self.durability == JournalDurability::Process {
             return Ok(());
         }
@@ -313,7 +318,7 @@ impl JournalFiles {
         });
     }
 
-    async fn own(&self) -> Result<&Arc<Own>, JournalError> {
+    async fn own(&self) -> Result<&Arc<Own>, JournalFilesError> {
         let creating = async {
             let keys = Arc::clone(self.keys().await?);
             let directory = self.directory.clone();
@@ -330,12 +335,12 @@ impl JournalFiles {
         self.own.get_or_try_init(|| creating).await
     }
 
-    async fn keys(&self) -> Result<&Arc<JournalKeys>, JournalError> {
+    async fn keys(&self) -> Result<&Arc<JournalKeys>, JournalFilesError> {
         let loading = async {
             let (directory, source, store) = (self.directory.clone(), self.key.clone(), self.store.clone());
             blocking(move || {
                 create_private(&directory)
-                    .map_err(|error| JournalError::Directory { path: directory.clone(), error })?;
+                    .map_err(|error| JournalFilesError::Directory { path: directory.clone(), error })?;
                 let store = store.filter(|store| store.exists()).map(|store| store.display().to_string());
                 JournalKeys::load(&directory, &source, store.as_deref()).map(Arc::new)
             })
@@ -345,7 +350,7 @@ impl JournalFiles {
     }
 
     /// Compacts and reads all files; `None` if there are none.
-    async fn scanned(&self) -> Result<Option<directory::Scan>, JournalError> {
+    async fn scanned(&self) -> Result<Option<directory::Scan>, JournalFilesError> {
         let path = self.directory.clone();
         if self.keys.get().is_none() && !blocking(move || path.exists()).await {
             return Ok(None);
@@ -362,8 +367,8 @@ impl JournalFiles {
         scanned.await.map(Some).map_err(|error| self.failed(error))
     }
 
-    fn failed(&self, error: io::Error) -> JournalError {
-        JournalError::Directory { path: self.directory.clone(), error }
+    fn failed(&self, error: io::Error) -> JournalFilesError {
+        JournalFilesError::Directory { path: self.directory.clone(), error }
     }
 }
 

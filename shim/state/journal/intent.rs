@@ -10,6 +10,9 @@ use crate::error::Fault;
 use crate::saved::{Envelope, Saved};
 use crate::store::{RecordNumber, StoreKey};
 
+/// Names a file of a journal.
+pub(super) type FileId = [u8; 6];
+
 /// Names an operation in a journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum OperationId {

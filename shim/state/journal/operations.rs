@@ -75,7 +75,7 @@ impl OperationJournal {
     /// When the journal cannot be written.
     pub async fn begin(&self, intent: Intent) -> Result<OperationId, JournalError> {
         match &self.place {
-            Place::Files(files) => files.begin(&intent).await,
+            Place::Files(files) => Ok(files.begin(&intent).await?),
             Place::Store { store, running } => {
                 let guard = store.open().await?.journal().begin(intent, None).await?;
                 let id = OperationId::InStore(guard.number());
@@ -92,7 +92,7 @@ impl OperationJournal {
     /// When the journal cannot be written.
     pub async fn made(&self, id: OperationId, made: &str, object: Bytes) -> Result<(), JournalError> {
         match &self.place {
-            Place::Files(files) => files.made(id, made, object).await,
+            Place::Files(files) => Ok(files.made(id, made, object).await?),
             Place::Store { running, .. } => {
                 let guard = lock(running).remove(&id);
                 match guard {
@@ -109,7 +109,7 @@ impl OperationJournal {
     /// When the journal cannot be written.
     pub async fn unknown(&self, id: OperationId, known: &str) -> Result<(), JournalError> {
         match &self.place {
-            Place::Files(files) => files.unknown(id, known).await,
+            Place::Files(files) => Ok(files.unknown(id, known).await?),
             Place::Store { running, .. } => {
                 let guard = lock(running).remove(&id);
                 match guard {
@@ -130,7 +130,7 @@ impl OperationJournal {
             return Ok(());
         }
         match &self.place {
-            Place::Files(files) => files.settle(ids).await,
+            Place::Files(files) => Ok(files.settle(ids).await?),
             Place::Store { store, running } => {
                 let journal = store.open().await?.journal();
                 for id in ids {
@@ -153,7 +153,7 @@ impl OperationJournal {
     pub async fn shown(&self, ids: &[OperationId]) -> Result<(), JournalError> {
         match &self.place {
             _ if ids.is_empty() => Ok(()),
-            Place::Files(files) => files.shown(ids).await,
+            Place::Files(files) => Ok(files.shown(ids).await?),
             Place::Store { store, .. } => {
                 Ok(store.open().await?.journal().mark(&in_store(ids), false).await?)
             }
@@ -167,7 +167,7 @@ impl OperationJournal {
     pub async fn passed(&self, ids: &[OperationId]) -> Result<(), JournalError> {
         match &self.place {
             _ if ids.is_empty() => Ok(()),
-            Place::Files(files) => files.passed(ids).await,
+            Place::Files(files) => Ok(files.passed(ids).await?),
             Place::Store { store, .. } => {
                 Ok(store.open().await?.journal().mark(&in_store(ids), true).await?)
             }
@@ -180,7 +180,7 @@ impl OperationJournal {
     /// When the journal cannot be written.
     pub async fn write(&self) -> Result<(), JournalError> {
         match &self.place {
-            Place::Files(files) => files.write().await,
+            Place::Files(files) => Ok(files.write().await?),
             Place::Store { .. } => Ok(()),
         }
     }
@@ -191,7 +191,7 @@ impl OperationJournal {
     /// When the journal cannot be read.
     pub async fn open_intents(&self) -> Result<OpenIntents, JournalError> {
         match &self.place {
-            Place::Files(files) => files.open_intents().await,
+            Place::Files(files) => Ok(files.open_intents().await?),
             Place::Store { store, .. } => match store.existing().await? {
                 Some(store) => Ok(store.journal().open_intents().await?),
                 None => Ok(OpenIntents::default()),
@@ -264,7 +264,7 @@ impl LeftStates<'_> {
                 });
                 let replaced: Vec<OperationId> = replaced.map(|(id, ..)| id).collect();
                 states.push((id, *sent, state));
-                files.settle(&replaced).await
+                Ok(files.settle(&replaced).await?)
             }
             Place::Store { store, .. } => {
                 Ok(store.open().await?.failed_delete_states().keep(key, sent, state).await?)
@@ -284,7 +284,7 @@ impl LeftStates<'_> {
                 let Some(states) = left.get_mut(key) else { return Ok(()) };
                 let forgotten = states.extract_if(.., |(_, kept, _)| kept == sent);
                 let forgotten: Vec<OperationId> = forgotten.map(|(id, ..)| id).collect();
-                if forgotten.is_empty() { Ok(()) } else { files.settle(&forgotten).await }
+                if forgotten.is_empty() { Ok(()) } else { Ok(files.settle(&forgotten).await?) }
             }
             Place::Store { store, .. } => match store.existing().await? {
                 Some(store) => Ok(store.failed_delete_states().forget(key, sent).await?),

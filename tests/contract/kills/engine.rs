@@ -52,6 +52,8 @@ pub(super) struct Engine {
     pub(super) reports: Vec<String>,
     /// How long the last process outlived its run, at most.
     pub(super) longest: Duration,
+    /// How long the calls of the last run took.
+    pub(super) took: Duration,
     runs: usize,
 }
 
@@ -78,6 +80,7 @@ impl Engine {
             saved: Arc::default(),
             reports: Vec::new(),
             longest: Duration::ZERO,
+            took: Duration::ZERO,
             runs: 0,
         }
     }
@@ -120,15 +123,17 @@ impl Engine {
                 std::future::pending::<()>().await;
             }
         };
+        let begun = Instant::now();
         let is_whole = tokio::select! {
             deployed = deploying => deployed.is_ok(),
             () = died => false,
         };
-        let reports = host.engine.shown().into_iter().filter(|line| line.severity == Severity::Warning);
-        self.reports.extend(reports.map(|line| line.message).filter(|text| is_report(text)));
+        self.took = begun.elapsed();
         // An engine ends its plugin after its run.
         host.kill_starter();
         self.expect_no_process(&mark).await;
+        let reports = host.engine.shown().into_iter().filter(|line| line.severity == Severity::Warning);
+        self.reports.extend(reports.map(|line| line.message).filter(|text| is_report(text)));
         is_whole
     }
 

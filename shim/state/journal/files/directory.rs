@@ -11,10 +11,11 @@ use prost::Message as _;
 use rustix::fs::{FlockOperation, flock};
 
 use super::entry::Entry;
+use super::frame;
 use super::keys::JournalKeys;
 use super::own_file::{EXTENSION, HEAD, MAGIC, OwnFile, path_of, place};
 use super::replay::Replay;
-use super::{FileId, frame};
+use crate::journal::intent::FileId;
 
 /// Whoever holds the lock of this file may compact.
 const LOCK: &str = "lock";

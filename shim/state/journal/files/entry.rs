@@ -6,8 +6,7 @@
 
 use bytes::Bytes;
 
-use super::FileId;
-use crate::journal::intent::OperationId;
+use crate::journal::intent::{FileId, OperationId};
 
 /// An entry.
 #[derive(Clone, PartialEq, prost::Message)]

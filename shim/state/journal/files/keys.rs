@@ -13,9 +13,9 @@ use isthmus_common::fail_point;
 use isthmus_common::permissions::require_trusted_file;
 use prost::Message as _;
 
+use super::error::JournalFilesError;
 use super::frame;
 use crate::encryption::{CipherKey, KeyId, key_of};
-use crate::journal::error::JournalError;
 use crate::key::{KdfParams, KeySource, MasterKey};
 use crate::key_error::KeyError;
 
@@ -56,7 +56,7 @@ impl JournalKeys {
         directory: &Path,
         source: &KeySource,
         store: Option<&str>,
-    ) -> Result<Self, JournalError> {
+    ) -> Result<Self, JournalFilesError> {
         loop {
             let Some(rows) = read(directory)? else {
                 let master = source.load(&KdfParams::new(), store)?;
@@ -105,7 +105,11 @@ impl JournalKeys {
 
 /// Before the user's new key is in place: adds a key for new files, and makes all keys readable with
 /// either of the user's keys. Blocks.
-pub(crate) fn begin_rotation(directory: &Path, old: &MasterKey, new: &MasterKey) -> Result<(), JournalError> {
+pub(crate) fn begin_rotation(
+    directory: &Path,
+    old: &MasterKey,
+    new: &MasterKey,
+) -> Result<(), JournalFilesError> {
     let Some(rows) = read(directory)? else { return Ok(()) };
     let Some(keys) = JournalKeys::of(&rows, old).or_else(|| JournalKeys::of(&rows, new)) else {
         let store = file(directory).display().to_string();
@@ -119,7 +123,7 @@ pub(crate) fn begin_rotation(directory: &Path, old: &MasterKey, new: &MasterKey)
 }
 
 /// After the user's new key is in place: removes what the old one decrypts. Blocks.
-pub(crate) fn end_rotation(directory: &Path, new: &MasterKey) -> Result<(), JournalError> {
+pub(crate) fn end_rotation(directory: &Path, new: &MasterKey) -> Result<(), JournalFilesError> {
     let Some(Rows { mut rows }) = read(directory)? else { return Ok(()) };
     rows.retain(|row| key_of(&row.sealed) == Ok(new.cipher.id()));
     write(directory, &Rows { rows }, true).map_err(|error| failed(directory, error))
@@ -134,7 +138,7 @@ fn row(key: &CipherKey, master: &MasterKey) -> Row {
 }
 
 /// `None` if there is no file.
-fn read(directory: &Path) -> Result<Option<Rows>, JournalError> {
+fn read(directory: &Path) -> Result<Option<Rows>, JournalFilesError> {
     let path = file(directory);
     require_trusted_file(&path).map_err(|error| KeyError::Untrusted { error })?;
     let bytes = match std::fs::read(&path) {
@@ -147,7 +151,7 @@ fn read(directory: &Path) -> Result<Option<Rows>, JournalError> {
         let [(_, contents)] = frames.whole[..] else { return None };
         Rows::decode(contents).ok()
     });
-    rows.map(Some).ok_or(JournalError::DamagedKey { path })
+    rows.map(Some).ok_or(JournalFilesError::DamagedKey { path })
 }
 
 /// Writes the file; an existing one only if it is to be replaced.
@@ -168,6 +172,6 @@ fn write(directory: &Path, rows: &Rows, replace: bool) -> io::Result<()> {
     std::fs::File::open(directory)?.sync_all()
 }
 
-fn failed(directory: &Path, error: io::Error) -> JournalError {
-    JournalError::Directory { path: directory.to_owned(), error }
+fn failed(directory: &Path, error: io::Error) -> JournalFilesError {
+    JournalFilesError::Directory { path: directory.to_owned(), error }
 }

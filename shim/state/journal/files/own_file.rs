@@ -12,8 +12,9 @@ use prost::Message as _;
 use rustix::fs::{FlockOperation, flock};
 
 use super::entry::Entry;
-use super::{FileId, frame};
+use super::frame;
 use crate::encryption::{CipherKey, random};
+use crate::journal::intent::FileId;
 
 /// Beginning of a file; the file's id follows.
 pub(super) const MAGIC: &[u8] = b"isthmus journal 1\n";

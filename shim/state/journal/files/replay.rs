@@ -6,9 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::FileId;
 use super::entry::{Begun, Entry, Left, Made, Passed, References, Step, Unknown};
-use crate::journal::intent::OperationId;
+use crate::journal::intent::{FileId, OperationId};
 
 /// The entries that were read.
 #[derive(Debug, Default)]
