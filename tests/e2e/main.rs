@@ -20,6 +20,7 @@ mod import;
 mod install;
 mod installing;
 mod invoke;
+mod kills;
 mod lifecycle;
 mod lists;
 mod local;
