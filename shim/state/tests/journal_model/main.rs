@@ -1,0 +1,16 @@
+//! Models of the journal of operations, explored exhaustively within bounds.
+//!
+//! `docs/decisions/journal.md` promises what survives kills at any moment. Tests of the code try some
+//! moments; these models try all of them: [`operations`] is about which entries are written when, and what
+//! is reported.
+//!
+//! `ISTHMUS_MODEL=full` explores larger bounds, for some minutes. Each test prints its states and depths, or the
+//! trace that it expects (`--nocapture`).
+
+mod explorer;
+mod operations;
+
+/// Whether the larger bounds are explored.
+fn is_full() -> bool {
+    std::env::var_os("ISTHMUS_MODEL").is_some_and(|value| value == "full")
+}
