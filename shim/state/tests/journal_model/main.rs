@@ -1,13 +1,14 @@
 //! Models of the journal of operations, explored exhaustively within bounds.
 //!
 //! `docs/decisions/journal.md` promises what survives kills at any moment. Tests of the code try some
-//! moments; these models try all of them: [`operations`] is about which entries are written when, and what
-//! is reported.
+//! moments; these models try all of them, in two parts: [`operations`] (which entries are written when,
+//! and what is reported) and [`files`] (that files, compaction and rotation amount to a set of entries).
 //!
-//! `ISTHMUS_MODEL=full` explores larger bounds, for some minutes. Each test prints its states and depths, or the
-//! trace that it expects (`--nocapture`).
+//! `ISTHMUS_MODEL=full` explores larger bounds, for some minutes. Each test prints its states
+//! and depths, or the trace that it expects (`--nocapture`).
 
 mod explorer;
+mod files;
 mod operations;
 
 /// Whether the larger bounds are explored.

@@ -1,7 +1,7 @@
 //! What becomes of creations: an engine, its state file, the processes of its providers, and the journal.
 //!
 //! The journal is a set of entries per operation here, and an entry is in it or not: that files amount to
-//! that, with torn tails, compaction and rotation, is a model of its own. Objects carry the
+//! that, with torn tails, compaction and rotation, is what [`crate::files`] is about. Objects carry the
 //! number of the operation that made them. Updates and deletions have no entries here, because the engine
 //! repeats what it has no answer to; deletions take part as calls.
 //!
