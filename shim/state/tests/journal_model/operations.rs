@@ -87,7 +87,7 @@ pub(crate) struct World {
     pub(crate) operations: Vec<Operation>,
     /// Bits of the runs that have ended with Cancel.
     pub(crate) orderly: u8,
-    /// The run in which a creation was last begun or made, or a process killed.
+    /// The run in which a creation was last begun or ended, or a process killed.
     pub(crate) last_change: u8,
     pub(crate) budget: Budget,
 }

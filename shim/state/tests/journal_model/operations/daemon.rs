@@ -121,6 +121,7 @@ impl Operations {
         }
         let mut after = world.clone();
         after.budget.crashes -= 1;
+        after.last_change = world.engine.run;
         if let Some(operation) = creation {
             let operation = &mut after.operations[usize::from(operation)];
             match self.rules.failed {
@@ -167,9 +168,8 @@ impl Operations {
                 _ => {}
             }
         }
-        let process = &mut after.processes[index];
-        if process.is_ending {
-            process.disconnect();
+        if after.processes[index].is_ending {
+            self.disconnect(&mut after, index);
         }
         next.push((Step::CancelHandled { process: index, is_idle }, after));
     }
@@ -210,11 +210,28 @@ impl Operations {
         if !operation.is_open() || is_shown || is_claimed {
             return false;
         }
-        if self.rules.reports == ReportRule::ClaimedBefore {
+        if matches!(self.rules.reports, ReportRule::ClaimedBefore | ReportRule::ClaimedForLife) {
             operation.claim = Some(process);
         }
         world.processes[process].reports |= 1 << number;
         true
+    }
+
+    /// The connection is closed. Calls in progress go on, and reports are dropped.
+    pub(super) fn disconnect(&self, world: &mut World, index: usize) {
+        let process = &mut world.processes[index];
+        if self.rules.reports == ReportRule::ClaimedBefore {
+            for (number, operation) in world.operations.iter_mut().enumerate() {
+                let is_pending = process.reports & 1 << number != 0;
+                operation.claim = operation.claim.filter(|holder| *holder != index || !is_pending);
+            }
+        }
+        process.is_connected = false;
+        process.is_configured = false;
+        process.cancel = false;
+        process.is_ending = false;
+        process.answered = 0;
+        process.reports = 0;
     }
 
     fn report_steps(&self, world: &World, index: usize, next: &mut Vec<(Step, World)>) {

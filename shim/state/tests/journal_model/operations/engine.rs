@@ -35,7 +35,11 @@ impl Operations {
             let mut after = world.clone();
             after.budget.kills -= 1;
             after.engine.stop();
-            after.connected().for_each(Process::disconnect);
+            for process in 0..after.processes.len() {
+                if after.processes[process].is_connected {
+                    self.disconnect(&mut after, process);
+                }
+            }
             next.push((Step::EngineKilled, after));
         }
     }
@@ -233,17 +237,5 @@ impl Engine {
     /// Forgets all but the number of the run.
     fn stop(&mut self) {
         *self = Self { run: self.run, ..Self::default() };
-    }
-}
-
-impl Process {
-    /// The connection is closed. Calls in progress go on, and reports are dropped.
-    pub(super) fn disconnect(&mut self) {
-        self.is_connected = false;
-        self.is_configured = false;
-        self.cancel = false;
-        self.is_ending = false;
-        self.answered = 0;
-        self.reports = 0;
     }
 }

@@ -43,8 +43,10 @@ pub(crate) enum ReportRule {
     /// `shown` is written after the report was delivered.
     ShownAfterDelivery,
     /// Before, a process claims the report in its own file, under the lock of the directory. The claim
-    /// ends with the process.
+    /// ends with the process, and with the connection if that is closed before the report is delivered.
     ClaimedBefore,
+    /// As before, but the claim ends with the process only.
+    ClaimedForLife,
     /// It is not recorded.
     NotRecorded,
 }

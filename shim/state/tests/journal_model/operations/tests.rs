@@ -24,6 +24,8 @@ const REPLACEMENT: Operations =
     one(Budget { runs: 3, kills: 1, replacements: 1, forced_replacements: 1, skips: 1, ..NONE });
 const LATE: Operations =
     Operations { is_fixed: true, ..one(Budget { runs: 5, kills: 1, save_failures: 1, ..NONE }) };
+const PENDING: Operations =
+    Operations { is_fixed: true, ..one(Budget { runs: 5, kills: 1, crashes: 1, ..NONE }) };
 const SKIPS: Operations =
     Operations { is_fixed: true, ..one(Budget { runs: 4, kills: 1, skips: 2, ..NONE }) };
 /// The second process serves another provider of the stack.
@@ -49,9 +51,9 @@ fn no_object_is_lost_and_no_report_repeated() {
         ("replacement", REPLACEMENT),
         ("two processes", TWO_PROCESSES),
         ("two resources", TWO_RESOURCES),
-        ("two resources, kill", TWO_RESOURCES_KILLED),
         ("attached engines", ATTACHED),
         ("five runs", LATE),
+        ("five runs, crash of the provider", PENDING),
         ("skipped resource", SKIPS),
     ];
     if is_full() {
@@ -60,10 +62,11 @@ fn no_object_is_lost_and_no_report_repeated() {
         let kill = Budget { kills: 1, ..TWO_PROCESSES.budget };
         let late = Budget { kills: 2, ..LATE.budget };
         models.extend([
-            ("all at once", one(Budget { replacements: 1, dismissals: 1, ..all })),
+            ("two resources, kill", TWO_RESOURCES_KILLED),
             ("two processes, kill", Operations { budget: kill, ..TWO_PROCESSES }),
             ("two kills in five runs", Operations { budget: late, ..LATE }),
             ("six runs of changing programs", one(Budget { runs: 6, save_failures: 1, ..NONE })),
+            ("all at once", one(Budget { replacements: 1, dismissals: 1, ..all })),
         ]);
     }
     println!("{}", expect_promises(models));
@@ -113,6 +116,12 @@ fn a_crash_of_the_provider_does_not_say_that_nothing_was_made() {
 fn two_processes_show_one_report_twice_without_a_claim() {
     let rules = Rules { reports: ReportRule::ShownAfterDelivery, ..Rules::PROPOSED };
     println!("{}", violate(rules, TWO_PROCESSES, SHOWN_ONCE));
+}
+
+#[test]
+fn a_claim_that_outlives_its_connection_holds_a_report_back() {
+    let rules = Rules { reports: ReportRule::ClaimedForLife, ..Rules::PROPOSED };
+    println!("{}", violate(rules, PENDING, TWICE_IS_REPORTED));
 }
 
 #[test]
