@@ -2,7 +2,7 @@
 
 use isthmus_common::fail_point;
 use isthmus_state::{
-    Condition, EncryptedStoreError, Intent, OpenIntent, OpenIntents, OperationId, OperationKind,
+    Condition, EncryptedStoreError, Intent, Mark, OpenIntent, OpenIntents, OperationId, OperationKind,
 };
 
 use super::Daemon;
@@ -70,9 +70,9 @@ impl Daemon {
             let is_delivered = log.flush().await;
             let journal = state_store.journal();
             if is_delivered {
-                journal.mark(&numbers(due.into_iter()), false).await?;
+                journal.mark(&numbers(due.into_iter()), Mark::Shown).await?;
             }
-            journal.mark(&numbers(unconfirmed.iter()), true).await?;
+            journal.mark(&numbers(unconfirmed.iter()), Mark::Passed).await?;
             for open in unconfirmed {
                 self.unconfirmed.remember(open);
             }

@@ -41,6 +41,7 @@ impl<'a> Target<'a> {
         let memory = self.memory?;
         if intention == OperationKind::Create {
             report_lost_creations(&memory, warnings);
+            memory.operations.doubt(memory.urn, memory.session).await;
         }
         let intent = Intent {
             intention,
@@ -66,6 +67,7 @@ impl<'a> Target<'a> {
                     holder: "this process".to_owned(),
                     condition: Condition::InProgress,
                     is_shown: false,
+                    is_ended: false,
                     passed: 0,
                     object: Bytes::new(),
                 };

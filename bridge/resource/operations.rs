@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use isthmus_provider::Diagnostic;
 use isthmus_state::{
-    Condition, Intent, JournalError, JournalFault, LeftStates, OpenIntent, OpenIntents, OperationId,
+    Condition, Intent, JournalError, JournalFault, LeftStates, Mark, OpenIntent, OpenIntents, OperationId,
     OperationJournal, OperationKind,
 };
 
@@ -196,41 +196,56 @@ impl Operations {
         let lost = known.filter(|known| {
             known.open.intent.intention == OperationKind::Create
                 && !known.open.is_shown
+                && !known.open.is_ended
                 && known.session != Some(session)
         });
         lost.map(|known| known.open.clone()).collect()
     }
 
-    /// The engine of a connection has ended in order: it knows what it was answered. `stack`: the one that
-    /// it has worked on, of which a run has passed.
+    /// The engine creates a resource whose earlier creation it presumably knew, without having mentioned it:
+    /// perhaps it could not save its state then. Or it replaces the resource without comparing it, and mentions
+    /// it yet.
+    pub(super) async fn doubt(&self, urn: &str, session: u64) {
+        let doubted: Vec<OperationId> = {
+            let mut all = self.open();
+            let known = all.by_urn.get_mut(urn).into_iter().flatten();
+            let doubted = known.filter(|known| known.open.is_ended && known.session != Some(session));
+            doubted
+                .map(|known| {
+                    known.open.is_ended = false;
+                    known.open.id
+                })
+                .collect()
+        };
+        let Ok(journal) = &self.journal else { return };
+        journal.mark(&doubted, Mark::Doubted).await.ok();
+    }
+
+    /// The engine of a connection has ended in order: it presumably knows what it was answered. `stack`: the
+    /// one that it has worked on, of which a run has passed.
     pub(crate) async fn run_ended(&self, session: u64, stack: Option<&str>) {
-        let mut settled = Vec::new();
+        let mut ended = Vec::new();
         let mut passed = Vec::new();
         {
             let mut all = self.open();
-            for known in all.by_urn.values_mut() {
-                let answered = known.extract_if(.., |known| {
-                    known.session == Some(session) && matches!(known.open.condition, Condition::Unconfirmed)
-                });
-                settled.extend(answered.map(|known| known.open.id));
-                let of_stack = |known: &&mut KnownOperation| {
-                    let open = &known.open;
-                    known.session != Some(session)
-                        && stack.is_some()
-                        && Urn(&open.intent.subject).stack() == stack
-                        && matches!(open.condition, Condition::Unconfirmed)
-                };
-                for known in known.iter_mut().filter(of_stack) {
-                    known.open.passed += 1;
-                    passed.push(known.open.id);
+            let unconfirmed = |known: &&mut KnownOperation| {
+                matches!(known.open.condition, Condition::Unconfirmed) && !known.open.is_ended
+            };
+            for known in all.by_urn.values_mut().flatten().filter(unconfirmed) {
+                let open = &mut known.open;
+                if known.session == Some(session) {
+                    open.is_ended = true;
+                    ended.push(open.id);
+                } else if stack.is_some() && Urn(&open.intent.subject).stack() == stack {
+                    open.passed += 1;
+                    passed.push(open.id);
                 }
             }
-            all.by_urn.retain(|_, known| !known.is_empty());
         }
         let Ok(journal) = &self.journal else { return };
         // What is not written is shown by later calls, or reported a run later.
-        journal.settle(&settled).await.ok();
-        journal.passed(&passed).await.ok();
+        journal.mark(&ended, Mark::Ended).await.ok();
+        journal.mark(&passed, Mark::Passed).await.ok();
         journal.write().await.ok();
     }
 
@@ -241,7 +256,7 @@ impl Operations {
             let open = &known.open;
             let is_due = match open.condition {
                 Condition::Interrupted | Condition::Ended { .. } => true,
-                Condition::Unconfirmed => open.passed >= RUNS,
+                Condition::Unconfirmed => open.passed >= RUNS && !open.is_ended,
                 Condition::InProgress => false,
             };
             is_due
@@ -271,7 +286,7 @@ impl Operations {
         }
         let Ok(journal) = &self.journal else { return };
         // Otherwise they are reported once more.
-        journal.shown(ids).await.ok();
+        journal.mark(ids, Mark::Shown).await.ok();
     }
 
     /// Writes what is settled and was not written yet, before this process ends.

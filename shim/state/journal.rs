@@ -39,7 +39,8 @@ pub use files::error::JournalFilesError;
 pub use files::{JournalDurability, JournalFiles, LARGEST_OBJECT};
 pub use guard::{IntentGuard, Unconfirmed};
 pub use intent::{
-    Condition, Intent, InvalidOperationId, JournalFault, OpenIntent, OpenIntents, OperationId, OperationKind,
+    Condition, Intent, InvalidOperationId, JournalFault, Mark, OpenIntent, OpenIntents, OperationId,
+    OperationKind,
 };
 pub use operations::{LeftStates, OperationJournal};
 
@@ -88,6 +89,7 @@ impl Journal {
             unconfirmed: None,
             is_shown: false,
             passed: 0,
+            is_ended: false,
             object: Bytes::new(),
         };
         let plain = entry.encode_to_vec();
@@ -151,12 +153,11 @@ impl Journal {
         Ok(is_there)
     }
 
-    /// Records that intents were reported, or (`passed`) that a run of their stack has passed without
-    /// mentioning their objects. One that is not there any more, or cannot be read, is passed over.
+    /// Records something of intents. One that is not there any more, or cannot be read, is passed over.
     ///
     /// # Errors
     /// When the journal cannot be written.
-    pub async fn mark(&self, numbers: &[RecordNumber], passed: bool) -> Result<(), EncryptedStoreError> {
+    pub async fn mark(&self, numbers: &[RecordNumber], mark: Mark) -> Result<(), EncryptedStoreError> {
         for number in numbers {
             let before = RecordNumber(number.0.saturating_sub(1));
             let page = self.sealed.store.page(Kind::Intent, None, before, 1).await?;
@@ -164,10 +165,11 @@ impl Journal {
                 continue;
             };
             let Ok(mut entry) = self.sealed.decoded::<Entry>(Kind::Intent, &record).await else { continue };
-            if passed {
-                entry.passed += 1;
-            } else {
-                entry.is_shown = true;
+            match mark {
+                Mark::Shown => entry.is_shown = true,
+                Mark::Passed => entry.passed += 1,
+                Mark::Ended => entry.is_ended = true,
+                Mark::Doubted => entry.is_ended = false,
             }
             let plain = entry.encode_to_vec();
             // Refused if its process has changed it meanwhile: then it is another report.
@@ -220,6 +222,7 @@ impl Journal {
             holder: holder.map_or(entry.holder, |holder| holder.description()),
             condition,
             is_shown: entry.is_shown,
+            is_ended: entry.is_ended,
             passed: usize::try_from(entry.passed).unwrap_or(usize::MAX),
             object: entry.object,
         })

@@ -46,7 +46,7 @@ pub use encrypted_store::{EncryptedStore, SavedPage};
 pub use error::{EncryptedStoreError, Fault};
 pub use journal::{
     Condition, Intent, IntentGuard, InvalidOperationId, Journal, JournalDurability, JournalError,
-    JournalFault, JournalFiles, JournalFilesError, LARGEST_OBJECT, LeftStates, OpenIntent, OpenIntents,
+    JournalFault, JournalFiles, JournalFilesError, LARGEST_OBJECT, LeftStates, Mark, OpenIntent, OpenIntents,
     OperationId, OperationJournal, OperationKind, Unconfirmed,
 };
 pub use key::KeySource;

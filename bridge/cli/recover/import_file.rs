@@ -55,7 +55,9 @@ impl ImportFile {
             chosen.push(found);
         }
         if self.operations.is_empty() {
-            chosen.extend(open.intents.iter().filter(|open| is_importable(open)).filter(of_stack));
+            chosen.extend(
+                open.intents.iter().filter(|open| is_importable(open) && !open.is_ended).filter(of_stack),
+            );
         }
         let resources = chosen.into_iter().map(entry).collect();
         let file = Json::Object(vec![("resources".to_owned(), Json::Array(resources))]);

@@ -9,7 +9,7 @@ use isthmus_state::{Condition, OpenIntent};
 use prost::Message as _;
 
 use super::error::RecoverError;
-use super::open::{Journals, is_importable, warn_of_faults};
+use super::open::{Journals, is_importable, take_ended, warn_of_faults};
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{inform, print};
 use crate::cli::table::{in_one_line, table};
@@ -29,6 +29,9 @@ pub(super) struct List {
     /// Only operations of this package.
     #[arg(long)]
     package: Option<String>,
+    /// List also the objects of runs that have ended in order, which engines presumably know.
+    #[arg(long)]
+    all: bool,
     /// Write a JSON array, with an object for each operation.
     #[arg(long)]
     json: bool,
@@ -41,6 +44,7 @@ impl List {
     pub(super) async fn run(&self, settings: &Settings) -> Result<Outcome, RecoverError> {
         let mut open = Journals::configured(settings)?.open().await?;
         let is_whole = warn_of_faults(&open);
+        let ended = if self.all { 0 } else { take_ended(&mut open) };
         open.intents.retain(|open| {
             let stack = Urn(&open.intent.subject).stack().and_then(|stack| stack.split(':').nth(2));
             self.stack.as_deref().is_none_or(|wanted| stack == Some(wanted))
@@ -53,6 +57,13 @@ impl List {
             inform("nothing to recover: engines know the outcome of every change");
         } else {
             print(&as_table(&open.intents));
+        }
+        if ended > 0 && !self.json {
+            let objects =
+                if ended == 1 { "object was created by a run" } else { "objects were created by runs" };
+            inform(&format!(
+                "{ended} {objects} that ended in order; --all lists them until an engine mentions them"
+            ));
         }
         Ok(Outcome::of(is_whole))
     }
@@ -70,6 +81,7 @@ impl List {
             ("urn", text(&open.intent.subject)),
             ("id", text(&key.id)),
             ("reported", Json::Bool(open.is_shown)),
+            ("ended", Json::Bool(open.is_ended)),
             ("report", text(&open.report())),
         ];
         if let Some(command) = command(open) {

@@ -60,6 +60,13 @@ impl Journals {
     }
 }
 
+/// Removes the objects that engines presumably know, and returns their number.
+pub(super) fn take_ended(open: &mut OpenIntents) -> usize {
+    let before = open.intents.len();
+    open.intents.retain(|open| !open.is_ended);
+    before - open.intents.len()
+}
+
 /// Warns of what cannot be read; `false` if there is any.
 pub(super) fn warn_of_faults(open: &OpenIntents) -> bool {
     for fault in &open.faults {

@@ -13,7 +13,8 @@ use isthmus_common::fail_point;
 use isthmus_proto::property::Struct;
 use isthmus_provider::{Diagnostic, Object};
 use isthmus_state::{
-    Deletion, Intent, IntentGuard, OpenIntent, OperationKind, RecordRef, Saved, Status, StoreKey, Unconfirmed,
+    Deletion, Intent, IntentGuard, Mark, OpenIntent, OperationKind, RecordRef, Saved, Status, StoreKey,
+    Unconfirmed,
 };
 use prost::Message as _;
 
@@ -288,7 +289,7 @@ impl<'a> StoredState<'a> {
             ));
         }
         let shown: Vec<_> = lost.iter().filter_map(|open| open.id.in_store()).collect();
-        let marked = self.resource.state_store.journal().mark(&shown, false).await;
+        let marked = self.resource.state_store.journal().mark(&shown, Mark::Shown).await;
         warn_on_failure("Failed to record a report in the journal", marked, warnings);
     }
 

@@ -178,6 +178,22 @@ impl JournalFiles {
         self.write().await
     }
 
+    /// Records that the engine's run has ended in order, so that it presumably knows these.
+    ///
+    /// # Errors
+    /// As of [`Self::settle`].
+    pub(super) async fn ended(&self, ids: &[OperationId]) -> Result<(), JournalFilesError> {
+        self.add(Step::Ended(References::to(ids.iter().copied()))).await
+    }
+
+    /// Records that the engine may not know these after all.
+    ///
+    /// # Errors
+    /// As of [`Self::settle`].
+    pub(super) async fn doubted(&self, ids: &[OperationId]) -> Result<(), JournalFilesError> {
+        self.add(Step::Doubted(References::to(ids.iter().copied()))).await
+    }
+
     /// Records that a run of their stack has passed without mentioning these.
     ///
     /// # Errors
@@ -457,6 +473,7 @@ fn open_intent(id: OperationId, begun: &Begun, steps: &Steps, locked: &HashSet<F
         holder: format!("process {}", begun.process),
         condition,
         is_shown: steps.is_shown,
+        is_ended: steps.is_ended && !steps.is_doubted,
         passed: steps.passed.len(),
         object: made.map(|made| made.object.clone()).unwrap_or_default(),
     }

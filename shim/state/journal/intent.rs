@@ -73,6 +73,8 @@ pub struct OpenIntent {
     pub condition: Condition,
     /// Whether it was reported.
     pub is_shown: bool,
+    /// Whether the run that created the object has ended in order, so that the engine presumably knows it.
+    pub is_ended: bool,
     /// Number of runs of its stack that have passed without mentioning its object.
     pub passed: usize,
     /// The created object in the caller's encoding, if the engine stores it and the journal has it.
@@ -123,6 +125,19 @@ pub enum Condition {
     },
 }
 
+/// What is recorded of an intent later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// It was reported.
+    Shown,
+    /// A run of its stack has passed without mentioning its object.
+    Passed,
+    /// The run that created its object has ended in order.
+    Ended,
+    /// The engine may not know its object after all.
+    Doubted,
+}
+
 /// An intent before encryption.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct Entry {
@@ -151,6 +166,8 @@ pub(super) struct Entry {
     /// Runs of its stack that have passed without mentioning its object.
     #[prost(uint32, tag = "11")]
     pub(super) passed: u32,
+    #[prost(bool, tag = "13")]
+    pub(super) is_ended: bool,
     /// The created object in the caller's encoding, if the engine stores it.
     #[prost(bytes = "bytes", tag = "12")]
     pub(super) object: Bytes,

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::error::JournalError;
 use super::files::JournalFiles;
 use super::guard::IntentGuard;
-use super::intent::{Intent, OpenIntents, OperationId};
+use super::intent::{Intent, Mark, OpenIntents, OperationId};
 use crate::lazy_store::LazyEncryptedStore;
 use crate::saved::Sent;
 use crate::store::{RecordNumber, StoreKey};
@@ -146,35 +146,26 @@ impl OperationJournal {
         }
     }
 
-    /// Records that operations were reported, so that they are not reported again.
+    /// Records something of operations. What is not [`Mark::Shown`] may be lost if this process is killed.
     ///
     /// # Errors
     /// When the journal cannot be written.
-    pub async fn shown(&self, ids: &[OperationId]) -> Result<(), JournalError> {
+    pub async fn mark(&self, ids: &[OperationId], mark: Mark) -> Result<(), JournalError> {
         match &self.place {
             _ if ids.is_empty() => Ok(()),
-            Place::Files(files) => Ok(files.shown(ids).await?),
+            Place::Files(files) => Ok(match mark {
+                Mark::Shown => files.shown(ids).await,
+                Mark::Passed => files.passed(ids).await,
+                Mark::Ended => files.ended(ids).await,
+                Mark::Doubted => files.doubted(ids).await,
+            }?),
             Place::Store { store, .. } => {
-                Ok(store.open().await?.journal().mark(&in_store(ids), false).await?)
+                Ok(store.open().await?.journal().mark(&in_store(ids), mark).await?)
             }
         }
     }
 
-    /// Records that a run of their stack has passed without mentioning these.
-    ///
-    /// # Errors
-    /// When the journal cannot be written.
-    pub async fn passed(&self, ids: &[OperationId]) -> Result<(), JournalError> {
-        match &self.place {
-            _ if ids.is_empty() => Ok(()),
-            Place::Files(files) => Ok(files.passed(ids).await?),
-            Place::Store { store, .. } => {
-                Ok(store.open().await?.journal().mark(&in_store(ids), true).await?)
-            }
-        }
-    }
-
-    /// Writes what [`Self::settle`] and [`Self::passed`] have added and not written yet.
+    /// Writes what [`Self::settle`] and [`Self::mark`] have added and not written yet.
     ///
     /// # Errors
     /// When the journal cannot be written.

@@ -16,7 +16,7 @@ use tonic::Status;
 
 use crate::harness::engine::Severity;
 use crate::harness::host::EngineInput;
-use crate::harness::resource::Stored;
+use crate::harness::resource::{Resource, Stored};
 use crate::harness::{Host, Json, Protocol, Session, Setup, json, processes};
 
 const NOTE: &str = "sandbox:index/note:Note";
@@ -54,6 +54,8 @@ pub(super) struct Engine {
     pub(super) longest: Duration,
     /// How long the calls of the last run took.
     pub(super) took: Duration,
+    /// Creations that were answered with an error of unknown outcome.
+    pub(super) failed_creations: usize,
     runs: usize,
 }
 
@@ -63,6 +65,8 @@ struct Saved {
     resources: BTreeMap<String, Stored>,
     /// Replaced, and to be deleted.
     condemned: Vec<(String, Stored)>,
+    /// Creations that were answered with an error of unknown outcome, of all runs.
+    failed_creations: usize,
 }
 
 /// What the provider has, and who knows of it.
@@ -81,6 +85,7 @@ impl Engine {
             reports: Vec::new(),
             longest: Duration::ZERO,
             took: Duration::ZERO,
+            failed_creations: 0,
             runs: 0,
         }
     }
@@ -132,6 +137,8 @@ impl Engine {
         // An engine ends its plugin after its run.
         host.kill_starter();
         self.expect_no_process(&mark).await;
+        let failed_creations = self.saved().failed_creations;
+        self.failed_creations = failed_creations;
         let reports = host.engine.shown().into_iter().filter(|line| line.severity == Severity::Warning);
         self.reports.extend(reports.map(|line| line.message).filter(|text| is_report(text)));
         is_whole
@@ -272,13 +279,13 @@ async fn step(session: Session, name: String, wish: Wish, saved: Arc<Mutex<Saved
     let inputs = resource.checked(&inputs).await?;
     let known = lock(&saved).resources.get(&name).cloned();
     let Some(known) = known else {
-        let made = resource.create(&inputs).await?;
+        let made = created(&resource, &inputs, &saved).await?;
         lock(&saved).resources.insert(name, made);
         return Ok(());
     };
     let difference = resource.diff(&known, &inputs).await?;
     if !difference.replaces.is_empty() {
-        let made = resource.create(&inputs).await?;
+        let made = created(&resource, &inputs, &saved).await?;
         let mut saved = lock(&saved);
         saved.resources.insert(name.clone(), made);
         saved.condemned.push((name, known));
@@ -287,6 +294,12 @@ async fn step(session: Session, name: String, wish: Wish, saved: Arc<Mutex<Saved
         lock(&saved).resources.insert(name, changed);
     }
     Ok(())
+}
+
+async fn created(resource: &Resource, inputs: &Json, saved: &Mutex<Saved>) -> Result<Stored, Status> {
+    let created = resource.create(inputs).await;
+    lock(saved).failed_creations += usize::from(created.is_err());
+    created
 }
 
 fn lock(saved: &Mutex<Saved>) -> MutexGuard<'_, Saved> {

@@ -85,12 +85,13 @@ async fn whoever_is_killed(victim: Victim, protocol: Protocol) {
         engine.longest.as_millis()
     );
     assert!(cut_short * 5 >= runs, "hardly anything was killed in time: {cut_short} of {runs}");
-    // A creation of unknown outcome was not always made; with few kills, one more is no noise.
-    assert!(
-        creations.len() * 2 <= strangers.len() * 3 + 4,
-        "{} reports of {strangers:?}: {creations:#?}",
-        creations.len()
-    );
+    // Whether a provider that was killed in the middle of a creation has made it, nobody can know. Of the others,
+    // with few kills, one more is no noise.
+    let most = match victim {
+        Victim::Provider => strangers.len() + engine.failed_creations,
+        Victim::Daemon | Victim::Engine | Victim::EngineAndDaemon => strangers.len() * 3 / 2 + 2,
+    };
+    assert!(creations.len() <= most, "{} reports of {strangers:?}: {creations:#?}", creations.len());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -65,7 +65,7 @@ rules! {
         assert_eq!(last.expect("it was called")["private"], "half deleted");
     }
 
-    "A change whose outcome is unknown stays in the journal" in ["resource/intents"],
+    "A change whose outcome is unknown stays in the journal" in ["resource/intents", "resource/interrupted", "resource/reports"],
     legacy: Legacy::Same,
     async fn an_unknown_outcome_stays_in_the_journal(at) {
         let mut client = at.sandbox().await?;

@@ -189,7 +189,7 @@ on_both_protocols! {
             both.sort();
             both
         });
-        // The run ends in order: the engine knows what it was answered.
+        // The run ends in order: the engine presumably knows what it was answered.
         session.cancel().await?;
         killed(&mut next).await;
         let left = open(&host);
@@ -209,7 +209,7 @@ on_both_protocols! {
         assert_eq!(resource["parameterization"]["pluginName"], "terraform-provider");
     }
 
-    async fn cancel_settles_what_was_answered_only_while_no_call_is_in_progress(protocol) {
+    async fn cancel_ends_what_was_answered_only_while_no_call_is_in_progress(protocol) {
         let setup = Setup::sandbox(protocol).with("ISTHMUS_STOP_GRACE_PERIOD", "1");
         let (host, session) = setup.session().await?;
         let made = session.note().make(&json!({"title": "one"})).await?;
@@ -226,6 +226,34 @@ on_both_protocols! {
         assert_eq!(brief(&open(&host)), [entry("creation", "made", &made.id), entry("creation", "unknown", "")]);
         session.cancel().await?;
         assert_eq!(brief(&open(&host)), [entry("creation", "unknown", "")]);
+        let (_, all) = recover(&host, &["list", "--json", "--all"]);
+        let all: Vec<Json> = serde_json::from_str(&all).expect("a JSON array");
+        assert_eq!(brief(&all), [entry("creation", "made", &made.id), entry("creation", "unknown", "")]);
+        let (_, said) = recover(&host, &[]);
+        assert!(said.contains("1 object was created by a run that ended in order"), "{said}");
+    }
+
+    async fn an_engine_that_could_not_save_what_its_run_created_is_told_of_it(protocol) {
+        let setup = Setup::sandbox(protocol);
+        let (mut host, session) = setup.clone().session().await?;
+        let lost = session.note().make(&json!({"title": "lost"})).await?;
+        session.cancel().await?;
+        killed(&mut host).await;
+        // Its state could not be written, so that it creates the resource again, and knows the new one.
+        let (mut next, session) = configured(&setup, &host, Some("test")).await?;
+        let made = session.note().make(&json!({"title": "again"})).await?;
+        session.cancel().await?;
+        killed(&mut next).await;
+        assert_eq!(warnings(&next), Vec::<String>::new(), "it may be about to delete the first one");
+        assert_eq!(brief(&open(&host)), [entry("creation", "made", &lost.id)]);
+        for run in 0..3 {
+            let (mut next, session) = configured(&setup, &host, Some("test")).await?;
+            assert_eq!(warnings(&next).len(), usize::from(run == 1), "run {run}: {:?}", warnings(&next));
+            session.note().diff(&made, &made.inputs).await?;
+            session.cancel().await?;
+            killed(&mut next).await;
+        }
+        assert_eq!(brief(&open(&host)), [entry("creation", "made", &lost.id)]);
     }
 
     async fn an_interrupted_update_that_has_changed_nothing_is_settled_without_a_word(protocol) {

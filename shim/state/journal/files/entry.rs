@@ -11,7 +11,7 @@ use crate::journal::intent::{FileId, OperationId};
 /// An entry.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct Entry {
-    #[prost(oneof = "Step", tags = "1, 2, 3, 4, 5, 6, 7")]
+    #[prost(oneof = "Step", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9")]
     pub(super) step: Option<Step>,
 }
 
@@ -38,6 +38,12 @@ pub(super) enum Step {
     /// What a failed deletion has left; it is removed by settling it.
     #[prost(message, tag = "7")]
     Left(Left),
+    /// The engine's run has ended in order, so that it presumably knows these.
+    #[prost(message, tag = "8")]
+    Ended(References),
+    /// The engine creates the resources of these again: it may not know them after all.
+    #[prost(message, tag = "9")]
+    Doubted(References),
 }
 
 #[derive(Clone, PartialEq, prost::Message)]

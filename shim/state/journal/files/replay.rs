@@ -25,6 +25,8 @@ pub(super) struct Steps {
     pub(super) made: Option<Made>,
     pub(super) unknown: Option<Unknown>,
     pub(super) is_shown: bool,
+    pub(super) is_ended: bool,
+    pub(super) is_doubted: bool,
     /// The runs that have passed without mentioning it.
     pub(super) passed: BTreeSet<Vec<u8>>,
     /// The files that its beginning is in.
@@ -63,17 +65,21 @@ impl Replay {
             Some(Step::Settled(References { operations })) => {
                 self.settled.extend(operations.iter().filter_map(|settled| settled.operation()));
             }
-            Some(Step::Shown(References { operations })) => {
-                for id in operations.iter().filter_map(|shown| shown.operation()) {
-                    self.operations.entry(id).or_default().is_shown = true;
-                }
-            }
+            Some(Step::Shown(marked)) => self.mark(&marked, |steps| steps.is_shown = true),
+            Some(Step::Ended(marked)) => self.mark(&marked, |steps| steps.is_ended = true),
+            Some(Step::Doubted(marked)) => self.mark(&marked, |steps| steps.is_doubted = true),
             Some(Step::Passed(Passed { operations, run })) => {
                 for id in operations.iter().filter_map(|passed| passed.operation()) {
                     self.operations.entry(id).or_default().passed.insert(run.clone());
                 }
             }
             None => {}
+        }
+    }
+
+    fn mark(&mut self, marked: &References, mark: impl Fn(&mut Steps)) {
+        for id in marked.operations.iter().filter_map(|marked| marked.operation()) {
+            mark(self.operations.entry(id).or_default());
         }
     }
 
@@ -159,11 +165,15 @@ impl Replay {
 impl Steps {
     /// The entries that were made about the operation `id` later, by any process.
     fn marks(&self, id: OperationId) -> Vec<Entry> {
-        let shown = self.is_shown.then(|| Step::Shown(References::to([id])).into());
+        let marks = [
+            self.is_shown.then(|| Step::Shown(References::to([id])).into()),
+            self.is_ended.then(|| Step::Ended(References::to([id])).into()),
+            self.is_doubted.then(|| Step::Doubted(References::to([id])).into()),
+        ];
         let passed = self.passed.iter().map(|run| {
             let operations = References::to([id]).operations;
             Step::Passed(Passed { operations, run: run.clone() }).into()
         });
-        shown.into_iter().chain(passed).collect()
+        marks.into_iter().flatten().chain(passed).collect()
     }
 }

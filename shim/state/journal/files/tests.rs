@@ -10,7 +10,7 @@ use isthmus_common::Secret;
 use tempfile::TempDir;
 
 use super::*;
-use crate::{EncryptedStore, OperationJournal};
+use crate::{EncryptedStore, Mark, OperationJournal};
 
 fn home() -> TempDir {
     tempfile::tempdir().expect("a directory")
@@ -134,8 +134,8 @@ async fn reports_and_runs_are_counted_over_processes_and_compactions() {
     drop(killed);
     for passed in 1..4 {
         let run = process(&home);
-        run.passed(&[one]).await.expect("added");
-        run.shown(&[one]).await.expect("written");
+        run.mark(&[one], Mark::Passed).await.expect("added");
+        run.mark(&[one], Mark::Shown).await.expect("written");
         drop(run);
         let open = process(&home).open_intents().await.expect("the journal").intents;
         assert_eq!((open[0].is_shown, open[0].passed), (true, passed));
@@ -227,7 +227,7 @@ async fn a_file_that_was_cut_off_is_read_up_to_there_and_a_damaged_one_is_named_
     assert!(fault.reason.contains(&path.display().to_string()) && !fault.is_shown, "{fault:?}");
     assert_eq!(files(&home), [path.clone()], "it is not removed");
     let id = fault.id.expect("a file");
-    reader.shown(&[id]).await.expect("written");
+    reader.mark(&[id], Mark::Shown).await.expect("written");
     assert!(reader.open_intents().await.expect("the journal").faults[0].is_shown);
     reader.settle(&[id]).await.expect("added");
     let found = reader.open_intents().await.expect("the journal");
