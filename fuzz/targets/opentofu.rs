@@ -97,16 +97,17 @@ pub(crate) fn lock_file(bytes: &[u8]) {
     let answer = asked(&json!({"lock": BASE64_STANDARD.encode(bytes)}));
     assert!(answer.panic.is_empty() || ours.is_none(), "{answer:?}");
     let theirs = answer.is_accepted().then(|| String::from_utf8(answer.bytes()).expect("a text"));
-    let Some(theirs) = theirs else {
-        return assert_eq!(ours, None, "{answer:?}");
+    let (Some(ours), Some(theirs)) = (&ours, theirs) else {
+        // They accept more, such as versions that are not semantic ones; and HCL 1 has more syntax.
+        let refuses_content = ["Invalid provider", "Non-normalized", "Duplicate provider"];
+        let is_content = refuses_content.iter().any(|summary| answer.error.contains(summary));
+        return assert!(ours.is_none() || !is_content, "{answer:?} for:\n{ours:?}");
     };
     let again =
         fuzzing::rewritten_lock_file(theirs.as_bytes()).unwrap_or_else(|| panic!("refused:\n{theirs}"));
     let lines = |file: &str| without_head(file).lines().map(str::to_owned).collect::<BTreeSet<_>>();
     assert_eq!(lines(&again), lines(&theirs));
-    if let Some(ours) = ours {
-        assert_eq!(without_head(&ours), without_head(&again));
-    }
+    assert_eq!(without_head(ours), without_head(&again));
 }
 
 fn without_head(file: &str) -> &str {
@@ -118,7 +119,7 @@ pub(crate) fn msgpack(bytes: &[u8]) {
     let (own, message) = input::typed(bytes);
     let Ok(value) = decode(message, &own) else { return };
     let (Ok(()), Ok(written)) = (value.conforms(&own), encode(&value, &own)) else { return };
-    if is_comparable(&value) {
+    if is_comparable(&value, message) {
         // go-cty loses its place in refinements behind one that it does not know; they begin with this
         // byte. What we write is compared then.
         let sent = if message.contains(&0x0c) { &written } else { message };
@@ -133,7 +134,7 @@ pub(crate) fn json(bytes: &[u8]) {
     let (own, document) = input::typed(bytes);
     let Ok(value) = from_json(document, &own) else { return };
     let (Ok(()), Ok(written)) = (value.conforms(&own), to_json(&value, &own)) else { return };
-    if is_comparable(&value) {
+    if is_comparable(&value, document) {
         let answer = asked(&json!({"type": type_json(&own), "json": BASE64_STANDARD.encode(document)}));
         assert!(answer.is_accepted(), "{answer:?} for {value:?}");
         assert_eq!(written, String::from_utf8_lossy(&answer.bytes()), "{value:?}");
@@ -142,8 +143,9 @@ pub(crate) fn json(bytes: &[u8]) {
 
 /// Whether go-cty writes the value exactly, and always in one form. It rounds numbers to 512 bits,
 /// about 154 digits. Composite elements of a set are sorted by texts in which numbers have ten digits,
-/// and those with equal texts are in no order. And 0 and -0 are two elements of a set.
-fn is_comparable(value: &Value) -> bool {
+/// and those with equal texts are in no order. And 0 and -0 are two elements
+/// of a set, and 0 with a large exponent is refused.
+fn is_comparable(value: &Value, sent: &[u8]) -> bool {
     let (mut longest_number, mut has_zero) = (0, false);
     let (mut has_set, mut is_sorted_by_text) = (false, false);
     let walked = value.walk(&mut |_, inner| {
@@ -162,7 +164,8 @@ fn is_comparable(value: &Value) -> bool {
         Ok::<_, Infallible>(true)
     });
     let Ok(()) = walked;
-    longest_number <= if is_sorted_by_text { 10 } else { 150 } && !(has_set && has_zero)
+    let has_exponent = sent.iter().any(|byte| matches!(byte, b'e' | b'E'));
+    longest_number <= if is_sorted_by_text { 10 } else { 150 } && !(has_zero && (has_set || has_exponent))
 }
 
 fn is_composite(value: &Value) -> bool {

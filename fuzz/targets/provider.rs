@@ -1,7 +1,12 @@
-//! What a provider sends before and at its start.
+//! What a provider sends at its start, and logs.
 
-use isthmus_provider::plugin::{Handshake, ProtocolVersion, Transport, parse_reattach_providers};
+use isthmus_provider::plugin::fuzzing::logged;
+use isthmus_provider::plugin::{Handshake, Origin, ProtocolVersion, Transport, parse_reattach_providers};
 use isthmus_provider::schema::{Catalogue, SchemaAnswer};
+use isthmus_provider::{KnownSecrets, Retention};
+
+/// A secret that no input has by chance: in inputs, `@` stands for it.
+const SECRET: &str = "Tr0ub4dor&3 horse";
 
 /// The handshake line. An error quotes no more than a part of it.
 pub(crate) fn handshake(bytes: &[u8]) {
@@ -48,4 +53,38 @@ pub(crate) fn reattach(bytes: &[u8]) {
     if let Ok(text) = std::str::from_utf8(bytes) {
         let _ = parse_reattach_providers(text);
     }
+}
+
+/// What a process prints. No record and no error has the secret that is in it, and `~` stands for
+/// more than fits into one piece of a line.
+pub(crate) fn logs(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let output = with_secret(text).replacen('~', &"x".repeat(65_000), 4);
+    for origin in [Origin::Stderr, Origin::Stdout, Origin::Printed] {
+        for logged in logged(output.as_bytes(), origin, secrets()) {
+            assert!(!logged.contains(SECRET), "{logged:?}");
+        }
+    }
+}
+
+/// A text with secrets. None is left, and none is where the text may be cut.
+pub(crate) fn redaction(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let (text, secrets) = (with_secret(text), secrets());
+    let redacted = secrets.redact(&text).into_owned();
+    assert!(!redacted.contains(SECRET), "{redacted:?}");
+    assert_eq!(secrets.redact(&redacted), redacted);
+    let (before, behind) = text.split_at(secrets.cut(&text));
+    let pieces = secrets.redact(before).into_owned() + &secrets.redact(behind);
+    assert!(!pieces.contains(SECRET), "{pieces:?}");
+}
+
+fn with_secret(text: &str) -> String {
+    text.replace('@', SECRET)
+}
+
+fn secrets() -> KnownSecrets {
+    let secrets = KnownSecrets::default();
+    secrets.learn(SECRET, Retention::Session);
+    secrets
 }

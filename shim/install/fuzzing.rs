@@ -59,7 +59,7 @@ pub fn rewritten_lock_file(bytes: &[u8]) -> Option<String> {
 /// The list of checksums of a release, `SHA256SUMS`.
 pub fn checksums(bytes: &[u8]) {
     let Ok(sums) = Checksums::parse(bytes) else { return };
-    let written: String = sums.iter().map(|(file, sum)| format!("{sum}  {file}\n")).collect();
+    let written: String = sums.iter().map(|(file, sum)| format!("{sum} *{file}\n")).collect();
     let again = Checksums::parse(written.as_bytes()).expect("what was written");
     assert!(sums.iter().eq(again.iter()), "{written}");
     for (file, sum) in sums.iter() {
