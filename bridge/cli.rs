@@ -30,6 +30,8 @@ use crate::settings::Settings;
 use output::USAGE_ERROR;
 pub(crate) use output::{fail, print, warn};
 use role::{Role, role};
+#[cfg(feature = "fuzzing")]
+pub(crate) use state::inspected;
 
 /// Runs unmodified Terraform providers under a Pulumi engine.
 #[derive(Debug, Parser)]

@@ -7,6 +7,9 @@ pub mod cli;
 mod config;
 mod daemon;
 mod engine;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod home;
 mod invoke;
 mod list;

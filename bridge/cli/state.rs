@@ -29,6 +29,8 @@ use clap::{Args, Subcommand};
 use super::fail;
 use crate::cli::runtime;
 use crate::settings::Settings;
+#[cfg(feature = "fuzzing")]
+pub(crate) use inspect::inspected;
 
 const ABOUT: &str = "\
 Inspect the state store and exchange it with Terraform or OpenTofu.

@@ -4,7 +4,7 @@
 //! be attributed.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -19,6 +19,8 @@ pub(crate) struct Calls {
 struct Running {
     next: u64,
     calls: Vec<Entry>,
+    /// The resource of the last call, if that was alone, and when it ended.
+    last: Option<(Arc<str>, Instant)>,
     /// Whether all calls are interrupted, later ones included.
     closed: bool,
 }
@@ -29,6 +31,9 @@ struct Entry {
     urn: Arc<str>,
     interrupted: CancellationToken,
 }
+
+/// How long a call has just ended.
+const JUST_ENDED: Duration = Duration::from_millis(250);
 
 /// First number of calls that no engine made. Being higher than every other, they belong to no
 /// snapshot.
@@ -72,10 +77,13 @@ impl Calls {
         Call { calls: self.clone(), number, interrupted }
     }
 
-    /// The resource of the only call in progress.
+    /// The resource of the only call in progress, or of the one that has just ended: what a provider prints
+    /// during a call may arrive after its response.
     pub(crate) fn only_urn(&self) -> Option<Arc<str>> {
-        match self.running().calls.as_slice() {
-            [only] => Some(Arc::clone(&only.urn)),
+        let running = self.running();
+        match (running.calls.as_slice(), &running.last) {
+            ([only], _) => Some(Arc::clone(&only.urn)),
+            ([], Some((urn, ended))) if ended.elapsed() < JUST_ENDED => Some(Arc::clone(urn)),
             _ => None,
         }
     }
@@ -138,7 +146,12 @@ impl CallSnapshot {
 
 impl Drop for Call {
     fn drop(&mut self) {
-        self.calls.running().calls.retain(|call| call.number != self.number);
+        let mut running = self.calls.running();
+        let at = running.calls.iter().position(|call| call.number == self.number);
+        if let Some(ended) = at.map(|at| running.calls.remove(at)) {
+            running.last = running.calls.is_empty().then(|| (ended.urn, Instant::now()));
+        }
+        drop(running);
         self.calls.ended.notify_waiters();
     }
 }

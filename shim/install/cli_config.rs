@@ -8,7 +8,7 @@
 
 mod client;
 mod config;
-mod decode;
+pub(crate) mod decode;
 mod error;
 mod files;
 mod installation;

@@ -143,11 +143,12 @@ impl VersionConstraint {
     }
 
     /// The canonical form, as in lock files: distinct comparisons with complete versions, ordered
-    /// by version and then by operator.
+    /// by version and then by operator. The order is the library's, which compares prereleases in its
+    /// own way: OpenTofu refuses lock files in any other.
     pub fn canonical(&self) -> String {
         let mut comparisons: Vec<&Comparison> = self.comparisons.iter().collect();
         comparisons.sort_by(|one, other| {
-            let versions = one.boundary.cmp(&other.boundary);
+            let versions = library_order(&one.boundary, &other.boundary);
             versions.then_with(|| one.operator.rank().cmp(&other.operator.rank()))
         });
         comparisons.dedup();
@@ -238,6 +239,33 @@ fn is_below(version: &Version, major: u64, minor: Option<u64>) -> bool {
     match minor {
         Some(minor) => version.cmp_precedence(&Version::new(major, minor, 0)) == Ordering::Less,
         None => version.major <= major,
+    }
+}
+
+/// The order of versions in the library (go-versions), where a prerelease with fewer parts is lower
+/// even if a part before differs.
+fn library_order(one: &Version, other: &Version) -> Ordering {
+    let numbers = |version: &Version| (version.major, version.minor, version.patch, version.pre.is_empty());
+    let by_prerelease = || library_order_of_parts(&one.pre, &other.pre);
+    let by_build = || library_order_of_parts(&one.build, &other.build);
+    numbers(one).cmp(&numbers(other)).then_with(by_prerelease).then_with(by_build)
+}
+
+fn library_order_of_parts(mut one: &str, mut other: &str) -> Ordering {
+    let rank = |part: &str| {
+        let is_number = part.bytes().all(|byte| byte.is_ascii_digit());
+        (!is_number, if is_number { part.len() } else { 0 }, part.to_owned())
+    };
+    loop {
+        match (one.split_once('.'), other.split_once('.')) {
+            (None, Some(_)) => return Ordering::Less,
+            (Some(_), None) => return Ordering::Greater,
+            (None, None) => return rank(one).cmp(&rank(other)),
+            (Some((part, _)), Some((other_part, _))) if part != other_part => {
+                return rank(part).cmp(&rank(other_part));
+            }
+            (Some((_, rest)), Some((_, other_rest))) => (one, other) = (rest, other_rest),
+        }
     }
 }
 

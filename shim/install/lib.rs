@@ -18,6 +18,9 @@ mod download;
 mod environment;
 mod executable;
 mod failure;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod hashes;
 mod hcl1;
 mod installer;

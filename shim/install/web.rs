@@ -12,6 +12,8 @@ mod clock;
 mod error;
 mod http;
 mod proxy;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod scripted;
 #[cfg(test)]
 pub(crate) mod testing;
 mod transport;

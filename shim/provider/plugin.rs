@@ -19,6 +19,9 @@ mod environment;
 mod error;
 mod executable;
 mod foreign;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod guardian;
 mod handshake;
 mod health;

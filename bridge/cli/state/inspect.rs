@@ -12,13 +12,14 @@ use std::path::PathBuf;
 use bytes::Bytes;
 use clap::Args;
 use isthmus_cty::json::Json;
-use isthmus_state::stacks::{SequenceError, SequenceFile, StacksPlan, StacksState};
+use isthmus_state::stacks::{Kind, SequenceError, SequenceFile, StacksPlan, StacksState};
 
 use super::error::StateError;
 use super::file;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{print, warn};
 use content::Content;
+use outline::Part;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -55,15 +56,25 @@ impl Inspect {
         let kind = SequenceFile::kind_of(&bytes).ok_or_else(|| StateError::NoSequence(self.file.clone()))?;
         let invalid =
             |error: SequenceError| StateError::Sequence { file: self.file.clone(), error: Box::new(error) };
-        let content = Content { with_secrets: self.secrets };
-        let shown = match SequenceFile::read(&bytes, kind).map_err(invalid)? {
-            SequenceFile::State(records) => {
-                content.state(&StacksState::read_to_show(records).map_err(invalid)?)
-            }
-            SequenceFile::Plan(records) => content.plan(&StacksPlan::read(records, None).map_err(invalid)?),
-        };
+        let shown = shown(&bytes, kind, self.secrets).map_err(invalid)?;
         warn("experimental: Terraform documents the format of stack records as private and may change it");
         print(&if self.json { Json::from(shown).to_string() + "\n" } else { outline::text(&shown) });
         Ok(Outcome::Done)
     }
+}
+
+fn shown(bytes: &Bytes, kind: Kind, with_secrets: bool) -> Result<Part, SequenceError> {
+    let content = Content { with_secrets };
+    Ok(match SequenceFile::read(bytes, kind)? {
+        SequenceFile::State(records) => content.state(&StacksState::read_to_show(records)?),
+        SequenceFile::Plan(records) => content.plan(&StacksPlan::read(records, None)?),
+    })
+}
+
+/// Both forms of the output, for the fuzzer.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn inspected(bytes: &Bytes, with_secrets: bool) -> Option<(String, String)> {
+    let shown = shown(bytes, SequenceFile::kind_of(bytes)?, with_secrets).ok()?;
+    let text = outline::text(&shown);
+    Some((text, Json::from(shown).to_string()))
 }

@@ -44,7 +44,17 @@ pub(super) fn file(
 ) -> Result<(), CliConfigError> {
     let bytes =
         std::fs::read(file).map_err(|source| CliConfigError::Read { path: file.to_owned(), source })?;
-    let body = hcl1::parse(&bytes).map_err(|error| CliConfigError::Syntax {
+    content(file, &bytes, environment, config)
+}
+
+/// Decodes the bytes of a file, whose path is for errors.
+pub(crate) fn content(
+    file: &Path,
+    bytes: &[u8],
+    environment: &Environment,
+    config: &mut CliConfig,
+) -> Result<(), CliConfigError> {
+    let body = hcl1::parse(bytes).map_err(|error| CliConfigError::Syntax {
         file: file.to_owned(),
         position: error.position,
         fault: error.fault,

@@ -44,7 +44,8 @@ pub(super) fn parse(bytes: &[u8], path: &Path) -> Result<Content, LockFileError>
 /// The comments at the head.
 fn header(text: &str) -> String {
     let comments = text.lines().take_while(|line| line.starts_with('#'));
-    comments.map(|line| format!("{line}\n")).collect()
+    // Several carriage returns are possible, and one at the end of the file.
+    comments.map(|line| format!("{}\n", line.trim_end_matches('\r'))).collect()
 }
 
 fn providers(body: &Body, lock: &mut Content) -> Located<()> {

@@ -52,6 +52,15 @@ fn a_file_is_written_as_it_was_read() {
 }
 
 #[test]
+fn comments_at_the_head_have_no_carriage_returns() {
+    for head in ["# a\r", "# a\r\r\n# b\r\n"] {
+        let written = parse(head).map(|lock| lock.to_string()).expect("it has comments only");
+        assert_eq!(written, head.replace('\r', "").trim_end().to_owned() + "\n");
+        assert_eq!(parse(&written).map(|lock| lock.to_string()), Ok(written));
+    }
+}
+
+#[test]
 fn a_lock_keeps_its_sums_until_its_version_changes() {
     let mut lock = parse(FILE).unwrap_or_else(|error| panic!("{error}"));
     let other = |version: &str| ProviderLock {
@@ -104,6 +113,9 @@ fn constraints_have_one_form() {
         ),
         (">1.10, >1.9, >1.10.0-beta1", "> 1.9.0, > 1.10.0-beta1, > 1.10.0"),
         ("1.0.0+b, 1.0.0+a", "1.0.0+a, 1.0.0+b"),
+        // OpenTofu's order: by the number of parts first.
+        (">=1.0.0-beta.2, <1.0.0-rc1", "< 1.0.0-rc1, >= 1.0.0-beta.2"),
+        ("1.0.0-b.10, 1.0.0-b.9, 1.0.0-b.a", "1.0.0-b.9, 1.0.0-b.10, 1.0.0-b.a"),
     ] {
         let constraint = VersionConstraint::parse(given).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(constraint.canonical(), canonical, "{given}");

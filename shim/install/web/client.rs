@@ -120,7 +120,7 @@ impl WebClient {
     }
 
     /// With another clock.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "fuzzing"))]
     #[must_use]
     pub(crate) fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
         Self { clock, ..self }

@@ -69,8 +69,9 @@ pub struct LogRecord {
 impl LogRecord {
     fn redact(&mut self, secrets: &KnownSecrets) {
         secrets.redact_in_place(&mut self.message);
-        for (_, value) in &mut self.fields {
-            secrets.redact_in_place(value);
+        // Keys of maps may be secret as well, and are logged as names of fields.
+        for text in self.fields.iter_mut().flat_map(|(name, value)| [name, value]).chain(&mut self.module) {
+            secrets.redact_in_place(text);
         }
     }
 }

@@ -184,6 +184,18 @@ async fn secrets_are_redacted_in_records_and_in_last_words() {
 }
 
 #[tokio::test]
+async fn secrets_are_redacted_in_names_of_fields_and_modules() {
+    let received = Received::default();
+    let logs = knowing(&received);
+    let line = br#"{"@level":"warn","@message":"m","@module":"of.sesame-sesame","sesame-sesame":1}"#;
+    logs.drain(Origin::Stderr, &line[..], None::<fn(&[u8]) -> bool>).await;
+    let records = received.records();
+    assert_eq!(records[0].module.as_deref(), Some("of.[secret]"));
+    assert_eq!(records[0].fields, [("[secret]".to_owned(), "1".to_owned())]);
+    assert_eq!(logs.last_words().lines, ["m [secret]=1"]);
+}
+
+#[tokio::test]
 async fn a_secret_that_a_long_line_is_cut_in_is_redacted_all_the_same() {
     for before in (LONGEST_PIECE - 20)..=LONGEST_PIECE {
         let received = Received::default();

@@ -1,0 +1,90 @@
+//! What a provider sends at its start, and logs.
+
+use isthmus_provider::plugin::fuzzing::logged;
+use isthmus_provider::plugin::{Handshake, Origin, ProtocolVersion, Transport, parse_reattach_providers};
+use isthmus_provider::schema::{Catalogue, SchemaAnswer};
+use isthmus_provider::{KnownSecrets, Retention};
+
+/// A secret that no input has by chance: in inputs, `@` stands for it.
+const SECRET: &str = "Tr0ub4dor&3 horse";
+
+/// The handshake line. An error quotes no more than a part of it.
+pub(crate) fn handshake(bytes: &[u8]) {
+    for transport in [Transport::MutualTls, Transport::Plain] {
+        if let Err(error) = Handshake::parse(bytes, transport) {
+            assert!(error.to_string().len() < 4096, "{error}");
+        }
+    }
+}
+
+/// The response of GetProviderSchema in both protocols; all schemas in it are compiled.
+pub(crate) fn schema(bytes: &[u8]) {
+    for protocol in [ProtocolVersion::V5, ProtocolVersion::V6] {
+        let answer = SchemaAnswer { protocol, bytes: bytes.to_vec().into() };
+        assert_eq!(answer.fingerprint(), answer.fingerprint());
+        if let Ok(contents) = answer.decode() {
+            compile_all(&contents.catalogue);
+        }
+    }
+}
+
+fn compile_all(catalogue: &Catalogue) {
+    let _ = (catalogue.provider(), catalogue.provider_meta());
+    for name in catalogue.resource_names() {
+        let _ = catalogue.list_resource(name);
+        if let Ok(schema) = catalogue.resource(name) {
+            let again = catalogue.passing_resource(name).expect("it was compiled before");
+            assert_eq!(schema.block.implied_type, again.block.implied_type);
+        }
+    }
+    for name in catalogue.data_source_names() {
+        let _ = catalogue.data_source(name);
+    }
+    for name in catalogue.ephemeral_resource_names() {
+        let _ = catalogue.ephemeral_resource(name);
+    }
+    for name in catalogue.action_names() {
+        let _ = catalogue.action(name);
+    }
+}
+
+/// `TF_REATTACH_PROVIDERS`.
+pub(crate) fn reattach(bytes: &[u8]) {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        let _ = parse_reattach_providers(text);
+    }
+}
+
+/// What a process prints. No record and no error has the secret that is in it, and `~` stands for
+/// more than fits into one piece of a line.
+pub(crate) fn logs(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let output = with_secret(text).replacen('~', &"x".repeat(65_000), 4);
+    for origin in [Origin::Stderr, Origin::Stdout, Origin::Printed] {
+        for logged in logged(output.as_bytes(), origin, secrets()) {
+            assert!(!logged.contains(SECRET), "{logged:?}");
+        }
+    }
+}
+
+/// A text with secrets. None is left, and none is where the text may be cut.
+pub(crate) fn redaction(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let (text, secrets) = (with_secret(text), secrets());
+    let redacted = secrets.redact(&text).into_owned();
+    assert!(!redacted.contains(SECRET), "{redacted:?}");
+    assert_eq!(secrets.redact(&redacted), redacted);
+    let (before, behind) = text.split_at(secrets.cut(&text));
+    let pieces = secrets.redact(before).into_owned() + &secrets.redact(behind);
+    assert!(!pieces.contains(SECRET), "{pieces:?}");
+}
+
+fn with_secret(text: &str) -> String {
+    text.replace('@', SECRET)
+}
+
+fn secrets() -> KnownSecrets {
+    let secrets = KnownSecrets::default();
+    secrets.learn(SECRET, Retention::Session);
+    secrets
+}
