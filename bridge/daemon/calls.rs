@@ -33,7 +33,7 @@ struct Entry {
 }
 
 /// How long a call has just ended.
-const JUST_ENDED: Duration = Duration::from_millis(250);
+const JUST_ENDED: Duration = Duration::from_millis(100);
 
 /// First number of calls that no engine made. Being higher than every other, they belong to no
 /// snapshot.

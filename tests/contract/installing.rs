@@ -164,7 +164,7 @@ async fn a_provider_is_downloaded_once_and_then_needs_no_network() -> Outcome {
         let session = again.greeted().await?;
         assert_eq!(session.parameterize(words).await?.version, "1.10.0");
         session.configure(&json!({})).await?;
-        session.note().make(&json!({"title": "Hello again"})).await?;
+        session.resource("sandbox:index/note:Note", words[1]).make(&json!({"title": "Hello again"})).await?;
         session.cancel().await?;
     }
     assert_eq!(again.engine.shown(), [], "what is there already is nothing to speak of");

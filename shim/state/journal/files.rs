@@ -18,6 +18,7 @@ mod replay;
 mod tests;
 
 use std::collections::{BTreeSet, HashSet};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -337,8 +338,16 @@ impl JournalFiles {
     async fn own(&self) -> Result<&Arc<Own>, JournalFilesError> {
         let creating = async {
             let keys = Arc::clone(self.keys().await?);
-            let directory = self.directory.clone();
-            let file = blocking(move || OwnFile::create(&directory, Arc::clone(&keys.writing))).await;
+            let (directory, durability) = (self.directory.clone(), self.durability);
+            let file = blocking(move || {
+                let file = OwnFile::create(&directory, Arc::clone(&keys.writing))?;
+                if durability == JournalDurability::Disk {
+                    // What is in a file is as durable as its name.
+                    File::open(&directory)?.sync_all()?;
+                }
+                Ok(file)
+            });
+            let file = file.await;
             let file = file.map_err(|error| self.failed(error))?;
             Ok(Arc::new(Own {
                 synchronised: tokio::sync::Mutex::new((file.id, 0)),
@@ -440,8 +449,12 @@ impl Own {
             (std::mem::replace(&mut *own, next), file, length)
         };
         next_file.sync_all()?;
+        File::open(directory)?.sync_all()?;
         fail_point("replacement-used");
-        std::fs::remove_file(&old.path)?;
+        // Otherwise it is compacted when it is nobody's any more.
+        if let Some(_lock) = directory::DirectoryLock::to_remove(directory)? {
+            std::fs::remove_file(&old.path)?;
+        }
         fail_point("replaced-removed");
         Ok(length)
     }

@@ -142,7 +142,7 @@ async fn whatever_moment_the_plugin_is_killed_at_nothing_is_lost_or_made_twice_w
         plugin.kill().await;
         orphans = survey(&engine, &objects, run).await;
     }
-    println!("{killed} of {runs} runs were cut short; {orphans} objects that the engine does not know");
+    println!("| {runs} | {killed} | 0 | {orphans} |");
     assert!(killed * 4 >= runs, "the plugin was hardly ever killed in time: {killed} of {runs}");
 
     let steps = engine.deploy(&program(&wishes)).await.expect("a last deployment, which nobody disturbs");

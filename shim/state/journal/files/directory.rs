@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use isthmus_common::fail_point;
 use isthmus_common::permissions::{PRIVATE_FILE, file_options};
@@ -17,8 +18,15 @@ use super::own_file::{EXTENSION, HEAD, MAGIC, OwnFile, path_of, place};
 use super::replay::Replay;
 use crate::journal::intent::FileId;
 
-/// Whoever holds the lock of this file may compact.
+/// Whoever holds this file locked may remove files: a directory that is listed while names come and go may
+/// show neither a file nor the one that it was compacted to. Readers share the lock.
 const LOCK: &str = "lock";
+
+/// How long a reader waits for the lock. A process that was suspended while it compacts must not stop all
+/// others; what they miss then, the next reader sees.
+const LONGEST_WAIT: Duration = Duration::from_secs(2);
+/// How often a reader tries.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// How often the directory is read again because a file was removed meanwhile.
 const ATTEMPTS: usize = 100;
@@ -43,8 +51,39 @@ pub(super) struct ScannedFile {
     entries: usize,
 }
 
+/// The right to list files, or to remove them, until it is dropped.
+#[derive(Debug)]
+pub(super) struct DirectoryLock(#[expect(dead_code, reason = "it is locked while it is open")] File);
+
+impl DirectoryLock {
+    /// The right to remove files; `None` while others read or remove.
+    pub(super) fn to_remove(directory: &Path) -> io::Result<Option<Self>> {
+        let file = open_lock(directory)?;
+        Ok(flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok().then_some(Self(file)))
+    }
+
+    /// The right to list files; `None` if there is none for [`LONGEST_WAIT`], or on a disk that cannot be
+    /// written to.
+    fn to_list(directory: &Path) -> Option<Self> {
+        let since = Instant::now();
+        let file = open_lock(directory).ok()?;
+        while flock(&file, FlockOperation::NonBlockingLockShared).is_err() {
+            if since.elapsed() > LONGEST_WAIT {
+                return None;
+            }
+            std::thread::sleep(PAUSE);
+        }
+        Some(Self(file))
+    }
+}
+
+fn open_lock(directory: &Path) -> io::Result<File> {
+    file_options(PRIVATE_FILE).write(true).create(true).truncate(false).open(directory.join(LOCK))
+}
+
 /// Reads all files. Blocks.
 pub(super) fn scan(directory: &Path, keys: &JournalKeys) -> io::Result<Scan> {
+    let _lock = DirectoryLock::to_list(directory);
     for _ in 0..ATTEMPTS {
         match scan_once(directory, keys) {
             // Compacted meanwhile: its operations are in a file that may not have been listed.
