@@ -403,9 +403,10 @@ impl Own {
         if self.is_writing_soon.swap(true, Ordering::Relaxed) {
             return;
         }
-        let own = Arc::clone(self);
+        let own = Arc::downgrade(self);
         tokio::spawn(async move {
             tokio::time::sleep(SOON).await;
+            let Some(own) = own.upgrade() else { return };
             own.is_writing_soon.store(false, Ordering::Relaxed);
             // On failure it is written with the next entry.
             own.file().write().ok();
