@@ -112,11 +112,14 @@ impl Engine {
             tokio::time::sleep(moment).await;
             match victim {
                 Victim::Daemon => host.signal(Signal::KILL),
-                Victim::Provider => host.provider_processes().into_iter().for_each(|provider| {
-                    if processes::lives(provider) {
-                        processes::signal(provider, Signal::KILL);
+                Victim::Provider => {
+                    // It may not have begun yet. Those of earlier runs are among them.
+                    let living = || host.provider_processes().into_iter().filter(|id| processes::lives(*id));
+                    while living().next().is_none() {
+                        tokio::time::sleep(Duration::from_millis(1)).await;
                     }
-                }),
+                    living().for_each(|provider| processes::signal(provider, Signal::KILL));
+                }
                 Victim::Engine => host.kill_starter(),
                 Victim::EngineAndDaemon => {
                     host.signal(Signal::KILL);
