@@ -8,7 +8,7 @@
 //! - [`own_variables`]: the variables that no process of others gets.
 //! - [`FileStamp`]: whether a file is as it was when it was last read.
 //! - [`blocking`]: work that blocks, called from async code.
-//! - [`fail_point`]: places at which tests kill the process.
+//! - [`fail_point()`]: places at which tests kill the process.
 //!
 //! It is a crate of its own because `isthmus-install` uses neither values nor providers: each of these stands once, below
 //! the crates that need it, and none of those needs another for it.
