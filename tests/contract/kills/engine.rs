@@ -54,7 +54,7 @@ pub(super) struct Engine {
     pub(super) longest: Duration,
     /// How long the calls of the last run took.
     pub(super) took: Duration,
-    /// Creations that were answered with an error of unknown outcome.
+    /// Creations that the engine has no object of.
     pub(super) failed_creations: usize,
     runs: usize,
 }
@@ -65,7 +65,7 @@ struct Saved {
     resources: BTreeMap<String, Stored>,
     /// Replaced, and to be deleted.
     condemned: Vec<(String, Stored)>,
-    /// Creations that were answered with an error of unknown outcome, of all runs.
+    /// Creations that the engine has no object of, of all runs.
     failed_creations: usize,
 }
 
@@ -300,9 +300,11 @@ async fn step(session: Session, name: String, wish: Wish, saved: Arc<Mutex<Saved
 }
 
 async fn created(resource: &Resource, inputs: &Json, saved: &Mutex<Saved>) -> Result<Stored, Status> {
-    let created = resource.create(inputs).await;
-    lock(saved).failed_creations += usize::from(created.is_err());
-    created
+    // An engine that is killed meanwhile does not come back from the call.
+    lock(saved).failed_creations += 1;
+    let created = resource.create(inputs).await?;
+    lock(saved).failed_creations -= 1;
+    Ok(created)
 }
 
 fn lock(saved: &Mutex<Saved>) -> MutexGuard<'_, Saved> {
