@@ -1,8 +1,8 @@
 //! The store as a SQLite file, shared by processes of one user on one machine.
 //!
 //! Write-ahead logging lets several readers and a writer work at once; `synchronous=FULL` makes
-//! each commit wait for the disk. SQLite blocks, so reads run on the runtime's blocking threads,
-//! and writes on their own thread, which combines concurrent commits (`writer`).
+//! each commit wait for the disk. SQLite blocks, so it has two threads: one for reads (`reader`),
+//! and one for writes, which combines concurrent commits (`writer`).
 //!
 //! SQLite detects many faults of a file, but not all: a flipped byte may also hide a row. So there
 //! are two copies of the index (`index`), and the structure is checked once before all records are
@@ -12,13 +12,13 @@ mod batch;
 mod connection;
 mod format;
 mod index;
+mod reader;
 mod writer;
 
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::{Path, PathBuf};
 
 use isthmus_common::blocking;
 use rusqlite::types::ValueRef;
@@ -29,26 +29,16 @@ use super::store::{
     Batch, Committed, HeldLease, Kind, Page, Pending, RecordNumber, SealedRecord, Store, StoreError, StoreKey,
 };
 use batch::held;
-use connection::{connect, failed, is_corruption, opened, prepare_file};
+use connection::{connect, is_corruption, opened, prepare_file};
+use reader::{ReadConnection, Reader};
 use writer::Writer;
 
 #[derive(Debug)]
 pub(super) struct SqliteStore {
-    file: Arc<File>,
+    // Dropped first: its thread ends before the writer's.
+    reader: Reader,
     writer: Writer,
-}
-
-#[derive(Debug)]
-struct File {
     path: PathBuf,
-    reader: Mutex<Reader>,
-}
-
-#[derive(Debug)]
-struct Reader {
-    connection: Connection,
-    /// Result of the structure check, if done.
-    verdict: Option<Result<(), String>>,
 }
 
 impl SqliteStore {
@@ -57,25 +47,19 @@ impl SqliteStore {
     /// # Errors
     /// When the file cannot be created or used, or has a newer format.
     pub(super) async fn open(path: PathBuf) -> Result<Self, StoreError> {
-        blocking(move || open(path)).await
-    }
-
-    fn run<'a, T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&File, &mut Reader) -> Result<T, StoreError> + Send + 'static,
-    ) -> Pending<'a, T> {
-        let file = Arc::clone(&self.file);
-        Box::pin(blocking(move || {
-            let mut reader = file.reader.lock().unwrap_or_else(PoisonError::into_inner);
-            work(&file, &mut reader)
-        }))
+        let connecting = path.clone();
+        let [reader, writer] = blocking(move || connections(&connecting)).await?;
+        // Not on the blocking thread: the writer, when it is dropped, waits for another one.
+        let (reader, reading) = Reader::start(reader, path.clone())?;
+        let writer = Writer::start(writer, path.clone(), reading)?;
+        Ok(Self { reader, writer, path })
     }
 }
 
 impl Store for SqliteStore {
     fn find<'a>(&'a self, kind: Kind, key: &'a StoreKey) -> Pending<'a, Vec<SealedRecord>> {
         let key = key.clone();
-        self.run(move |file, reader| find(file, &reader.connection, kind, &key))
+        self.reader.run(move |reader| find(reader, kind, &key))
     }
 
     fn page<'a>(
@@ -86,7 +70,7 @@ impl Store for SqliteStore {
         at_most: u32,
     ) -> Pending<'a, Page> {
         let package = package.map(str::to_owned);
-        self.run(move |file, reader| page(file, reader, kind, package.as_deref(), after, at_most))
+        self.reader.run(move |reader| page(reader, kind, package.as_deref(), after, at_most))
     }
 
     fn commit(&self, batch: Batch) -> Pending<'_, Committed> {
@@ -95,87 +79,40 @@ impl Store for SqliteStore {
 
     fn held<'a>(&'a self, name: &'a str) -> Pending<'a, Option<HeldLease>> {
         let name = name.to_owned();
-        self.run(move |file, reader| {
-            held(&reader.connection, &name).map_err(|error| file.failed("looking at a lease", error))
+        self.reader.run(move |reader| {
+            held(&reader.connection, &name).map_err(|error| reader.failed("looking at a lease", error))
         })
     }
 
     fn location(&self) -> String {
-        self.file.path.display().to_string()
+        self.path.display().to_string()
     }
 }
 
-impl File {
-    fn failed(&self, doing: &'static str, error: rusqlite::Error) -> StoreError {
-        failed(&self.path, doing, Arc::new(error))
-    }
-}
-
-impl Reader {
-    /// Checks that all records of a kind can be found. The check of the structure, slow in large
-    /// files, is done once.
-    fn check(&mut self, file: &File, kind: Kind) -> Result<Result<(), String>, StoreError> {
-        if let (Kind::Object, Some(verdict)) = (kind, &self.verdict) {
-            return Ok(verdict.clone());
-        }
-        let check = || {
-            let moment = self.connection.unchecked_transaction()?;
-            let index = index::check(&moment, kind)?;
-            Ok(if kind == Kind::Object { index.and(structure(&moment)?) } else { index })
-        };
-        let verdict = match check() {
-            Ok(verdict) => verdict,
-            Err(error) if is_corruption(&error) => Err(error.to_string()),
-            Err(error) => return Err(file.failed("checking its structure", error)),
-        };
-        if kind == Kind::Object {
-            self.verdict = Some(verdict.clone());
-        }
-        Ok(verdict)
-    }
-}
-
-/// SQLite's check of the file's structure.
-fn structure(connection: &Connection) -> rusqlite::Result<Result<(), String>> {
-    let found = connection.query_row("PRAGMA integrity_check(1)", (), |row| row.get::<_, String>(0));
-    match found {
-        Ok(found) if found == "ok" => Ok(Ok(())),
-        Ok(found) => Ok(Err(found)),
-        Err(error) if is_corruption(&error) => Ok(Err(error.to_string())),
-        Err(error) => Err(error),
-    }
-}
-
-fn open(path: PathBuf) -> Result<SqliteStore, StoreError> {
-    prepare_file(&path)?;
+/// Connections for reading and for writing, to a file of the current format.
+fn connections(path: &Path) -> Result<[Connection; 2], StoreError> {
+    prepare_file(path)?;
     // Before any change of the file, its journal mode included.
-    let owner = format::owner(&opened(&path)?, &path)?;
-    let mut connection = connect(&path)?;
+    let owner = format::owner(&opened(path)?, path)?;
+    let mut connection = connect(path)?;
     if owner != format::Owner::Ours {
-        format::migrate(&mut connection, &path)?;
+        format::migrate(&mut connection, path)?;
     }
-    let file = File { path, reader: Mutex::new(Reader { connection, verdict: None }) };
-    let writer = Writer::start(connect(&file.path)?, file.path.clone())?;
-    Ok(SqliteStore { file: Arc::new(file), writer })
+    Ok([connection, connect(path)?])
 }
 
-fn find(
-    file: &File,
-    connection: &Connection,
-    kind: Kind,
-    key: &StoreKey,
-) -> Result<Vec<SealedRecord>, StoreError> {
+fn find(reader: &ReadConnection, kind: Kind, key: &StoreKey) -> Result<Vec<SealedRecord>, StoreError> {
     let read = || {
         // All reads see one snapshot.
-        let moment = connection.unchecked_transaction()?;
+        let moment = reader.connection.unchecked_transaction()?;
         let numbers = index::numbers(&moment, kind, &key_hash(key))?;
         let statement = format!("{} WHERE number = ?1", select(kind));
         let rows = numbers.into_iter().map(|number| rows(&moment, &statement, (number,)));
         rows.collect::<rusqlite::Result<Vec<_>>>()
     };
-    let found = read().map_err(|error| file.failed("reading a record", error))?;
+    let found = read().map_err(|error| reader.failed("reading a record", error))?;
     let damaged =
-        || StoreError::Damaged { location: file.path.display().to_string(), key: Box::new(key.clone()) };
+        || StoreError::Damaged { location: reader.path.display().to_string(), key: Box::new(key.clone()) };
     let judged = found.into_iter().map(|rows| {
         let row = rows.into_iter().next().ok_or_else(damaged)?;
         row.judged(kind).ok().filter(|record| record.key == *key).ok_or_else(damaged)
@@ -184,8 +121,7 @@ fn find(
 }
 
 fn page(
-    file: &File,
-    reader: &mut Reader,
+    reader: &mut ReadConnection,
     kind: Kind,
     package: Option<&str>,
     after: RecordNumber,
@@ -195,7 +131,7 @@ fn page(
     let mut page = Page::default();
     // A listing without hidden records would be wrong.
     if after.0 <= 0 {
-        page.fault = reader.check(file, kind)?.err();
+        page.fault = reader.check(kind)?.err();
     }
     let statement = format!(
         "{} WHERE number > ?1 AND (?2 IS NULL OR package = ?2) ORDER BY number LIMIT ?3",
@@ -211,12 +147,12 @@ fn page(
         }
         Err(error) if is_corruption(&error) => {
             page.fault = Some(error.to_string());
-            let last = last_number(connection, kind).map_err(|_| file.failed("listing records", error))?;
+            let last = last_number(connection, kind).map_err(|_| reader.failed("listing records", error))?;
             let end = after.0.saturating_add(at_most).min(last);
             page.next = (end < last).then_some(RecordNumber(end));
             one_by_one(connection, kind, after.0 + 1..=end, &mut page)
         }
-        Err(error) => return Err(file.failed("listing records", error)),
+        Err(error) => return Err(reader.failed("listing records", error)),
     };
     page.sort(found, kind, package);
     Ok(page)

@@ -47,12 +47,23 @@ pub(super) struct Job {
 }
 
 impl Writer {
-    pub(super) fn start(connection: Connection, path: PathBuf) -> Result<Self, StoreError> {
+    /// Starts the thread. `reading` is the reader's, which it waits for at its end: the connection
+    /// that is closed last tidies the file up.
+    pub(super) fn start(
+        connection: Connection,
+        path: PathBuf,
+        reading: JoinHandle<()>,
+    ) -> Result<Self, StoreError> {
         let (queue, jobs) = mpsc::channel(QUEUE);
         let at = path.clone();
         let thread = std::thread::Builder::new()
             .name("store".to_owned())
-            .spawn(move || write(connection, &at, jobs))
+            .spawn(move || {
+                let connection = write(connection, &at, jobs);
+                // A thread that panicked has already reported it.
+                drop(reading.join());
+                drop(connection);
+            })
             .map_err(|error| StoreError::Create { path: path.clone(), error })?;
         Ok(Self { path, queue: Some(queue), thread: Some(thread) })
     }
@@ -114,7 +125,8 @@ impl Drop for Writer {
     }
 }
 
-fn write(mut connection: Connection, path: &Path, mut jobs: mpsc::Receiver<Job>) {
+/// Commits jobs until there will be no more.
+fn write(mut connection: Connection, path: &Path, mut jobs: mpsc::Receiver<Job>) -> Connection {
     let opened = identity(path);
     // The initial mode.
     let mut durability = Durability::Durable;
@@ -145,6 +157,7 @@ fn write(mut connection: Connection, path: &Path, mut jobs: mpsc::Receiver<Job>)
             }
         }
     }
+    connection
 }
 
 /// The identity of a file: device and inode.
