@@ -5,8 +5,8 @@
 //! raised before a port is opened, and if the hard limit is too low, the program ends with the
 //! reason.
 //!
-//! It is raised no further than [`ORDINARY`], the default of most systems: providers inherit it,
-//! and a larger one is a risk for programs that use `select`.
+//! It is raised to [`SERVED`], so that a thousand idle connections do not keep an engine from
+//! opening one, and no further: providers inherit it. Those in Go raise their own to the hard limit.
 //!
 //! A core dump contains all memory: the key of the state store, and the secrets of programs. So there
 //! is none, nor of the providers, which inherit the limit and have the same secrets. The hard limit
@@ -14,7 +14,10 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Lower soft limits are raised to this.
+/// Lower soft limits are raised to this: a thousand connections several times.
+const SERVED: u64 = 4096;
+
+/// The default of most systems, which is recommended where the hard limit is too low.
 const ORDINARY: u64 = 1024;
 
 /// Serving an engine with one provider takes some 40 descriptors; the rest is for more connections.
@@ -52,8 +55,8 @@ pub(super) fn forbid_core_dumps() {
 
 /// The soft limit to set; `None` if the present one is high enough.
 fn raised(limit: &Rlimit) -> Option<u64> {
-    let soft = limit.current.filter(|soft| *soft < ORDINARY)?;
-    Some(limit.maximum.unwrap_or(ORDINARY).min(ORDINARY).max(soft))
+    let soft = limit.current.filter(|soft| *soft < SERVED)?;
+    Some(limit.maximum.unwrap_or(SERVED).min(SERVED).max(soft))
 }
 
 #[cfg(test)]
@@ -63,11 +66,11 @@ mod tests {
     #[test]
     fn a_low_limit_is_raised_as_far_as_the_hard_limit_allows() {
         let raised = |current, maximum| raised(&Rlimit { current, maximum });
-        assert_eq!(raised(Some(20), None), Some(ORDINARY));
-        assert_eq!(raised(Some(20), Some(1_048_576)), Some(ORDINARY));
+        assert_eq!(raised(Some(20), None), Some(SERVED));
+        assert_eq!(raised(Some(20), Some(1_048_576)), Some(SERVED));
         assert_eq!(raised(Some(20), Some(200)), Some(200));
         assert_eq!(raised(Some(20), Some(20)), Some(20));
-        assert_eq!(raised(Some(1024), Some(1_048_576)), None);
+        assert_eq!(raised(Some(1024), Some(1_048_576)), Some(SERVED));
         assert_eq!(raised(Some(4096), None), None);
         assert_eq!(raised(None, None), None);
     }

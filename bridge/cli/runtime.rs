@@ -1,5 +1,6 @@
 //! The async runtime of a command.
 
+use std::num::NonZero;
 use std::process::ExitCode;
 
 use super::output::fail;
@@ -8,9 +9,23 @@ use super::output::fail;
 #[error("failed to start the runtime")]
 pub(crate) struct RuntimeError(#[source] std::io::Error);
 
+/// Most threads for tasks. Providers do the work; a bridge does not keep more processors busy.
+const MOST_WORKERS: usize = 32;
+
+/// Most threads for work that blocks: operations on files, each of which takes milliseconds. More
+/// of them at once would wait for one disk, and a flood of calls would have a thread for each.
+///
+/// Such work waits for no other such work, nor for a task, so any number of threads finishes it.
+const MOST_BLOCKING: usize = 16;
+
 /// Runs `work` to completion, on one thread per processor.
 pub(crate) fn block_on<T>(work: impl Future<Output = T>) -> Result<T, RuntimeError> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(processors.min(MOST_WORKERS))
+        .max_blocking_threads(MOST_BLOCKING)
+        .enable_all()
+        .build();
     Ok(runtime.map_err(RuntimeError)?.block_on(work))
 }
 

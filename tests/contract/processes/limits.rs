@@ -59,7 +59,7 @@ fn a_low_soft_limit_is_raised() {
     read.expect("its output can be read");
     assert!(port.trim().parse::<u16>().is_ok(), "it serves: {port:?}");
     let own = getrlimit(Resource::Nofile);
-    assert_eq!(limit, Some(own.maximum.unwrap_or(1024).min(1024)));
+    assert_eq!(limit, Some(own.maximum.unwrap_or(4096).min(4096)));
 }
 
 on_both_protocols! {
