@@ -462,6 +462,10 @@ impl ResourceProvider for PulumiService {
                 resource::delete(&target, &state, &prior, &mut warnings).await
             };
             let deleted = work.limited(&target, deleting).await;
+            if deleted.is_ok() {
+                // Another resource by this URN is checked before it is compared.
+                work.instance.autonames.note(&request.urn, false);
+            }
             work.finish(&target, warnings, deleted).await
         })
         .await

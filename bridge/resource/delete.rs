@@ -26,7 +26,10 @@ pub(crate) async fn delete<State: StateManager>(
     let applied = resource.apply(&plan, &mut warnings.diagnostics).await;
     fail_point("applied");
     match applied {
-        Ok(_) => state.deleted(intent, warnings).await,
+        Ok(_) => {
+            target.forget_deleted();
+            state.deleted(intent, warnings).await
+        }
         Err(failure) => {
             let left = failure.object.map(|left| target.without_timeout(left, sent, &prior.object));
             state.not_deleted(intent, prior, left, target.failed(failure.error), warnings).await

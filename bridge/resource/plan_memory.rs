@@ -80,10 +80,8 @@ impl EarlierPlans<'_> {
 
     /// Takes the handover of the plan that required a replacement.
     pub(super) fn take_handover(&self) -> Option<Handover> {
-        let mut remembered = self.plans.remembered.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut entry = remembered.remove(&self.key)?;
-        let taken = entry.handover.take();
-        remembered.insert(&self.key, entry, ROOM);
+        let mut taken = None;
+        self.plans.update(&self.key, |entry| taken = entry.handover.take());
         taken
     }
 
@@ -100,6 +98,12 @@ impl EarlierPlans<'_> {
         self.plans.update(&self.key, |entry| (entry.change, entry.handover) = (Latest::default(), None));
     }
 
+    /// Drops the plans of an object that was deleted. What a replacement hands over remains: the
+    /// new object may be created after the old one is deleted.
+    pub(super) fn forget_deleted(&self) {
+        self.plans.update(&self.key, |entry| entry.change = Latest::default());
+    }
+
     /// Drops the plans of a resource that is about to change.
     pub(super) fn forget(&self) {
         self.plans.remembered.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
@@ -111,7 +115,9 @@ impl PlanMemory {
         let mut remembered = self.remembered.lock().unwrap_or_else(PoisonError::into_inner);
         let mut entry = remembered.remove(key).unwrap_or_default();
         change(&mut entry);
-        remembered.insert(key, entry, ROOM);
+        if !entry.is_empty() {
+            remembered.insert(key, entry, ROOM);
+        }
     }
 }
 
@@ -139,6 +145,10 @@ impl Remembered {
 }
 
 impl Entry {
+    fn is_empty(&self) -> bool {
+        self.handover.is_none() && self.creation.iter().chain(self.change.iter()).next().is_none()
+    }
+
     fn size(&self, key: &str) -> usize {
         let plans = self.creation.iter().chain(self.change.iter()).map(|plan| plan.size());
         let handover = self.handover.as_ref().map_or(0, Handover::size);
@@ -178,6 +188,16 @@ mod tests {
         }
         assert_eq!(remembered.size, 0);
         assert!(remembered.remove("d").is_none() && remembered.by_age.is_empty());
+    }
+
+    #[test]
+    fn nothing_is_remembered_of_a_resource_without_plans() {
+        let plans = PlanMemory::default();
+        let earlier = EarlierPlans { key: Cow::Borrowed("a"), plans: &plans };
+        earlier.forget_changes();
+        earlier.forget_deleted();
+        assert!(earlier.take_handover().is_none());
+        assert!(plans.remembered.lock().expect("a lock").entries.is_empty());
     }
 
     #[test]

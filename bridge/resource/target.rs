@@ -124,6 +124,13 @@ impl<'a> Target<'a> {
         checked.map_err(|error| self.failed(error))
     }
 
+    /// Drops the plans of an object that was deleted.
+    pub(super) fn forget_deleted(&self) {
+        if let Some(plans) = &self.plans {
+            plans.forget_deleted();
+        }
+    }
+
     /// Drops the plans of an object that is replaced regardless of them.
     pub(crate) fn forget_changes(&self) {
         if let Some(plans) = &self.plans {
