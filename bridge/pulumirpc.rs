@@ -321,7 +321,8 @@ impl ResourceProvider for PulumiService {
     async fn create(&self, request: Request<CreateRequest>) -> Result<Response<CreateResponse>, Status> {
         let work = Work::begin(&request, |request| &request.urn).await?;
         let request = request.into_inner();
-        run_to_completion(Arc::clone(&work.session), async move {
+        let (session, preview) = (Arc::clone(&work.session), request.preview);
+        let work = async move {
             let target = work.configured_target(&request.r#type).await?;
             let target = target.timed(Operation::Create, request.timeout, None);
             let mut warnings = OperationWarnings::default();
@@ -342,8 +343,9 @@ impl ResourceProvider for PulumiService {
                 properties: Some(created.properties),
                 refresh_before_update: false,
             })
-        })
-        .await
+        };
+        // A preview changes nothing: it ends with the call.
+        if preview { work.await.map(Response::new) } else { run_to_completion(session, work).await }
     }
 
     async fn read(&self, request: Request<ReadRequest>) -> Result<Response<ReadResponse>, Status> {
@@ -422,7 +424,8 @@ impl ResourceProvider for PulumiService {
     async fn update(&self, request: Request<UpdateRequest>) -> Result<Response<UpdateResponse>, Status> {
         let work = Work::begin(&request, |request| &request.urn).await?;
         let request = request.into_inner();
-        run_to_completion(Arc::clone(&work.session), async move {
+        let (session, preview) = (Arc::clone(&work.session), request.preview);
+        let work = async move {
             let target = work.known_target(&request.r#type, &request.id).await?;
             let target = target.timed(Operation::Update, request.timeout, request.old_inputs.as_ref());
             let mut warnings = OperationWarnings::default();
@@ -443,8 +446,8 @@ impl ResourceProvider for PulumiService {
             let updated = work.limited(&target, updating).await;
             let properties = Some(work.finish(&target, warnings, updated).await?);
             Ok(UpdateResponse { properties, refresh_before_update: false })
-        })
-        .await
+        };
+        if preview { work.await.map(Response::new) } else { run_to_completion(session, work).await }
     }
 
     async fn delete(&self, request: Request<DeleteRequest>) -> Result<Response<()>, Status> {

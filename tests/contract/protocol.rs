@@ -1,5 +1,6 @@
 //! The service itself: connections, messages, and who may send them.
 
+mod engines;
 mod hostile;
 mod introduction;
 mod messages;

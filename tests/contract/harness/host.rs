@@ -41,6 +41,10 @@ pub(crate) struct Setup {
     shell: Option<String>,
     /// Where it works within its directory.
     working_directory: PathBuf,
+    /// The build of the program that is tested.
+    executable: PathBuf,
+    /// Whether the sandbox records its calls.
+    records_calls: bool,
 }
 
 /// Who starts the daemon.
@@ -119,7 +123,21 @@ impl Setup {
             wrapper: None,
             shell: None,
             working_directory: PathBuf::new(),
+            executable: PathBuf::from(env!("CARGO_BIN_EXE_isthmus")),
+            records_calls: true,
         }
+    }
+
+    /// With another build of the program than the one for tests, such as a release, whose sandbox cannot misbehave.
+    pub(crate) fn build(mut self, executable: PathBuf) -> Self {
+        self.executable = executable;
+        self.without_a_record()
+    }
+
+    /// Without the sandbox's record of its calls, which grows with each.
+    pub(crate) fn without_a_record(mut self) -> Self {
+        self.records_calls = false;
+        self
     }
 
     /// By a shell that does this first, and whose place the daemon then takes.
@@ -242,18 +260,18 @@ impl Host {
         let directory =
             directory.unwrap_or_else(|| Arc::new(tempfile::tempdir().expect("a temporary directory")));
         let program = match setup.bridge {
-            Bridge::Ours => link(Path::new(env!("CARGO_BIN_EXE_isthmus")), directory.path(), &setup.program),
+            Bridge::Ours => link(&setup.executable, directory.path(), &setup.program),
             Bridge::Go => link(&tool("go-bridge"), directory.path(), &setup.program),
         };
         let provider = match setup.provider {
             Provider::Sandbox if setup.wrapper.is_some() => {
                 let real = directory.path().join("real");
                 std::fs::create_dir_all(&real).expect("a directory in a directory of ours");
-                let real = link(Path::new(env!("CARGO_BIN_EXE_isthmus")), &real, SANDBOX);
+                let real = link(&setup.executable, &real, SANDBOX);
                 let script = setup.wrapper.as_deref().unwrap_or_default();
                 script_at(&directory.path().join(SANDBOX), &format!("REAL='{}'\n{script}", real.display()))
             }
-            Provider::Sandbox => link(Path::new(env!("CARGO_BIN_EXE_isthmus")), directory.path(), SANDBOX),
+            Provider::Sandbox => link(&setup.executable, directory.path(), SANDBOX),
             Provider::Conformance => link(&tool(CONFORMANCE), directory.path(), CONFORMANCE),
             Provider::Foreign(name) => {
                 let name = format!("terraform-provider-{name}");
@@ -304,9 +322,10 @@ impl Host {
             .stderr(Stdio::piped())
             .kill_on_drop(true);
         match setup.provider {
-            Provider::Sandbox => {
+            Provider::Sandbox if setup.records_calls => {
                 command.env("SANDBOX_DIR", &objects).env("SANDBOX_CALLS", directory.path().join("calls"))
             }
+            Provider::Sandbox => command.env("SANDBOX_DIR", &objects),
             Provider::Conformance => command
                 .env("CONFORMANCE_DIR", &objects)
                 .env("CONFORMANCE_LOG", directory.path().join("calls")),
@@ -616,6 +635,19 @@ fn script_at(path: &Path, body: &str) -> PathBuf {
     std::fs::set_permissions(&new, std::fs::Permissions::from_mode(0o755)).expect("the file is ours");
     std::fs::rename(&new, path).expect("a name in a directory of ours");
     path.to_owned()
+}
+
+/// Waits for something of the file system, which tells nobody.
+pub(crate) async fn until<T>(what: &str, found: impl Fn() -> Option<T>) -> T {
+    let finding = async {
+        loop {
+            match found() {
+                Some(found) => return found,
+                None => tokio::time::sleep(std::time::Duration::from_millis(5)).await,
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, finding).await.unwrap_or_else(|_| panic!("it never came that {what}"))
 }
 
 /// Opens a bare connection to a port of this machine.
