@@ -12,6 +12,7 @@ mod commands;
 mod installing;
 mod invokes;
 mod kills;
+mod load;
 mod lumirpc;
 mod processes;
 mod protocol;
