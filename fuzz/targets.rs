@@ -27,6 +27,8 @@ pub(crate) const ALL: &[Target] = &[
     target("cty_type", 2048, cty::type_json),
     target("handshake", 1024, provider::handshake),
     target("inspect", 4096, bridge::inspect),
+    target("journal_entries", 2048, isthmus_state::fuzzing::entries),
+    target("journal_frames", 1024, isthmus_state::fuzzing::frames),
     target("lock_file", 4096, install::lock_file),
     target("network_mirror", 4096, install::network_mirror),
     target("oci_mirror", 8192, install::oci_mirror),

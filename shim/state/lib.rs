@@ -14,6 +14,13 @@ mod encrypted_store;
 mod encryption;
 mod error;
 mod failed_delete_states;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing {
+    //! Entrances for the fuzzer (`fuzz/`).
+
+    pub use crate::journal::files::fuzzing::{entries, frames};
+}
 mod holder;
 mod journal;
 mod key;

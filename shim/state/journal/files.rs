@@ -11,6 +11,8 @@ mod directory;
 mod entry;
 pub(crate) mod error;
 mod frame;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod keys;
 mod own_file;
 mod replay;
