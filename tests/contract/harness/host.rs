@@ -610,6 +610,12 @@ impl Host {
 impl Drop for Host {
     #[expect(clippy::print_stdout, reason = "the test runner shows it when the test failed")]
     fn drop(&mut self) {
+        if self.bridge == Bridge::Go && processes::lives(self.process) {
+            // When it is killed, it leaves its providers running.
+            processes::children(self.process)
+                .into_iter()
+                .for_each(|provider| processes::signal(provider, Signal::KILL));
+        }
         println!("--- the engine and the daemon:\n{}", self.transcript.text());
         println!("--- what the engine was told:\n{:#?}", self.engine.lines());
         println!("--- what the provider was asked: {:?}", self.call_names());
