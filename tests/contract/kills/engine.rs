@@ -293,8 +293,16 @@ async fn step(session: Session, name: String, wish: Wish, saved: Arc<Mutex<Saved
         saved.resources.insert(name.clone(), made);
         saved.condemned.push((name, known));
     } else if difference.some {
-        let changed = resource.update(&known, &inputs).await?;
-        lock(&saved).resources.insert(name, changed);
+        match resource.update(&known, &inputs).await {
+            Ok(changed) => drop(lock(&saved).resources.insert(name, changed)),
+            Err(failure) => {
+                // It may be gone: deleted by a run whose engine did not live to hear of it. Users refresh then.
+                if resource.refresh(&known).await?.is_none() {
+                    lock(&saved).resources.remove(&name);
+                }
+                return Err(failure);
+            }
+        }
     }
     Ok(())
 }
