@@ -1,8 +1,8 @@
 //! Forms in which texts quote secrets.
 //!
 //! Providers are Go programs: they format values by `%s`, `%v` and `%q`, as JSON (of requests and
-//! responses, sometimes within another JSON text), in URLs, and as base64 (of bodies, and of
-//! `Authorization` headers, after a prefix). Servers escape differently: many escape all of JSON
+//! responses, sometimes within another JSON text), in URLs, as base64 (of bodies, and of
+//! `Authorization` headers, after a prefix), and in hexadecimal (`%x`). Servers escape differently: many escape all of JSON
 //! that is not ASCII, with hexadecimal digits in upper or lower case.
 
 use std::fmt::Write as _;
@@ -40,6 +40,9 @@ pub(super) fn forms(text: &str) -> Vec<String> {
     }
     for engine in [&STANDARD, &STANDARD_NO_PAD, &URL_SAFE, &URL_SAFE_NO_PAD] {
         add(engine.encode(text));
+    }
+    for digits in [UPPER_CASE, LOWER_CASE] {
+        add(hexadecimal(text, digits));
     }
     for before in 0..3 {
         for engine in [&STANDARD_NO_PAD, &URL_SAFE_NO_PAD] {
@@ -159,9 +162,9 @@ const QUERY: Unescaped = Unescaped(b"", true);
 const PATH_SEGMENT: Unescaped = Unescaped(b"$&+=:@", false);
 const USER_INFORMATION: Unescaped = Unescaped(b"$&+,;=", false);
 
-/// Hexadecimal digits of URL escapes in Go,
+/// Hexadecimal digits in upper case, as of URL escapes in Go,
 const UPPER_CASE: &[u8; 16] = b"0123456789ABCDEF";
-/// and in other programs.
+/// and in lower case, as of Go's `%x` and of URL escapes in other programs.
 const LOWER_CASE: &[u8; 16] = b"0123456789abcdef";
 
 fn percent_encoded(text: &str, unescaped: Unescaped, digits: &[u8; 16]) -> String {
@@ -173,10 +176,18 @@ fn percent_encoded(text: &str, unescaped: Unescaped, digits: &[u8; 16]) -> Strin
             encoded.push(char::from(byte));
         } else {
             encoded.push('%');
-            encoded.extend([byte >> 4, byte & 0xf].map(|digit| char::from(digits[usize::from(digit)])));
+            encoded.extend(in_hexadecimal(byte, digits));
         }
     }
     encoded
+}
+
+fn hexadecimal(text: &str, digits: &[u8; 16]) -> String {
+    text.bytes().flat_map(|byte| in_hexadecimal(byte, digits)).collect()
+}
+
+fn in_hexadecimal(byte: u8, digits: &[u8; 16]) -> [char; 2] {
+    [byte >> 4, byte & 0xf].map(|digit| char::from(digits[usize::from(digit)]))
 }
 
 #[cfg(test)]
@@ -197,6 +208,8 @@ mod tests {
             "a%22b+%3c%26%3e%0a%2f%3f%c3%a9%2bx",
             "a%22b%20%3c%26%3e%0a%2f%3f%c3%a9%2bx",
             "a%22b%20%3c&%3e%0a%2f%3f%c3%a9+x",
+            "612262203c263e0a2f3fc3a92b78",
+            "612262203C263E0A2F3FC3A92B78",
             "YSJiIDwmPgovP8OpK3g=",
             "YSJiIDwmPgovP8OpK3g",
             "YSJiIDwmPgovP8OpK3g=",

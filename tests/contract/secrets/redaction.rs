@@ -14,7 +14,7 @@ const LEAK: &str = "sandbox:index/leak:Leak";
 const WORD: &str = "zaffre";
 /// With something to escape in every form, and the word at its end, so that base64 has it at some place.
 const SECRET: &str = "p\"ss/w&rd <1> zaffre";
-const FORMS: [&str; 7] = ["plain", "json", "quoted", "query", "base64", "base64url", "basic"];
+const FORMS: [&str; 8] = ["plain", "json", "quoted", "query", "base64", "base64url", "basic", "hex"];
 
 /// What `text` has of the word.
 fn traces(text: &str) -> Vec<String> {
