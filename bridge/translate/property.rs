@@ -116,7 +116,7 @@ pub enum PropertyError {
         "the value is an object with an unknown signature {signature:?}; the engine may be newer than this program"
     )]
     UnknownSignature {
-        /// The value of the signature key, shortened.
+        /// The value of the signature key, if it has the form of one.
         signature: String,
     },
     /// A known signature whose object lacks a required member.
@@ -299,6 +299,13 @@ fn any_of<'a>(
     Ok(false)
 }
 
+/// A signature, for an error. What is none may be a value in the wrong place, and a secret.
+fn shown(signature: &str) -> String {
+    let is_one =
+        signature.len() == SIGNATURE_KEY.len() && signature.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_one { signature.to_owned() } else { "…".to_owned() }
+}
+
 fn classify_signed<'a>(signature: &str, object: &'a Struct) -> Result<PropertyView<'a>, PropertyError> {
     Ok(match signature {
         SECRET => {
@@ -388,7 +395,7 @@ fn classify_signed<'a>(signature: &str, object: &'a Struct) -> Result<PropertyVi
             }
         },
         other => {
-            return Err(PropertyError::UnknownSignature { signature: other.chars().take(64).collect() });
+            return Err(PropertyError::UnknownSignature { signature: shown(other) });
         }
     })
 }

@@ -11,6 +11,7 @@ use std::str::FromStr;
 
 use idna::AsciiDenyList;
 use idna::uts46::{DnsLength, Hyphens, Uts46};
+use isthmus_common::REDACTED;
 
 /// The default registry.
 pub const DEFAULT_HOST: &str = "registry.opentofu.org";
@@ -92,7 +93,7 @@ impl ProviderAddress {
     /// # Errors
     /// When the address is invalid.
     pub fn parse(text: &str) -> Result<Self, AddressError> {
-        let fault = |fault| AddressError { address: beginning(text).to_owned(), fault };
+        let fault = |fault| AddressError { address: without_user(beginning(text)), fault };
         if text.len() > LONGEST {
             return Err(fault(PartFault::TooLong));
         }
@@ -167,6 +168,21 @@ impl fmt::Display for ProviderAddress {
 }
 
 /// Advice for `hashicorp/random@3.8.0`, the form of other tools.
+/// A URL, or what begins as one, without the user and password in it.
+fn without_user(text: &str) -> String {
+    let (scheme, rest) = text.split_at(text.find("//").map_or(0, |slashes| slashes + 2));
+    match rest.rsplit_once('@') {
+        // `TYPE@VERSION` and `HOST:PORT/TYPE@VERSION` have no user.
+        Some((user, host))
+            if !scheme.is_empty()
+                || user.rsplit_once(':').is_some_and(|(_, password)| !password.contains('/')) =>
+        {
+            format!("{scheme}{REDACTED}@{host}")
+        }
+        Some(_) | None => text.to_owned(),
+    }
+}
+
 fn help(address: &str) -> String {
     match address.split_once('@') {
         Some((address, version)) if ProviderAddress::parse(address).is_ok() => {
@@ -324,6 +340,19 @@ mod tests {
             (address.host(), address.namespace(), address.provider_type()),
             ("example.com:81", "a", "b")
         );
+    }
+
+    #[test]
+    fn the_user_of_a_url_is_not_repeated() {
+        for (text, shown) in [
+            ("https://me:sesame@example.com/a/b", "\"https://[secret]@example.com/a/b\""),
+            ("https://sesame@example.com/a/b", "\"https://[secret]@example.com/a/b\""),
+            ("me:sesame@example.com/a/b", "\"[secret]@example.com/a/b\""),
+            ("example.com:8443/a/b@1.0", "\"example.com:8443/a/b@1.0\""),
+        ] {
+            let error = ProviderAddress::parse(text).expect_err("no address").to_string();
+            assert!(error.starts_with(shown), "{text}: {error}");
+        }
     }
 
     #[test]

@@ -130,7 +130,7 @@ mod tests {
         for (text, expected) in [
             ("a", "1:2 found the end of the file, where = or { should be"),
             ("a = ", "1:5 found the end of the file, where a value should be"),
-            ("a = b", "1:5 found \"b\", where a value should be"),
+            ("a = b", "1:5 found a word without quotes, where a value should be"),
             ("a {\n  b = 1\n", "3:1 found the end of the file, where } should be"),
             ("\n  }", "2:3 found }, where a name should be"),
             ("a = [1 2]", "1:8 found a number, where , or ] should be"),
@@ -165,13 +165,13 @@ mod tests {
             ("{\"a\" 1}", "1:6 found a number, where : should be"),
             ("{\"a\": 1,}", "1:9 found }, where a name in quotes should be"),
             ("{\"a\": [1,]}", "1:10 found ], where a value should be"),
-            ("{\"a\": x}", "1:7 found \"x\", where a value should be"),
+            ("{\"a\": x}", "1:7 found a word without quotes, where a value should be"),
             ("{\"a\": 01}", "1:7 this is not a number"),
             (
                 "{\"a\": \"\\a\"}",
                 "1:8 a backslash cannot be followed by this; write \\\\ for a backslash itself",
             ),
-            ("{} x", "1:4 found \"x\", where the end of the file should be"),
+            ("{} x", "1:4 found a word without quotes, where the end of the file should be"),
             ("{ # c\n}", "1:3 the character '#' has no meaning here"),
         ] {
             assert_eq!(read(text), expected, "{text}");
