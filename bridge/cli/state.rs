@@ -7,6 +7,7 @@
 //! Exit codes: 0 success; 1 failure, with the reason on standard error; 2 usage error; 3 no such
 //! record.
 
+mod backup;
 mod error;
 mod export;
 mod file;
@@ -49,6 +50,8 @@ pub(super) struct State {
 
 #[derive(Debug, Subcommand)]
 enum Commands {
+    Backup(backup::Backup),
+    Restore(backup::Restore),
     List(list::List),
     Show(show::Show),
     Export(export::Export),
@@ -61,6 +64,8 @@ enum Commands {
 pub(super) fn run(state: &State, settings: &Arc<Settings>) -> ExitCode {
     runtime::run(async {
         let done = match &state.command {
+            Commands::Backup(backup) => backup.run(settings).await,
+            Commands::Restore(restore) => restore.run(settings).await,
             Commands::List(list) => list.run(settings).await,
             Commands::Show(show) => show.run(settings).await,
             Commands::Export(export) => export.run(settings).await,

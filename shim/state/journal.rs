@@ -37,6 +37,7 @@ use intent::{Ended, Entry};
 pub use error::JournalError;
 pub use files::error::JournalFilesError;
 pub use files::{JournalDurability, JournalFiles, LARGEST_OBJECT};
+pub(crate) use files::{is_journal_file, listing_lock};
 pub use guard::{IntentGuard, Unconfirmed};
 pub use intent::{
     Condition, Intent, InvalidOperationId, JournalFault, Mark, OpenIntent, OpenIntents, OperationId,

@@ -9,6 +9,7 @@
 #![warn(missing_docs)]
 
 mod addresses;
+mod backup;
 mod checksum;
 mod encrypted_store;
 mod encryption;
@@ -49,6 +50,7 @@ pub use addresses::{
     AddressSyntaxError, ComponentAddress, DeposedKey, InstanceKey, ModuleStep, ObjectAddress,
     ProviderConfigAddress, ResourceAddress, ResourceMode,
 };
+pub use backup::{BackedUp, BackupError, BackupScope};
 pub use encrypted_store::{EncryptedStore, SavedPage};
 pub use error::{EncryptedStoreError, Fault};
 pub use journal::{

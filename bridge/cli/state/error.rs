@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use isthmus_install::AddressError;
 use isthmus_state::stacks::SequenceError;
 use isthmus_state::tfstate::{Collision, TfStateError};
-use isthmus_state::{AddressSyntaxError, EncryptedStoreError};
+use isthmus_state::{AddressSyntaxError, BackupError, EncryptedStoreError};
 
 use crate::cli::missing_file::explain_missing;
 use crate::home::OpenStoreError;
@@ -83,6 +83,13 @@ pub(super) enum StateError {
         #[source]
         error: std::io::Error,
     },
+    #[error(transparent)]
+    Backup(#[from] BackupError),
+    #[error(
+        "the state store is on a PostgreSQL server, which has its own tools for backups\nhelp: use pg_dump with --schema=isthmus, and \
+         pg_restore; keep the key elsewhere"
+    )]
+    ServerBackup,
     #[error("{file} exists\nhelp: choose another file with --output, or overwrite it with --force", file = .0.display())]
     Exists(PathBuf),
     #[error("{file} is a file of the state store\nhelp: choose another file with --output", file = .0.display())]

@@ -45,6 +45,7 @@ use keys::JournalKeys;
 use own_file::OwnFile;
 use replay::Steps;
 
+pub(crate) use directory::{is_journal_file, listing_lock};
 pub(crate) use keys::{begin_rotation, end_rotation};
 
 /// Name of the directory in ISTHMUS_HOME.

@@ -17,7 +17,7 @@ use super::{Machine, Said};
 use crate::harness::{Json, json, processes};
 
 /// Every command, with arguments that make it print something.
-const COMMANDS: [&[&str]; 18] = [
+const COMMANDS: [&[&str]; 20] = [
     &["demo"],
     &["install", "@thing@", "1.0.0"],
     &["install", "--plugin"],
@@ -36,6 +36,8 @@ const COMMANDS: [&[&str]; 18] = [
     &["state", "inspect", "given.stack"],
     &["state", "list"],
     &["state", "rekey"],
+    &["state", "backup", ".pulumi/isthmus/backup"],
+    &["state", "restore", "given.backup"],
 ];
 
 /// The same, of those that need a record.
@@ -97,6 +99,7 @@ impl World {
         let world = Self { network, intent: String::new() };
         world.run(COMMANDS[14]).well();
         leave_an_intent(&machine_home(world.machine()));
+        world.run(&["state", "backup", "given.backup"]).well();
         let intents = world.run(&["recover", "--json"]).well();
         let intents: Json = serde_json::from_str(&intents).expect("JSON");
         std::fs::rename(machine_home(world.machine()), world.machine().path("template"))
@@ -114,6 +117,14 @@ impl World {
         if self.machine().path("template").exists() {
             let _ = std::fs::remove_dir_all(&home);
             copy(&self.machine().path("template"), &home);
+        }
+        if words.starts_with(&["state", "restore"]) {
+            // Where there is nothing but the key.
+            let _ = std::fs::remove_dir_all(&home);
+            let key = self.machine().path("template/state.key");
+            std::fs::create_dir(&home)
+                .and_then(|()| std::fs::copy(key, home.join("state.key")))
+                .expect("a key");
         }
         let thing = self.network.address();
         let words =

@@ -173,6 +173,8 @@ fn no_command_does_anything_with_a_setting_that_is_not_understood() {
         &["state", "export"],
         &["state", "import", "given.tfstate"],
         &["state", "list"],
+        &["state", "backup", "new"],
+        &["state", "restore", "given.tfstate"],
         &["state", "rekey"],
         &["state", "rm", "1"],
         &["state", "show", "1"],

@@ -74,6 +74,37 @@ async fn secrets_are_shown_only_when_they_are_asked_for() {
 }
 
 #[tokio::test]
+async fn a_backup_of_a_store_in_use_is_restored_by_whoever_has_the_key_and_replaces_nothing() {
+    let (engine, password) = store_with_a_password().await;
+    let plugin = engine.start().await;
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("backup").to_str().expect("UTF-8").to_owned();
+    let said = isthmus(engine.home(), &["state", "backup", &file]).well();
+    assert!(said.stdout.starts_with(&format!("backed up to {file}: ")), "{said:?}");
+    let again = isthmus(engine.home(), &["state", "backup", &file]);
+    assert!(again.code == 1 && again.stderr.contains("a backup is never overwritten"), "{again:?}");
+    let refused = isthmus(engine.home(), &["state", "restore", &file]);
+    assert!(refused.code == 1 && refused.stderr.contains("a restore replaces nothing"), "{refused:?}");
+    plugin.kill().await;
+
+    let home = directory.path().join("home");
+    std::fs::create_dir(&home).expect("a directory");
+    let refused = isthmus(&home, &["state", "restore", &file]);
+    assert!(
+        refused.code == 1 && refused.stderr.contains("put its `state.key` into ISTHMUS_HOME"),
+        "{refused:?}"
+    );
+    std::fs::copy(engine.home().join("state.key"), home.join("state.key")).expect("a key");
+    isthmus(&home, &["state", "restore", &file]).well();
+    let shown = isthmus(&home, &["state", "show", "random_password/none", "--secrets"]).well().stdout;
+    assert!(shown.contains(&password), "{shown}");
+
+    let server = [("ISTHMUS_STORE", "postgres://127.0.0.1:1/none".to_owned())];
+    let refused = isthmus_with(&home, &["state", "backup", &format!("{file}-2")], &server);
+    assert!(refused.code == 1 && refused.stderr.contains("pg_dump"), "{refused:?}");
+}
+
+#[tokio::test]
 async fn records_are_listed_and_removed_and_what_is_not_there_is_told_by_the_exit_code() {
     let (engine, _) = store_with_a_password().await;
     let list = |words: &[&str]| isthmus(engine.home(), &[&["state", "list"], words].concat()).well().stdout;

@@ -53,7 +53,7 @@ pub(super) struct ScannedFile {
 
 /// The right to list files, or to remove them, until it is dropped.
 #[derive(Debug)]
-pub(super) struct DirectoryLock(#[expect(dead_code, reason = "it is locked while it is open")] File);
+pub(crate) struct DirectoryLock(#[expect(dead_code, reason = "it is locked while it is open")] File);
 
 impl DirectoryLock {
     /// The right to remove files; `None` while others read or remove.
@@ -75,6 +75,18 @@ impl DirectoryLock {
         }
         Some(Self(file))
     }
+}
+
+/// Keeps files from being removed until it is dropped, if that can be had. Blocks.
+pub(crate) fn listing_lock(directory: &Path) -> Option<DirectoryLock> {
+    DirectoryLock::to_list(directory)
+}
+
+/// Whether a file of this name in the directory is part of the journal: entries, or their keys.
+pub(crate) fn is_journal_file(name: &str) -> bool {
+    let path = Path::new(name);
+    let is_in_directory = path.file_name().is_some_and(|last| last == name);
+    is_in_directory && (name == super::keys::FILE || file_id(path).is_some())
 }
 
 fn open_lock(directory: &Path) -> io::Result<File> {
@@ -175,15 +187,20 @@ fn files(directory: &Path) -> io::Result<Vec<(FileId, PathBuf)>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(directory)? {
         let path = entry?.path();
-        let is_journal = path.extension().is_some_and(|extension| extension == EXTENSION);
-        let mut id = FileId::default();
-        let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-        if is_journal && hex::decode_to_slice(stem, &mut id).is_ok() {
+        if let Some(id) = file_id(&path) {
             files.push((id, path));
         }
     }
     files.sort_unstable();
     Ok(files)
+}
+
+/// The id in the name of a journal file.
+fn file_id(path: &Path) -> Option<FileId> {
+    path.extension().filter(|extension| *extension == EXTENSION)?;
+    let mut id = FileId::default();
+    hex::decode_to_slice(path.file_stem()?.to_str()?, &mut id).ok()?;
+    Some(id)
 }
 
 /// Whether a process holds the file.

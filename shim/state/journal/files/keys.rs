@@ -20,7 +20,7 @@ use crate::key::{KdfParams, KeySource, MasterKey};
 use crate::key_error::KeyError;
 
 /// Name of the file in the directory.
-const FILE: &str = "key";
+pub(super) const FILE: &str = "key";
 /// Its beginning.
 const MAGIC: &[u8] = b"isthmus journal key 1\n";
 /// What the keys are bound to.

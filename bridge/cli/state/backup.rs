@@ -1,0 +1,81 @@
+//! `isthmus state backup` and `isthmus state restore`: a copy of the state store and the journal.
+//!
+//! Plugins may use both while they are backed up. A restore replaces nothing, so nothing that is in use is
+//! changed.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use isthmus_state::{BackedUp, BackupScope, KeySource, StoreAddress, database_in};
+
+use super::error::StateError;
+use crate::cli::outcome::Outcome;
+use crate::cli::output::print;
+use crate::home;
+use crate::settings::Settings;
+
+const BACKUP: &str = "\
+Examples:
+  isthmus state backup /backups/isthmus-$(date +%F)
+
+The file has all records, and the journal with its open operations, as they are at one moment; plugins may run meanwhile. It is read back
+with the key before the command ends. It is encrypted as the state store is, and does not contain the key: to restore it, you need
+`state.key` of ISTHMUS_HOME, or the key or passphrase that ISTHMUS_KEY_FILE, ISTHMUS_KEY or ISTHMUS_PASSPHRASE had. Keep that elsewhere.
+
+A store on a PostgreSQL server is backed up by its own tools, such as pg_dump with --schema=isthmus.";
+
+const RESTORE: &str = "\
+Examples:
+  isthmus state restore /backups/isthmus-2026-11-23
+
+Everything in the file is read with the key before anything is written. An existing state store or journal is never replaced: end what uses it,
+and move it elsewhere. Objects that were created or changed after the backup are unknown to a restored store: compare them with the
+engine's environment before the next deployment.";
+
+/// Write a backup of the state store and the journal.
+#[derive(Debug, Args)]
+#[command(after_help = BACKUP)]
+pub(super) struct Backup {
+    /// New file to write.
+    file: PathBuf,
+}
+
+/// Restore a backup where there is no state store.
+#[derive(Debug, Args)]
+#[command(after_help = RESTORE)]
+pub(super) struct Restore {
+    /// Backup file.
+    file: PathBuf,
+}
+
+impl Backup {
+    pub(super) async fn run(&self, settings: &Settings) -> Result<Outcome, StateError> {
+        let backed_up = scope(settings)?.back_up(&self.file).await?;
+        print(&format!("backed up to {}: {}\n", self.file.display(), contents(backed_up)));
+        Ok(Outcome::Done)
+    }
+}
+
+impl Restore {
+    pub(super) async fn run(&self, settings: &Settings) -> Result<Outcome, StateError> {
+        let restored = scope(settings)?.restore(&self.file).await?;
+        print(&format!("restored {}: {}\n", self.file.display(), contents(restored)));
+        Ok(Outcome::Done)
+    }
+}
+
+fn scope(settings: &Settings) -> Result<BackupScope, StateError> {
+    let home = home::home(settings)?;
+    let store = match &settings.store {
+        Some(StoreAddress::File(file)) => file.clone(),
+        None => database_in(&home),
+        Some(_) => return Err(StateError::ServerBackup),
+    };
+    let key = settings.key.clone().unwrap_or_else(|| KeySource::Directory(home.clone()));
+    Ok(BackupScope { store, home, key })
+}
+
+fn contents(backed_up: BackedUp) -> String {
+    let BackedUp { records, journal_files, .. } = backed_up;
+    format!("{records} records and open operations, {journal_files} journal files")
+}

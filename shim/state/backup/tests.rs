@@ -1,0 +1,205 @@
+//! Backups while others write, and restores of what is whole, damaged, or of another key.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use bytes::Bytes;
+use tempfile::TempDir;
+
+use super::*;
+use crate::journal::{Intent, OperationKind};
+use crate::store_key::StoreKey;
+use crate::suite::{key, saved};
+
+fn home() -> TempDir {
+    tempfile::tempdir().expect("a directory")
+}
+
+fn scope(home: &Path) -> BackupScope {
+    let key = KeySource::Directory(home.to_owned());
+    BackupScope { store: database_in(home), home: home.to_owned(), key }
+}
+
+fn journal(home: &Path) -> OperationJournal {
+    let scope = scope(home);
+    let files = JournalFiles::new(home, scope.key, Some(scope.store), JournalDurability::Process);
+    OperationJournal::in_files(files)
+}
+
+fn creation(name: &str) -> Intent {
+    Intent {
+        intention: OperationKind::Create,
+        key: StoreKey { package: "random".to_owned(), type_name: "random_pet".to_owned(), id: String::new() },
+        subject: name.to_owned(),
+        prior: None,
+        companion: Bytes::new(),
+    }
+}
+
+async fn ids(home: &Path) -> BTreeSet<String> {
+    let store = EncryptedStore::open(home, None).await.expect("a store");
+    store.list(None).await.expect("its records").into_iter().map(|(_, key, _)| key.id).collect()
+}
+
+async fn operations(home: &Path) -> BTreeSet<String> {
+    let opened = journal(home).open_intents().await.expect("the journal");
+    assert!(opened.faults.is_empty(), "{:?}", opened.faults);
+    opened.intents.into_iter().map(|open| open.intent.subject).collect()
+}
+
+/// A home with the key of another one.
+fn home_with_key_of(other: &Path) -> TempDir {
+    let home = home();
+    std::fs::copy(other.join("state.key"), home.path().join("state.key")).expect("a key");
+    home
+}
+
+/// The names in a directory.
+fn names(directory: &Path) -> BTreeSet<String> {
+    let entries = std::fs::read_dir(directory).expect("a directory");
+    entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
+}
+
+/// A home with records and an operation, and its backup.
+async fn backed_up() -> (TempDir, PathBuf) {
+    let home = home();
+    let store = EncryptedStore::open(home.path(), None).await.expect("a store");
+    for number in 0..20 {
+        store.add(&key(&format!("pet-{number}")), &saved("dog")).await.expect("added");
+    }
+    journal(home.path()).begin(creation("cut short")).await.expect("journalled");
+    let file = home.path().join("backup");
+    let made = scope(home.path()).back_up(&file).await.expect("a backup");
+    assert_eq!((made.has_store, made.records, made.journal_files), (true, 21, 2), "{made:?}");
+    (home, file)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_backup_while_others_write_is_restored_as_of_one_moment() {
+    let home = home();
+    let store = EncryptedStore::open(home.path(), None).await.expect("a store");
+    let open = journal(home.path());
+    open.begin(creation("before")).await.expect("journalled");
+    let (began, begins) = tokio::sync::oneshot::channel();
+    let (end, mut ends) = tokio::sync::oneshot::channel::<()>();
+    let writing = tokio::spawn(async move {
+        let mut began = Some(began);
+        let mut written = 0;
+        while ends.try_recv().is_err() {
+            store.add(&key(&format!("pet-{written:06}")), &saved("dog")).await.expect("added");
+            open.begin(creation(&format!("operation-{written:06}"))).await.expect("journalled");
+            written += 1;
+            if written == 10 {
+                let _ = began.take().expect("once").send(());
+            }
+        }
+        written
+    });
+    begins.await.expect("it writes");
+    let file = home.path().join("backup");
+    scope(home.path()).back_up(&file).await.expect("a backup of what is in use");
+    end.send(()).expect("it still writes");
+    let written = writing.await.expect("the writer");
+
+    let other = home_with_key_of(home.path());
+    scope(other.path()).restore(&file).await.expect("restored");
+    let restored = ids(other.path()).await;
+    assert!((10..=written).contains(&restored.len()), "{} of {written}", restored.len());
+    let first: BTreeSet<String> = (0..restored.len()).map(|number| format!("pet-{number:06}")).collect();
+    assert_eq!(restored, first, "the records of one moment: no later one without an earlier one");
+    let restored = operations(other.path()).await;
+    assert!(restored.contains("before") && restored.contains("operation-000009"), "{restored:?}");
+    let first: BTreeSet<String> =
+        (0..restored.len() - 1).map(|number| format!("operation-{number:06}")).collect();
+    assert!(first.is_subset(&restored), "{restored:?}");
+}
+
+#[tokio::test]
+async fn a_journal_without_a_state_store_is_backed_up_too() {
+    let home = home();
+    journal(home.path()).begin(creation("cut short")).await.expect("journalled");
+    let file = home.path().join("backup");
+    let made = scope(home.path()).back_up(&file).await.expect("a backup");
+    assert_eq!((made.has_store, made.records, made.journal_files), (false, 1, 2), "{made:?}");
+    let other = home_with_key_of(home.path());
+    assert_eq!(scope(other.path()).restore(&file).await.expect("restored"), made);
+    assert_eq!(operations(other.path()).await, BTreeSet::from(["cut short".to_owned()]));
+    assert!(!database_in(other.path()).exists());
+    let error =
+        scope(tempfile::tempdir().expect("a directory").path()).back_up(&home.path().join("none")).await;
+    assert!(matches!(error, Err(BackupError::Nothing { .. })), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_damaged_backup_is_refused_and_nothing_is_written() {
+    let (home, file) = backed_up().await;
+    let good = std::fs::read(&file).expect("the backup");
+    let other = home_with_key_of(home.path());
+    let damaged = other.path().join("damaged");
+    let refuse = async |bytes: &[u8], what: &str| {
+        std::fs::write(&damaged, bytes).expect("written");
+        let error = scope(other.path()).restore(&damaged).await.expect_err(what);
+        assert!(
+            matches!(
+                error,
+                BackupError::Damaged { .. } | BackupError::Foreign(_) | BackupError::Store { .. }
+            ),
+            "{what}: {error:?}"
+        );
+        assert_eq!(names(other.path()), ["damaged", "state.key"].map(str::to_owned).into(), "{what}");
+    };
+    for at in (0..good.len()).step_by(good.len() / 20).chain([good.len() - 1]) {
+        let mut bytes = good.clone();
+        bytes[at] ^= 1;
+        refuse(&bytes, &format!("byte {at} is flipped")).await;
+        refuse(&good[..at], &format!("cut off at {at}")).await;
+    }
+    // Whoever can write a sum cannot write a record.
+    let (content, _) = good.split_at(good.len() - DIGEST);
+    let mut bytes = content.to_vec();
+    let sealed =
+        bytes.windows(6).position(|window| window == b"pet-19").expect("the id of a record is not encrypted");
+    bytes[sealed + 40] ^= 1;
+    bytes.extend_from_slice(&Sha256::digest(&bytes));
+    refuse(&bytes, "a record is changed, and the sum is right").await;
+    let mut bytes = MAGIC.to_vec();
+    append(&mut bytes, "journal/../5e5e5e5e5e5e.journal", &b"mine"[..]).expect("written");
+    bytes.push(0);
+    bytes.extend_from_slice(&Sha256::digest(&bytes));
+    refuse(&bytes, "a name that leads elsewhere").await;
+    std::fs::write(&damaged, &good).expect("written");
+    scope(other.path()).restore(&damaged).await.expect("the good one is restored");
+}
+
+#[tokio::test]
+async fn a_backup_of_another_key_is_refused() {
+    let (_home, file) = backed_up().await;
+    for make in [true, false] {
+        let other = tempfile::tempdir().expect("a directory");
+        if make {
+            std::fs::write(other.path().join("state.key"), "5e".repeat(32)).expect("a key");
+        }
+        let there = names(other.path());
+        let error = scope(other.path()).restore(&file).await.expect_err("another key");
+        assert!(matches!(error, BackupError::Store { .. }), "{error:?}");
+        assert!(error.to_string().contains("help: set ISTHMUS_KEY_FILE"), "{error}");
+        assert_eq!(names(other.path()), there, "nothing is written, nor a key made");
+    }
+}
+
+#[tokio::test]
+async fn what_is_there_is_never_replaced() {
+    let (home, file) = backed_up().await;
+    let error = scope(home.path()).back_up(&file).await.expect_err("the file exists");
+    assert!(matches!(error, BackupError::Exists(_)), "{error:?}");
+    for occupied in ["state.sqlite", "state.sqlite-wal", "journal"] {
+        let other = home_with_key_of(home.path());
+        std::fs::write(other.path().join(occupied), "of somebody").expect("written");
+        let error = scope(other.path()).restore(&file).await.expect_err("it exists");
+        assert!(matches!(error, BackupError::Occupied(_)), "{occupied}: {error:?}");
+        assert_eq!(names(other.path()), [occupied, "state.key"].map(str::to_owned).into(), "{occupied}");
+    }
+    let error = scope(home.path()).restore(&file).await.expect_err("it is in use");
+    assert!(error.to_string().contains("help: end all plugins"), "{error}");
+    assert_eq!(ids(home.path()).await.len(), 20);
+}
