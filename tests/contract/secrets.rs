@@ -2,6 +2,7 @@
 
 mod configured;
 mod redaction;
+mod search;
 mod write_only;
 
 use isthmus_proto::pulumirpc::ConfigureRequest;
