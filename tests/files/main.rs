@@ -8,6 +8,7 @@
 //! not, and such imports are refused.
 
 mod cycles;
+mod security;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 
 use isthmus::settings::{ALL, Setting};
 use isthmus_sandbox::Protocol;
@@ -187,6 +188,52 @@ fn no_command_does_anything_with_a_setting_that_is_not_understood() {
     for words in [&["--help"][..], &["--version"], &["state", "import", "--help"], &["plugin", "-version"]] {
         run(words).well();
     }
+}
+
+/// A repository that was only cloned is nobody's configuration.
+#[test]
+fn nothing_in_a_project_configures_a_command() {
+    let machine = Machine::new();
+    let broken = b"this is { not a configuration";
+    for name in [
+        ".terraformrc",
+        ".tofurc",
+        "terraform.rc",
+        "tofu.rc",
+        ".terraform.d/a.tfrc",
+        ".terraform.d/credentials.tfrc.json",
+        ".terraform.lock.hcl",
+        ".config/opentofu/tofurc",
+        "isthmus/state.key",
+        "isthmus/state.sqlite",
+        ".pulumi/isthmus/state.key",
+        "state.sqlite",
+    ] {
+        machine.write(Path::new("project").join(name), broken);
+    }
+    let run = |words: &[&str], directory: &str| {
+        let mut command = machine.command(env!("CARGO_BIN_EXE_isthmus"));
+        Said::of(command.args(words).env("ISTHMUS_OFFLINE", "true").current_dir(machine.path(directory)))
+    };
+    std::fs::create_dir(machine.path("elsewhere")).expect("a directory");
+    for words in [
+        &["providers", "list"][..],
+        &["providers", "prune"],
+        &["install", "hashicorp/random", "3.7.0"],
+        &["state", "list"],
+        &["recover"],
+    ] {
+        let (there, elsewhere) = (run(words, "project"), run(words, "elsewhere"));
+        assert_eq!(
+            (there.code, &there.stdout, &there.stderr),
+            (elsewhere.code, &elsewhere.stdout, &elsewhere.stderr),
+            "{words:?}"
+        );
+    }
+    // The same in the user's home is read.
+    machine.write(".terraformrc", broken);
+    let said = run(&["install", "hashicorp/random", "3.7.0"], "elsewhere");
+    assert!(said.stderr.contains(".terraformrc:1:"), "{said:?}");
 }
 
 fn tree(machine: &Machine) -> Vec<String> {
