@@ -1,9 +1,11 @@
 //! Ordered delivery of log lines to the user; those that cannot be delivered go to standard error.
 
+use std::borrow::Cow;
 use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use isthmus_common::printable;
 use isthmus_provider::KnownSecrets;
 use tokio::sync::{mpsc, oneshot};
 
@@ -64,6 +66,9 @@ impl EngineLog {
     /// Enqueues a line, without waiting.
     pub(crate) fn send(&self, mut line: LogLine) {
         self.secrets.redact_in_place(&mut line.message);
+        if let Cow::Owned(shown) = printable(&line.message) {
+            line.message = shown;
+        }
         if self.queue.try_send(Item::Line(line)).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }

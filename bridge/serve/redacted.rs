@@ -3,8 +3,11 @@
 //! Providers quote values in diagnostics, statuses and panic traces. Secrets marked by an engine
 //! are noted here when a call comes in; those that schemas call sensitive are noted where values
 //! pass to and from a provider (`isthmus_provider`). Log lines are redacted by
-//! `crate::engine::EngineLog`.
+//! `crate::engine::EngineLog`. Control characters are escaped in the same texts: engines print them.
 
+use std::borrow::Cow;
+
+use isthmus_common::printable;
 use isthmus_proto::property::Struct;
 use isthmus_proto::{lumirpc, pulumirpc, rpc};
 use isthmus_provider::{KnownSecrets, Retention};
@@ -32,7 +35,7 @@ macro_rules! answers {
         $(impl Texts for $failing {
             fn redact(&mut self, secrets: &KnownSecrets) {
                 for failure in &mut self.failures {
-                    secrets.redact_in_place(&mut failure.reason);
+                    clean(&mut failure.reason, secrets);
                 }
             }
         })+
@@ -102,6 +105,14 @@ redacted! { lumirpc::resource_provider_server::ResourceProvider:
     delete(lumirpc::DeleteRequest) -> (), Usual [];
 }
 
+/// Redacts a text, and then escapes what a terminal would obey: an escaped secret is found by fewer forms.
+fn clean(text: &mut String, secrets: &KnownSecrets) {
+    secrets.redact_in_place(text);
+    if let Cow::Owned(shown) = printable(text) {
+        *text = shown;
+    }
+}
+
 fn note_in(bag: Option<&Struct>, secrets: &KnownSecrets, retention: Retention) {
     if let Some(bag) = bag {
         note_secrets(bag, secrets, retention);
@@ -110,10 +121,11 @@ fn note_in(bag: Option<&Struct>, secrets: &KnownSecrets, retention: Retention) {
 
 /// Redacts a status: its text and the reasons in its details.
 pub(crate) fn redacted_status(status: Status, secrets: &KnownSecrets) -> Status {
-    let message = secrets.redact(status.message()).into_owned();
+    let mut message = status.message().to_owned();
+    clean(&mut message, secrets);
     let details = match rpc::Status::decode(status.details()) {
         Ok(mut inner) if !status.details().is_empty() => {
-            secrets.redact_in_place(&mut inner.message);
+            clean(&mut inner.message, secrets);
             inner.details.iter_mut().for_each(|detail| redact_reasons(detail, secrets));
             inner.encode_to_vec().into()
         }
@@ -127,7 +139,7 @@ fn redact_reasons(detail: &mut prost_types::Any, secrets: &KnownSecrets) {
     if detail.type_url == INIT_FAILED
         && let Ok(mut failed) = pulumirpc::ErrorResourceInitFailed::decode(&*detail.value)
     {
-        failed.reasons.iter_mut().for_each(|reason| secrets.redact_in_place(reason));
+        failed.reasons.iter_mut().for_each(|reason| clean(reason, secrets));
         detail.value = failed.encode_to_vec();
     }
 }

@@ -1,7 +1,7 @@
 //! What the crates of the Terraform side share.
 //!
 //! - [`error_chain`] and [`with_help`]: how an error and its causes are printed.
-//! - [`Secret`]: a value that is not printed.
+//! - [`Secret`]: a value that is not printed. [`printable`]: a text of others without what a terminal obeys.
 //! - [`permissions`] and [`marker`]: what another user may change, and which directories are isthmus's own to remove.
 //! - [`trust`]: which servers are trusted, for downloads and for databases.
 //! - [`Platform`]: the names of operating systems and processors in registries and caches.
@@ -21,6 +21,7 @@ mod file_stamp;
 pub mod marker;
 pub mod permissions;
 mod platform;
+mod printable;
 mod secret;
 mod tasks;
 pub mod trust;
@@ -30,6 +31,7 @@ pub use chain::{error_chain, with_help};
 pub use fail_point::fail_point;
 pub use file_stamp::FileStamp;
 pub use platform::Platform;
+pub use printable::printable;
 pub use secret::{REDACTED, Secret};
 pub use tasks::{BoxFuture, blocking};
 pub use variables::{OWN_VARIABLES, is_for_others, own_variables};

@@ -8,7 +8,9 @@ use tonic::codegen::http;
 use tonic::codegen::http::uri::PathAndQuery;
 use tower::{Service as _, ServiceExt as _};
 
-use crate::harness::{Code, json, on_both_protocols};
+use crate::harness::engine::Line;
+use crate::harness::resource::half_made;
+use crate::harness::{Code, Setup, json, on_both_protocols};
 
 /// A request whose bag is bytes: a property bag of the project's own could not even be made so deep.
 #[derive(Clone, PartialEq, prost::Message)]
@@ -27,7 +29,36 @@ struct RawCreate {
     properties: Bytes,
 }
 
+/// Nothing of a text is obeyed by a terminal, and the provider's words are in it.
+#[track_caller]
+fn is_printable(what: &str, text: &str) {
+    assert!(text.contains("\\u{1b}[2Jgone"), "{what}: {text:?}");
+    let obeyed = |character: char| character.is_control() && !matches!(character, '\n' | '\t');
+    assert!(!text.contains(obeyed), "{what}: {text:?}");
+}
+
 on_both_protocols! {
+    async fn what_a_provider_says_cannot_take_the_terminal_over(protocol) {
+        let setup = Setup::sandbox(protocol).with("SANDBOX_ODD", "usable").with("TF_LOG", "TRACE");
+        let (host, session) = setup.session().await?;
+        let says = |how: &str, during: &str| json!({"open": "\u{1b}[2Jgone\rforged", "how": how, "during": during});
+        let leak = |how: &str| session.resource("sandbox:index/leak:Leak", how);
+        let checked = leak("validate").check(&says("error", "validate")).await?;
+        is_printable("Check", &checked.failures[0].1);
+        for how in ["error", "status", "partial"] {
+            let status = leak(how).make(&says(how, "create")).await.expect_err(how);
+            is_printable(how, status.message());
+            half_made(&status).iter().for_each(|made| is_printable("the reasons", &made.reasons.join("\n")));
+        }
+        for how in ["warning", "log", "print"] {
+            leak(how).make(&says(how, "create")).await?;
+            let is_said = |line: &Line| line.urn == leak(how).urn() && line.message.contains("gone");
+            is_printable(how, &host.engine.line("what the provider says", is_said).await.message);
+        }
+        let status = leak("panic").make(&says("panic", "create")).await.expect_err("it panics");
+        is_printable("a panic", status.message());
+    }
+
     async fn a_bag_nested_ten_thousand_deep_is_an_error(host, session: sandbox) {
         let urn = session.note().urn().to_owned();
         for bag in [nested_bags(10_000), nested_lists(10_000)] {
