@@ -21,7 +21,7 @@ mod start;
 mod unconfirmed;
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use isthmus_provider::schema_cache::SchemaCache;
@@ -56,8 +56,8 @@ pub(crate) struct Daemon {
     settings: Arc<Settings>,
     /// The settings that cannot be parsed; no call is served then.
     invalid_settings: Option<InvalidSettings>,
-    /// The provider of every session without one of its own.
-    only_instance: OnceLock<Arc<Instance>>,
+    /// The provider of every session without one of its own, until sessions are served.
+    only_instance: Mutex<Option<Arc<Instance>>>,
     /// The state store and the journal, opened on first use.
     state_store: Result<Arc<LazyEncryptedStore>, StateDirectoryError>,
     /// Whether the store's warnings were shown.
@@ -88,7 +88,7 @@ impl Daemon {
         Arc::new(Self {
             log,
             plugin_version,
-            only_instance: OnceLock::new(),
+            only_instance: Mutex::default(),
             operations: Operations::new(home::journal(&settings, &state_store)),
             unconfirmed: UnconfirmedCreations::default(),
             state_store,
@@ -126,9 +126,13 @@ impl Daemon {
     }
 
     /// Sets the provider of every session: a process that is started for one package has no other.
-    /// Only the first call has an effect.
     pub(crate) fn serve_only(&self, instance: Arc<Instance>) {
-        let _ = self.only_instance.set(instance);
+        *self.only_instance.lock().unwrap_or_else(PoisonError::into_inner) = Some(instance);
+    }
+
+    /// The provider of [`Self::serve_only`], once.
+    fn take_only(&self) -> Option<Arc<Instance>> {
+        self.only_instance.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// The state store, opened on first use.
@@ -157,12 +161,17 @@ impl Daemon {
         !self.schema_cache_warned.swap(true, Ordering::Relaxed)
     }
 
-    /// Waits until every change has completed and every provider has ended. The caller accepts no
-    /// sessions any more.
-    pub(crate) async fn finish(&self) {
+    /// Waits until every change has completed. The caller accepts no sessions any more.
+    async fn changes_end(&self) {
         self.tasks.close();
         self.tasks.wait().await;
-        if let Some(instance) = self.only_instance.get() {
+    }
+
+    /// Waits until every change has completed and every provider has ended; [`Sessions::finish`]
+    /// does so where there are sessions.
+    pub(crate) async fn finish(&self) {
+        self.changes_end().await;
+        if let Some(instance) = self.take_only() {
             instance.end(self.stop_grace_period()).await;
         }
         self.operations.write().await;

@@ -165,7 +165,7 @@ pub(crate) async fn serve_until_ended(
             // Connections that are still open are closed.
             () = overdue => Ok(()),
         };
-        daemon.finish().await;
+        sessions.finish().await;
         served
     };
     let stopped_twice = async {

@@ -100,6 +100,11 @@ impl Calls {
         self.snapshot().interrupt();
     }
 
+    /// Whether [`Self::close`] was called.
+    pub(super) fn are_closed(&self) -> bool {
+        self.running().closed
+    }
+
     fn running(&self) -> MutexGuard<'_, Running> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,14 +1,18 @@
 //! A provider process together with its package.
+//!
+//! What a session remembers besides, such as the names that were generated, is passed on to the
+//! process that replaces one that has ended; what belongs to the process ends with it.
 
 use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 use std::time::Duration;
 
 use isthmus_cty::Value;
+use isthmus_provider::plugin::Exit;
 use isthmus_provider::{Diagnostic, Provider, ProviderError};
 use tokio::sync::Mutex;
 
 use super::autonames::Autonames;
-use super::{CallSnapshot, Calls, Leases, Listings};
+use super::{CallSnapshot, Calls, Leases, Listings, ProviderSource};
 use crate::package::catalogue::Package;
 use crate::resource::{OperationError, PlanMemory, WriteOnlyValues};
 use crate::settings::{PROVIDER_META, Settings};
@@ -24,20 +28,23 @@ pub(crate) struct Instance {
     /// The calls in progress.
     pub calls: Calls,
     /// The resources with generated names.
-    pub autonames: Autonames,
+    pub autonames: Arc<Autonames>,
     /// Paused list streams.
     pub listings: Listings,
     /// Write-only values, if the engine is not to store them.
-    pub write_only: WriteOnlyValues,
+    pub write_only: Arc<WriteOnlyValues>,
     /// The open ephemeral resources.
     pub leases: Leases,
     /// Earlier plans.
-    pub plans: PlanMemory,
+    pub plans: Arc<PlanMemory>,
+    source: ProviderSource,
     settings: Arc<Settings>,
+    /// How the process ended that this one replaces.
+    predecessor: Option<Exit>,
     /// The configuration that was applied.
     config: Mutex<Option<Value>>,
     /// The configuration that was checked last, used before one is applied.
-    checked: StdMutex<Option<Value>>,
+    checked: Arc<StdMutex<Option<Value>>>,
     /// The calls that were stopped last.
     stopping: StdMutex<Option<CallSnapshot>>,
 }
@@ -46,23 +53,65 @@ impl Instance {
     pub(crate) fn new(
         package: Arc<Package>,
         provider: Provider,
+        source: ProviderSource,
         calls: Calls,
         settings: Arc<Settings>,
     ) -> Self {
         Self {
+            source,
             settings,
+            predecessor: None,
             package,
             provider,
             calls,
-            autonames: Autonames::default(),
+            autonames: Arc::default(),
             listings: Listings::default(),
-            write_only: WriteOnlyValues::default(),
+            write_only: Arc::default(),
             leases: Leases::default(),
-            plans: PlanMemory::default(),
+            plans: Arc::default(),
             config: Mutex::new(None),
-            checked: StdMutex::default(),
+            checked: Arc::default(),
             stopping: StdMutex::default(),
         }
+    }
+
+    /// This with another process of the same program, which is configured as this one was.
+    ///
+    /// # Errors
+    /// When the new process refuses the configuration, or ends.
+    pub(super) async fn replaced_by(
+        &self,
+        provider: Provider,
+        predecessor: Exit,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Self, ProviderError> {
+        let replacement = Self {
+            autonames: Arc::clone(&self.autonames),
+            write_only: Arc::clone(&self.write_only),
+            plans: Arc::clone(&self.plans),
+            checked: Arc::clone(&self.checked),
+            predecessor: Some(predecessor),
+            ..Self::new(
+                Arc::clone(&self.package),
+                provider,
+                self.source.clone(),
+                self.calls.clone(),
+                Arc::clone(&self.settings),
+            )
+        };
+        if let Some(config) = self.configured().await {
+            replacement.configure(&replacement.provider, config, warnings).await?;
+        }
+        Ok(replacement)
+    }
+
+    pub(super) fn source(&self) -> &ProviderSource {
+        &self.source
+    }
+
+    /// How the process ended that this one replaces, if it replaces one.
+    pub(super) fn predecessor(&self) -> Option<&Exit> {
+        self.predecessor.as_ref()
     }
 
     pub(crate) fn settings(&self) -> &Settings {

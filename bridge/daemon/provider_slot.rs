@@ -6,11 +6,17 @@
 //!
 //! A start belongs to no call: several may wait for it, and it continues if they are cancelled. It
 //! ends with the session or when the engine cancels; the next call then starts the provider again.
+//!
+//! A provider that has ended is replaced by the next call, in the same way: by a process of the same
+//! program with the same schema and configuration. The call during which it ended has failed, and is
+//! never repeated. A replacement that ends before it has answered a call is not replaced; nor is a
+//! provider that isthmus attached to.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
+use isthmus_provider::plugin::Exit;
 use isthmus_provider::schema::Catalogue;
 use isthmus_provider::schema_cache::{LaunchContext, Program, SchemaCache};
 use isthmus_provider::{KnownSchema, SchemaUpdate};
@@ -38,7 +44,10 @@ enum Process {
     /// Not started yet.
     Idle(Remembered),
     Starting(Starting),
+    /// Its process may have ended.
     Running(Arc<Instance>),
+    /// It has ended, and could not be replaced.
+    Lost(Arc<StartError>),
     /// The session has ended.
     Over,
 }
@@ -51,9 +60,18 @@ struct Remembered {
     program: Program,
 }
 
+/// What precedes the start of a process.
+#[derive(Clone, Debug)]
+enum Before {
+    /// None was started.
+    Idle(Remembered),
+    /// One that has ended.
+    Ended(Arc<Instance>, Exit),
+}
+
 #[derive(Clone, Debug)]
 struct Starting {
-    known: Remembered,
+    before: Before,
     given_up: CancellationToken,
     outcome: watch::Receiver<Option<Result<Arc<Instance>, StartFailure>>>,
 }
@@ -101,13 +119,17 @@ impl ProviderSlot {
         let calls = Calls::default();
         let instance =
             launch(daemon, log, &source, &calls, None, |catalogue| Package::new(identity, catalogue));
-        let instance = Arc::new(instance.await?);
-        Ok(Self {
-            source,
-            calls,
+        Ok(Self::running(Arc::new(instance.await?)))
+    }
+
+    /// A slot of a provider that was started already.
+    pub(super) fn running(instance: Arc<Instance>) -> Self {
+        Self {
+            source: instance.source().clone(),
+            calls: instance.calls.clone(),
             package: RwLock::new(Arc::clone(&instance.package)),
             process: Mutex::new(Process::Running(instance)),
-        })
+        }
     }
 
     /// The package, by the newest known schema.
@@ -115,7 +137,8 @@ impl ProviderSlot {
         Arc::clone(&self.package.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The running provider, started on demand; concurrent callers share one start.
+    /// The running provider, started on demand, and again after it has ended; concurrent callers
+    /// share one start.
     pub(super) async fn instance(
         self: &Arc<Self>,
         daemon: &Arc<Daemon>,
@@ -123,14 +146,24 @@ impl ProviderSlot {
     ) -> Result<Arc<Instance>, StartFailure> {
         let mut outcome = {
             let mut process = self.process();
-            match &*process {
-                Process::Running(instance) => return Ok(Arc::clone(instance)),
-                Process::Starting(starting) => starting.outcome.clone(),
+            let before = match &*process {
+                Process::Running(instance) => match instance.provider.plugin().exit() {
+                    None => return Ok(Arc::clone(instance)),
+                    Some(exit) => Ok(self.replaceable(instance, exit)?),
+                },
+                Process::Starting(starting) => Err(starting.outcome.clone()),
+                Process::Lost(error) => return Err(StartFailure::Failed(Arc::clone(error))),
                 Process::Over => return Err(StartFailure::Cancelled),
-                Process::Idle(known) => {
+                Process::Idle(known) => Ok(Before::Idle(known.clone())),
+            };
+            match before {
+                Err(outcome) => outcome,
+                // The daemon ends.
+                Ok(_) if self.calls.are_closed() => return Err(StartFailure::Cancelled),
+                Ok(before) => {
                     let (sender, outcome) = watch::channel(None);
                     let given_up = CancellationToken::new();
-                    let starting = Starting { known: known.clone(), given_up, outcome: outcome.clone() };
+                    let starting = Starting { before, given_up, outcome: outcome.clone() };
                     let start =
                         Arc::clone(self).start(Arc::clone(daemon), Arc::clone(log), starting.clone(), sender);
                     daemon.spawn(start);
@@ -146,6 +179,19 @@ impl ProviderSlot {
         }
     }
 
+    /// Whether a process that has ended may be replaced.
+    fn replaceable(&self, instance: &Arc<Instance>, exit: Exit) -> Result<Before, StartFailure> {
+        let name = self.source.name.clone();
+        let error = match (&self.source.program, instance.predecessor()) {
+            (ProviderProgram::Running(_), _) => StartError::NotOurs { name, exit },
+            (ProviderProgram::File(_), Some(first)) if !instance.provider.has_answered() => {
+                StartError::EndedAgain { name, first: first.clone(), second: exit }
+            }
+            (ProviderProgram::File(_), _) => return Ok(Before::Ended(Arc::clone(instance), exit)),
+        };
+        Err(StartFailure::Failed(Arc::new(error)))
+    }
+
     /// The provider if its process runs; cancels a start in progress.
     pub(super) fn interrupted(&self) -> Option<Arc<Instance>> {
         match &*self.process() {
@@ -154,8 +200,14 @@ impl ProviderSlot {
                 starting.given_up.cancel();
                 None
             }
-            Process::Idle(_) | Process::Over => None,
+            Process::Idle(_) | Process::Lost(_) | Process::Over => None,
         }
+    }
+
+    /// Interrupts all calls, as the daemon ends; no process is started any more.
+    pub(super) fn close(&self) {
+        self.calls.close();
+        self.interrupted();
     }
 
     /// The calls in progress.
@@ -170,7 +222,7 @@ impl ProviderSlot {
             Process::Running(instance) => instance.end(stop_grace_period).await,
             // The task of the start ends the process, if it was launched.
             Process::Starting(starting) => starting.given_up.cancel(),
-            Process::Idle(_) | Process::Over => {}
+            Process::Idle(_) | Process::Lost(_) | Process::Over => {}
         }
     }
 
@@ -181,21 +233,14 @@ impl ProviderSlot {
         starting: Starting,
         sender: watch::Sender<Option<Result<Arc<Instance>, StartFailure>>>,
     ) {
-        let package = self.package();
-        let identity = package.identity().clone();
-        let rebuild = |catalogue| {
-            let name = &identity.name;
-            let text = format!(
-                "the schema of the provider of package {name} differs from the cached one: the live schema is used"
-            );
-            log.send(Severity::Debug, text, "");
-            Package::new(identity, catalogue)
-        };
-        let known = (&starting.known, package);
-        let outcome = tokio::select! {
-            outcome = launch(&daemon, &log, &self.source, &self.calls, Some(known), rebuild) => {
-                outcome.map(Arc::new).map_err(|error| StartFailure::Failed(Arc::new(error)))
+        let launched = async {
+            match &starting.before {
+                Before::Idle(known) => self.first(&daemon, &log, known).await,
+                Before::Ended(instance, exit) => self.replacement(&daemon, &log, instance, exit).await,
             }
+        };
+        let outcome = tokio::select! {
+            outcome = launched => outcome.map(Arc::new).map_err(|error| StartFailure::Failed(Arc::new(error))),
             () = starting.given_up.cancelled() => Err(StartFailure::Cancelled),
         };
         let too_late = {
@@ -209,8 +254,12 @@ impl ProviderSlot {
                     *process = Process::Running(Arc::clone(instance));
                     None
                 }
-                (_, Err(_)) => {
-                    *process = Process::Idle(starting.known);
+                (_, Err(failure)) => {
+                    *process = match (starting.before, failure) {
+                        (Before::Idle(known), _) => Process::Idle(known),
+                        (Before::Ended(instance, _), StartFailure::Cancelled) => Process::Running(instance),
+                        (Before::Ended(..), StartFailure::Failed(error)) => Process::Lost(Arc::clone(error)),
+                    };
                     None
                 }
             }
@@ -219,6 +268,66 @@ impl ProviderSlot {
             instance.end(daemon.stop_grace_period()).await;
         }
         sender.send_replace(Some(outcome));
+    }
+
+    /// Starts the provider for the first time.
+    async fn first(
+        &self,
+        daemon: &Arc<Daemon>,
+        log: &SessionLog,
+        known: &Remembered,
+    ) -> Result<Instance, StartError> {
+        let package = self.package();
+        let identity = package.identity().clone();
+        let rebuild = |catalogue| {
+            let name = &identity.name;
+            let text = format!(
+                "the schema of the provider of package {name} differs from the cached one: the live schema is used"
+            );
+            log.send(Severity::Debug, text, "");
+            Package::new(identity, catalogue)
+        };
+        launch(daemon, log, &self.source, &self.calls, Some((known, package)), rebuild).await
+    }
+
+    /// Starts the provider again after it has ended, and configures it as it was.
+    async fn replacement(
+        &self,
+        daemon: &Arc<Daemon>,
+        log: &SessionLog,
+        ended: &Instance,
+        exit: &Exit,
+    ) -> Result<Instance, StartError> {
+        let name = &self.source.name;
+        let mut warnings = Vec::new();
+        let replaced = async {
+            let (settings, known) = (daemon.settings(), ended.provider.schema());
+            let (provider, update) =
+                start(&self.source, settings, log.to_engine(), &self.calls, Some(known), &mut warnings)
+                    .await?;
+            if !matches!(update, SchemaUpdate::AsKnown) {
+                provider.shutdown().await;
+                return Err(StartError::OtherSchema);
+            }
+            Ok(ended.replaced_by(provider, exit.clone(), &mut warnings).await?)
+        };
+        let replaced = replaced.await;
+        for warning in &warnings {
+            log.warn(warning.to_string(), "");
+        }
+        if replaced.is_ok() {
+            // Each time, and without the last output, which the failed call has shown.
+            let text = format!(
+                "the provider {name} has ended ({}), and was started again with the same configuration",
+                exit.ending
+            );
+            log.send(Severity::Warning, text, "");
+        }
+        log.flush(true).await;
+        replaced.map_err(|error| {
+            let (name, exit) = (name.clone(), exit.clone());
+            StartError::Replacement { name, exit, source: Box::new(error) }
+        })
     }
 
     fn process(&self) -> MutexGuard<'_, Process> {
@@ -262,7 +371,7 @@ async fn launch(
         let was_known = known_program == Some(&program);
         remember(daemon, log, cache, program, update, was_known);
     }
-    Ok(Instance::new(package, provider, calls.clone(), Arc::clone(settings)))
+    Ok(Instance::new(package, provider, source.clone(), calls.clone(), Arc::clone(settings)))
 }
 
 /// The provider's file; `None` for a provider that runs already.

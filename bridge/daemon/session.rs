@@ -23,6 +23,8 @@ use crate::urn::Urn;
 #[derive(Debug)]
 pub(crate) struct Session {
     daemon: Arc<Daemon>,
+    /// The provider of every session without one of its own.
+    only_provider: Option<Arc<ProviderSlot>>,
     /// Differs from that of every other connection.
     number: u64,
     /// The stack whose resources were worked on.
@@ -81,14 +83,15 @@ impl SessionError {
 }
 
 impl Session {
-    pub(super) fn new(daemon: Arc<Daemon>, number: u64) -> Self {
+    pub(super) fn new(daemon: Arc<Daemon>, only_provider: Option<Arc<ProviderSlot>>, number: u64) -> Self {
         // A provider shared by all sessions has one set of secrets.
-        let only = daemon.only_instance.get();
-        let secrets = only.map(|instance| instance.provider.secrets().clone()).unwrap_or_default();
+        let only = only_provider.as_ref();
+        let secrets = only.map(|_| daemon.log.secrets().clone()).unwrap_or_default();
         let log = SessionLog::new(daemon.log.clone().redacting(secrets.clone()), daemon.settings.log_calls);
         let log = Arc::new(log);
         Self {
             daemon,
+            only_provider,
             number,
             stack: OnceLock::new(),
             was_told: AtomicBool::new(false),
@@ -157,10 +160,7 @@ impl Session {
 
     /// The session's provider, started on demand.
     pub(crate) async fn instance(&self) -> Result<Arc<Instance>, SessionError> {
-        let choice = self.choice.lock().await.clone();
-        let Some(choice) = choice else {
-            return self.daemon.only_instance.get().cloned().ok_or(SessionError::NotParameterized);
-        };
+        let choice = self.chosen().await.ok_or(SessionError::NotParameterized)?;
         choice.instance(&self.daemon, &self.log).await.map_err(|failure| match failure {
             StartFailure::Failed(error) => SessionError::Start(error),
             StartFailure::Cancelled => {
@@ -171,10 +171,13 @@ impl Session {
 
     /// The session's package, if it has one. The provider need not run.
     pub(crate) async fn package(&self) -> Option<Arc<Package>> {
-        match self.choice.lock().await.as_ref() {
-            Some(choice) => Some(choice.package()),
-            None => self.daemon.only_instance.get().map(|instance| Arc::clone(&instance.package)),
-        }
+        self.chosen().await.map(|choice| choice.package())
+    }
+
+    /// The session's provider, or else that of all sessions.
+    async fn chosen(&self) -> Option<Arc<ProviderSlot>> {
+        let own = self.choice.lock().await.clone();
+        own.or_else(|| self.only_provider.clone())
     }
 
     /// Sets the provider by command line arguments, and warns of those without effect.
@@ -331,12 +334,7 @@ impl Session {
     pub(crate) async fn cancel(&self) {
         // First, because a provider that is starting holds the lock.
         self.cancelled.notify_waiters();
-        let choice = self.choice.lock().await.clone();
-        let instance = match choice {
-            Some(choice) => choice.interrupted(),
-            None => self.daemon.only_instance.get().cloned(),
-        };
-        let Some(instance) = instance else { return };
+        let Some(instance) = self.chosen().await.and_then(|choice| choice.interrupted()) else { return };
         let calls = instance.calls.snapshot();
         let leases = instance.leases.until_now();
         if let Some(stopped_twice) = instance.replace_stopping(&calls) {
@@ -357,7 +355,7 @@ impl Session {
     /// Interrupts all calls, as the daemon ends.
     pub(super) async fn interrupt(&self) {
         if let Some(choice) = self.choice.lock().await.as_ref() {
-            choice.calls().close();
+            choice.close();
         }
     }
 

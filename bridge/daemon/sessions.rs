@@ -6,11 +6,14 @@ use std::sync::{Arc, Weak};
 use dashmap::DashMap;
 use tokio::task::JoinSet;
 
+use super::provider_slot::ProviderSlot;
 use super::{Daemon, Session};
 
 #[derive(Debug)]
 pub(crate) struct Sessions {
     daemon: Arc<Daemon>,
+    /// The provider of every session without one of its own.
+    only_provider: Option<Arc<ProviderSlot>>,
     open: DashMap<u64, Weak<Session>>,
     next: AtomicU64,
 }
@@ -25,7 +28,8 @@ pub(crate) struct SessionGuard {
 
 impl Sessions {
     pub(crate) fn new(daemon: Arc<Daemon>) -> Arc<Self> {
-        Arc::new(Self { daemon, open: DashMap::new(), next: AtomicU64::new(0) })
+        let only_provider = daemon.take_only().map(|instance| Arc::new(ProviderSlot::running(instance)));
+        Arc::new(Self { daemon, only_provider, open: DashMap::new(), next: AtomicU64::new(0) })
     }
 
     pub(crate) fn daemon(&self) -> &Arc<Daemon> {
@@ -35,7 +39,7 @@ impl Sessions {
     /// Opens a session for a new connection.
     pub(crate) fn open(self: &Arc<Self>) -> SessionGuard {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let session = Arc::new(Session::new(Arc::clone(&self.daemon), number));
+        let session = Arc::new(Session::new(Arc::clone(&self.daemon), self.only_provider.clone(), number));
         self.open.insert(number, Arc::downgrade(&session));
         SessionGuard { sessions: Arc::clone(self), number, session }
     }
@@ -52,12 +56,22 @@ impl Sessions {
 
     /// Interrupts all calls: each returns what is known of its outcome.
     pub(crate) async fn interrupt(&self) {
-        if let Some(instance) = self.daemon.only_instance.get() {
-            instance.calls.close();
+        if let Some(provider) = &self.only_provider {
+            provider.close();
         }
         for session in self.all() {
             session.interrupt().await;
         }
+    }
+
+    /// Waits until every change has completed and every provider has ended. No session is opened
+    /// any more.
+    pub(crate) async fn finish(&self) {
+        self.daemon.changes_end().await;
+        if let Some(provider) = &self.only_provider {
+            provider.end(self.daemon.stop_grace_period()).await;
+        }
+        self.daemon.finish().await;
     }
 
     /// Collected first: no entry of the table may be held across an await.

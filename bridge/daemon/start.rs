@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use isthmus_common::blocking;
 use isthmus_install::{AlteredError, ProviderAddress, SignaturePolicy, Verification, check_program};
-use isthmus_provider::plugin::{Guardian, LaunchError, LaunchSpec, OtherSessions, Plugin, ReattachConfig};
+use isthmus_provider::plugin::{
+    Exit, Guardian, LaunchError, LaunchSpec, OtherSessions, Plugin, ReattachConfig,
+};
 use isthmus_provider::schema::CatalogueError;
 use isthmus_provider::{Diagnostic, KnownSchema, Provider, ProviderError, SchemaUpdate};
 
@@ -55,6 +57,33 @@ pub(crate) enum StartError {
         #[source]
         source: CatalogueError,
     },
+    /// It has ended, and was attached to: only who started it can start it again.
+    #[error(
+        "the provider {name} is gone, and is not started again, because isthmus attached to it and did not start it: {exit}"
+    )]
+    NotOurs { name: String, exit: Exit },
+    /// It has ended, and so has the process that replaced it, before it answered a call.
+    #[error(
+        "the provider {name} is gone: {first}
+It was started again, and ended before it answered a call: {second}"
+    )]
+    EndedAgain { name: String, first: Exit, second: Exit },
+    /// It has ended, and could not be started again.
+    #[error(
+        "the provider {name} is gone: {exit}
+It could not be started again"
+    )]
+    Replacement {
+        name: String,
+        exit: Exit,
+        #[source]
+        source: Box<Self>,
+    },
+    /// It was started again, and serves another schema than before.
+    #[error(
+        "its schema differs from that of the process before, so the provider binary was replaced, or its environment was          changed; run this again"
+    )]
+    OtherSchema,
 }
 
 impl ProviderSource {

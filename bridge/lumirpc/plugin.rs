@@ -129,6 +129,8 @@ async fn serve(
             return Err(error);
         }
     };
+    // From now on it is held by those who use it.
+    drop(instance);
     if let Err(error) = announce(listener.port()) {
         daemon.finish().await;
         return Err(error.into());
@@ -175,7 +177,7 @@ pub(crate) async fn start(
         log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
     }
     let package = Arc::new(Package::new(identity, Arc::clone(provider.catalogue())));
-    Ok(Arc::new(Instance::new(package, provider, calls, Arc::clone(settings))))
+    Ok(Arc::new(Instance::new(package, provider, source, calls, Arc::clone(settings))))
 }
 
 /// The first argument that is no flag. The engine's logging flags follow it and have no effect

@@ -3,9 +3,10 @@
 //! An engine plans and applies in separate calls, and does not pass the provider's plan to the
 //! second. Core does: the plan of a replacement's new object gets the private data of the plan that
 //! required the replacement, and an applied plan is compared with the earlier one. So plans are
-//! remembered for the lifetime of the provider's process, outside of which they mean nothing: by
-//! URN, or for the legacy engine, which sends none, by type and name. Operations work without an
-//! earlier plan, as when an engine updates a resource without Diff.
+//! remembered for the lifetime of the session: by URN, or for the legacy engine, which sends none,
+//! by type and name. They outlive a provider process that ends and is started again, as Terraform
+//! plans in one process and applies in another. Operations work without an earlier plan, as when an
+//! engine updates a resource without Diff.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};

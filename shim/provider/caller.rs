@@ -58,7 +58,7 @@ impl Caller<'_> {
         &self,
         known: Option<&KnownSchema>,
         warnings: &mut Vec<Diagnostic>,
-    ) -> Result<(Arc<Catalogue>, SchemaUpdate), ProviderError> {
+    ) -> Result<(KnownSchema, SchemaUpdate), ProviderError> {
         let rpc = Rpc::GetProviderSchema;
         // The requests of both protocols are empty.
         let request = tfplugin6::get_provider_schema::Request::default();
@@ -66,10 +66,11 @@ impl Caller<'_> {
         let bytes =
             self.watch(rpc, shown, self.client.call_encoded(rpc, request), |bytes| bytes.to_vec()).await?;
         let answer = SchemaAnswer { protocol: self.client.version(), bytes };
+        let fingerprint = answer.fingerprint();
         if let Some(known) = known
-            && answer.fingerprint() == known.fingerprint
+            && fingerprint == known.fingerprint
         {
-            return Ok((Arc::clone(&known.catalogue), SchemaUpdate::AsKnown));
+            return Ok((known.clone(), SchemaUpdate::AsKnown));
         }
         let Contents { catalogue, diagnostics } =
             answer.decode().map_err(|error| ProviderError::InvalidSchema {
@@ -79,7 +80,7 @@ impl Caller<'_> {
             })?;
         let news = if diagnostics.is_empty() { SchemaUpdate::New(answer) } else { SchemaUpdate::Uncacheable };
         self.refuse_errors(rpc, diagnostics, warnings)?;
-        Ok((Arc::new(catalogue), news))
+        Ok((KnownSchema { catalogue: Arc::new(catalogue), fingerprint }, news))
     }
 
     pub(super) async fn call<Request, Response>(

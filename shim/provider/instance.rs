@@ -3,7 +3,7 @@
 mod deferrals;
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex as StdMutex, OnceLock, PoisonError};
 
 use isthmus_common::TERRAFORM_VERSION;
@@ -44,8 +44,10 @@ pub(super) struct Shared {
     plugin: Plugin,
     client: Client,
     observer: CallObserver,
-    catalogue: Arc<Catalogue>,
+    schema: KnownSchema,
     configured: Mutex<bool>,
+    /// Whether it has answered a call, besides those that a start makes.
+    has_answered: AtomicBool,
     stops: AtomicU64,
     /// The configured `provider_meta`, if any.
     pub(super) meta: OnceLock<Value>,
@@ -73,7 +75,7 @@ impl Provider {
         let name = name.into();
         let client = Client::new(plugin.channel(), plugin.protocol());
         let in_flight = Arc::new(InFlight::default());
-        let (catalogue, news) = {
+        let (schema, news) = {
             let (name, plugin) = (&name, &plugin);
             let (client, observer, in_flight, limit) = (&client, &observer, &in_flight, &Limit::default());
             let caller = Caller { name, plugin, client, observer, in_flight, limit };
@@ -84,8 +86,9 @@ impl Provider {
             plugin,
             client,
             observer,
-            catalogue,
+            schema,
             configured: Mutex::new(false),
+            has_answered: AtomicBool::new(false),
             stops: AtomicU64::new(0),
             meta: OnceLock::new(),
             in_flight,
@@ -108,7 +111,18 @@ impl Provider {
 
     /// Its schemas.
     pub fn catalogue(&self) -> &Arc<Catalogue> {
-        &self.shared.catalogue
+        &self.shared.schema.catalogue
+    }
+
+    /// Its schema, for the comparison with that of another process of the same program.
+    pub fn schema(&self) -> &KnownSchema {
+        &self.shared.schema
+    }
+
+    /// Whether it has answered a call, besides those that a start makes: for its schema, and to
+    /// configure it.
+    pub fn has_answered(&self) -> bool {
+        self.shared.has_answered.load(Ordering::Relaxed)
     }
 
     /// Its protocol version.
@@ -158,7 +172,7 @@ impl Provider {
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<(), ProviderError> {
         let rpc = Rpc::ValidateProviderConfig;
-        let schema = self.shared.catalogue.provider()?;
+        let schema = self.shared.schema.catalogue.provider()?;
         self.note_secrets(&schema, config, Retention::Session);
         let config =
             dynamic::encode(config, &schema.block.implied_type, self.operation(rpc), "its configuration")?;
@@ -180,7 +194,7 @@ impl Provider {
             return Ok(());
         }
         let rpc = Rpc::ConfigureProvider;
-        let schema = self.shared.catalogue.provider()?;
+        let schema = self.shared.schema.catalogue.provider()?;
         self.note_secrets(&schema, config, Retention::Session);
         let config =
             dynamic::encode(config, &schema.block.implied_type, self.operation(rpc), "its configuration")?;
@@ -203,7 +217,7 @@ impl Provider {
         config: &Value,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<DataSourceAnswer, ProviderError> {
-        let schema = self.shared.catalogue.data_source(type_name)?;
+        let schema = self.shared.schema.catalogue.data_source(type_name)?;
         let value_type = &schema.block.implied_type;
         let rpc = Rpc::ValidateDataResourceConfig;
         self.note_secrets(&schema, config, Retention::Usual);
@@ -271,7 +285,11 @@ impl Provider {
         Request: prost::Message + Send + Sync + 'static,
         Response: prost::Message + Default + Send + Sync + 'static,
     {
-        self.caller().call(rpc, request).await
+        let answer = self.caller().call(rpc, request).await?;
+        if rpc != Rpc::ConfigureProvider {
+            self.shared.has_answered.store(true, Ordering::Relaxed);
+        }
+        Ok(answer)
     }
 
     /// Makes a call with a streamed response.
@@ -284,7 +302,9 @@ impl Provider {
         Request: prost::Message + Send + Sync + 'static,
         Piece: prost::Message + Default + Send + Sync + 'static,
     {
-        self.caller().stream(rpc, request).await
+        let chunks = self.caller().stream(rpc, request).await?;
+        self.shared.has_answered.store(true, Ordering::Relaxed);
+        Ok(chunks)
     }
 
     pub(super) fn refuse_errors(

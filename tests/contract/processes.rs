@@ -4,3 +4,4 @@ mod cancelling;
 mod deaths;
 mod endings;
 mod limits;
+mod restarts;

@@ -5,7 +5,7 @@
 
 mod applies;
 mod checks;
-mod driver;
+pub(crate) mod driver;
 mod plans;
 mod schemas;
 mod states;

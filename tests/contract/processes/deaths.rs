@@ -48,30 +48,6 @@ on_both_protocols! {
         }
     }
 
-    async fn every_call_after_a_death_says_that_the_provider_is_gone(session: sandbox) {
-        let note = session.note();
-        let made = note.make(&json!({"title": "Hello"})).await?;
-        session.faulty().make(&json!({"mode": "crash"})).await.expect_err("the provider dies");
-
-        let gone = [
-            note.check(&json!({"title": "Hello"})).await.expect_err("Check"),
-            note.diff(&made, &json!({"title": "Hi"})).await.expect_err("Diff"),
-            note.create(&json!({"title": "Hello"})).await.expect_err("Create"),
-            note.update(&made, &json!({"title": "Hi"})).await.expect_err("Update"),
-            note.refresh(&made).await.expect_err("Read"),
-            note.delete(&made).await.expect_err("Delete"),
-            session.invoke("sandbox:index/getNote:getNote", &json!({"title": "Hello"})).await.expect_err("Invoke"),
-        ];
-        for status in gone {
-            assert!(status.message().contains("is gone"), "{status}");
-            assert!(status.message().contains("sandbox_faulty was asked to crash"), "it says why: {status}");
-            assert!(![Code::Unknown, Code::Internal, Code::DataLoss].contains(&status.code()), "{status}");
-        }
-        // What needs no provider process is still answered.
-        session.schema().await?;
-        session.cancel().await?;
-    }
-
     async fn a_refusal_is_not_taken_for_a_death(session: sandbox) {
         let begun = Instant::now();
         session.faulty().make(&json!({"mode": "refusal"})).await.expect_err("the provider refuses");
@@ -99,11 +75,11 @@ on_both_protocols! {
         session.faulty().make(&json!({"mode": "exit-after"})).await?;
         ended(host.provider_process()).await;
         // Whoever comes first may find the connection broken before the daemon has seen the process end.
-        let first = session.note().create(&json!({"title": "Hello"})).await.expect_err("the provider is gone");
-        assert!(first.message().contains("exit status 0"), "{first}");
-        assert_ne!(first.code(), Code::Unknown, "nothing was applied: {first}");
-        let next = session.note().create(&json!({"title": "Hello"})).await.expect_err("the provider is gone");
-        assert!(next.message().contains("is gone"), "{next}");
+        if let Err(first) = session.note().create(&json!({"title": "Hello"})).await {
+            assert!(first.message().contains("exit status 0"), "{first}");
+            assert_ne!(first.code(), Code::Unknown, "nothing was applied: {first}");
+        }
+        session.note().create(&json!({"title": "Hello"})).await?;
     }
 
     async fn another_session_has_another_provider(host, session: sandbox) {

@@ -13,31 +13,31 @@ use crate::harness::resource::{Resource, half_made};
 use crate::harness::{Host, Json, PATIENCE, Protocol, Session, Setup, Stored, bag, json, json_of};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Service {
+pub(crate) enum Service {
     Today,
     Legacy,
 }
 
 /// Where a scenario runs.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct At {
-    pub(super) service: Service,
-    pub(super) protocol: Protocol,
+pub(crate) struct At {
+    pub(crate) service: Service,
+    pub(crate) protocol: Protocol,
 }
 
 impl At {
     /// Starts the daemon beside the sandbox provider.
-    pub(super) async fn sandbox(self) -> Result<Client, Status> {
+    pub(crate) async fn sandbox(self) -> Result<Client, Status> {
         self.start(Setup::sandbox(self.protocol)).await
     }
 
     /// Starts the daemon beside the provider on HashiCorp's libraries.
-    pub(super) async fn conformance(self) -> Result<Client, Status> {
+    pub(crate) async fn conformance(self) -> Result<Client, Status> {
         self.start(Setup::conformance(self.protocol)).await
     }
 
     /// Starts the daemon in the role of this service, and configures its provider with nothing.
-    pub(super) async fn start(self, setup: Setup) -> Result<Client, Status> {
+    pub(crate) async fn start(self, setup: Setup) -> Result<Client, Status> {
         match self.service {
             Service::Today => {
                 let (host, session) = setup.session().await?;
@@ -54,8 +54,8 @@ impl At {
 
 /// An engine with one connection.
 #[derive(Debug)]
-pub(super) struct Client {
-    pub(super) host: Host,
+pub(crate) struct Client {
+    pub(crate) host: Host,
     connection: Connection,
 }
 
@@ -67,7 +67,7 @@ enum Connection {
 
 impl Client {
     /// Speaks about a resource.
-    pub(super) fn resource(&self, token: &str) -> Driven {
+    pub(crate) fn resource(&self, token: &str) -> Driven {
         match &self.connection {
             Connection::Today(session) => Driven::Today(session.resource(token, "it")),
             Connection::Legacy(client) => {
@@ -77,36 +77,36 @@ impl Client {
     }
 
     /// What only today's service has.
-    pub(super) fn session(&self) -> Option<&Session> {
+    pub(crate) fn session(&self) -> Option<&Session> {
         match &self.connection {
             Connection::Today(session) => Some(session),
             Connection::Legacy(_) => None,
         }
     }
 
-    pub(super) fn note(&self) -> Driven {
+    pub(crate) fn note(&self) -> Driven {
         self.resource("sandbox:index/note:Note")
     }
 
-    pub(super) fn faulty(&self) -> Driven {
+    pub(crate) fn faulty(&self) -> Driven {
         self.resource("sandbox:index/faulty:Faulty")
     }
 
-    pub(super) fn server(&self) -> Driven {
+    pub(crate) fn server(&self) -> Driven {
         self.resource("sandbox:index/server:Server")
     }
 
-    pub(super) fn record(&self) -> Driven {
+    pub(crate) fn record(&self) -> Driven {
         self.resource("conformance:index/record:Record")
     }
 
     /// How often the provider was called to apply something.
-    pub(super) fn applied(&self) -> usize {
+    pub(crate) fn applied(&self) -> usize {
         self.host.call_names().iter().filter(|name| *name == "ApplyResourceChange").count()
     }
 
     /// The warnings that were shown.
-    pub(super) fn warnings(&self) -> Vec<String> {
+    pub(crate) fn warnings(&self) -> Vec<String> {
         let shown = self.host.engine.shown().into_iter();
         shown.filter(|line| line.severity == Severity::Warning).map(|line| line.message).collect()
     }
@@ -114,20 +114,20 @@ impl Client {
 
 /// A resource of either service. Scenarios have bags as today's engine sends them; the legacy engine has no secrets.
 #[derive(Debug)]
-pub(super) enum Driven {
+pub(crate) enum Driven {
     Today(Resource),
     Legacy(LegacyResource),
 }
 
 #[derive(Debug)]
-pub(super) struct LegacyResource {
+pub(crate) struct LegacyResource {
     client: LumiClient<Channel>,
     token: String,
 }
 
 impl Driven {
     /// Check: the inputs, and the property and reason of each failure.
-    pub(super) async fn check(&self, news: &Json) -> Result<(Json, Vec<(String, String)>), Status> {
+    pub(crate) async fn check(&self, news: &Json) -> Result<(Json, Vec<(String, String)>), Status> {
         match self {
             Self::Today(resource) => {
                 let checked = resource.check(news).await?;
@@ -144,7 +144,7 @@ impl Driven {
         }
     }
 
-    pub(super) async fn create(&self, inputs: &Json) -> Result<Stored, Status> {
+    pub(crate) async fn create(&self, inputs: &Json) -> Result<Stored, Status> {
         match self {
             Self::Today(resource) => resource.create(inputs).await,
             Self::Legacy(resource) => {
@@ -158,14 +158,14 @@ impl Driven {
     }
 
     /// Check, which may not fail, and Create.
-    pub(super) async fn make(&self, news: &Json) -> Result<Stored, Status> {
+    pub(crate) async fn make(&self, news: &Json) -> Result<Stored, Status> {
         let (inputs, failures) = self.check(news).await?;
         assert_eq!(failures, [], "{news}");
         self.create(&inputs).await
     }
 
     /// The properties that Diff replaces the resource for.
-    pub(super) async fn replaces(&self, stored: &Stored, news: &Json) -> Result<Vec<String>, Status> {
+    pub(crate) async fn replaces(&self, stored: &Stored, news: &Json) -> Result<Vec<String>, Status> {
         match self {
             Self::Today(resource) => Ok(resource.diff(stored, news).await?.replaces),
             Self::Legacy(resource) => {
@@ -180,7 +180,7 @@ impl Driven {
         }
     }
 
-    pub(super) async fn update(&self, stored: &Stored, news: &Json) -> Result<Stored, Status> {
+    pub(crate) async fn update(&self, stored: &Stored, news: &Json) -> Result<Stored, Status> {
         match self {
             Self::Today(resource) => resource.update(stored, news).await,
             Self::Legacy(resource) => {
@@ -198,7 +198,7 @@ impl Driven {
     }
 
     /// The outputs as they are now. `None`: there is no such object.
-    pub(super) async fn read(&self, stored: &Stored) -> Result<Option<Json>, Status> {
+    pub(crate) async fn read(&self, stored: &Stored) -> Result<Option<Json>, Status> {
         match self {
             Self::Today(resource) => Ok(resource.refresh(stored).await?.map(|read| read.outputs)),
             Self::Legacy(resource) => resource.get(&stored.id).await,
@@ -206,7 +206,7 @@ impl Driven {
     }
 
     /// The outputs of an object that the engine does not know.
-    pub(super) async fn look_up(&self, id: &str) -> Result<Option<Json>, Status> {
+    pub(crate) async fn look_up(&self, id: &str) -> Result<Option<Json>, Status> {
         match self {
             Self::Today(resource) => Ok(resource.import(id).await?.map(|read| read.outputs)),
             Self::Legacy(resource) => resource.get(id).await,
@@ -214,12 +214,12 @@ impl Driven {
     }
 
     /// What an engine stores of an object that it takes over, with the inputs of its program: today's by an import.
-    pub(super) async fn take_over(&self, id: &str, inputs: &Json) -> Result<Stored, Status> {
+    pub(crate) async fn take_over(&self, id: &str, inputs: &Json) -> Result<Stored, Status> {
         let outputs = self.look_up(id).await?.expect("it is there");
         Ok(Stored { id: id.to_owned(), inputs: inputs.clone(), outputs })
     }
 
-    pub(super) async fn delete(&self, stored: &Stored) -> Result<(), Status> {
+    pub(crate) async fn delete(&self, stored: &Stored) -> Result<(), Status> {
         match self {
             Self::Today(resource) => resource.delete(stored).await,
             Self::Legacy(resource) => {
@@ -234,7 +234,7 @@ impl Driven {
     }
 
     /// What the engine stores of a resource after an update that has failed.
-    pub(super) fn after_failure(&self, stored: &Stored, status: &Status) -> Stored {
+    pub(crate) fn after_failure(&self, stored: &Stored, status: &Status) -> Stored {
         match (self, half_made(status)) {
             (Self::Today(_), Some(partial)) => {
                 let outputs = json_of(&partial.properties.expect("a partial result has properties"));
@@ -245,7 +245,7 @@ impl Driven {
     }
 
     /// What only today's service has.
-    pub(super) fn today(&self) -> &Resource {
+    pub(crate) fn today(&self) -> &Resource {
         match self {
             Self::Today(resource) => resource,
             Self::Legacy(_) => panic!("the legacy service cannot express this"),

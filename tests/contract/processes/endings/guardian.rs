@@ -82,14 +82,17 @@ on_both_protocols! {
         assert!(!descriptors(guardian).contains(&output), "{output} is in {:?}", descriptors(guardian));
     }
 
-    async fn a_provider_whose_guardian_is_killed_is_reported_and_started_anew_by_the_next_session(host, session: sandbox) {
+    async fn a_provider_whose_guardian_is_killed_is_reported_and_started_anew(host, session: sandbox) {
         let (guardian, provider) = guardian_and_provider(&host);
         signal(guardian, Signal::KILL);
         ended(provider).await;
-        let first = session.note().create(&json!({"title": "Hello"})).await.expect_err("the provider is gone");
         let words = "killed with its guardian process, which ended by signal 9 (SIGKILL)";
-        assert!(first.message().contains(words), "{first}");
-        host.session().await?.note().make(&json!({"title": "Hello"})).await?;
+        // The first call may find the connection broken before the daemon has seen the process end.
+        if let Err(first) = session.note().create(&json!({"title": "Hello"})).await {
+            assert!(first.message().contains(words), "{first}");
+        }
+        session.note().make(&json!({"title": "Hello"})).await?;
+        host.engine.line("of the restart", |line| line.message.contains(words)).await;
     }
 
     async fn a_process_in_another_session_is_left_and_reported(protocol) {
