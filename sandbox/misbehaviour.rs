@@ -4,6 +4,7 @@
 //! They are parsed once at the start. `README.md` documents them; [`NAMES`] lists them, so that a
 //! misspelt switch is an error. Builds without the feature `misbehaviour` have none of them.
 
+pub(crate) mod faults;
 pub(crate) mod fixtures;
 pub(crate) mod generated;
 pub(crate) mod handshake;
@@ -14,17 +15,19 @@ pub(crate) mod requests;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use faults::Fault;
 use generated::Size;
 
 use crate::protocol::{Deferrable, Minor, Protocol};
 use crate::switch_error::{FileError, SwitchError, bad};
 
 /// Names of all switches.
-pub(crate) const NAMES: [&str; 21] = [
+pub(crate) const NAMES: [&str; 22] = [
     "SANDBOX_ANSWER",
     "SANDBOX_CALLS",
     "SANDBOX_CONFIGURE",
     "SANDBOX_DEFER",
+    "SANDBOX_FAULT",
     "SANDBOX_FILE",
     "SANDBOX_GENERATE",
     "SANDBOX_HANDSHAKE",
@@ -68,6 +71,8 @@ pub struct Misbehaviour {
     pub configure: Configure,
     /// `SANDBOX_DEFER=read+import:absent`: deferred operations and the reason.
     pub defer: Option<Defer>,
+    /// `SANDBOX_FAULT=PlanResourceChange:crash`: what a call does instead of the right thing.
+    pub fault: Option<Fault>,
     /// `SANDBOX_RESOURCES=1500x200`: number of generated resources, and of attributes of each.
     pub generated: Option<Size>,
     /// `SANDBOX_IMPORT=one|none|several|foreign`: result of an import.
@@ -299,6 +304,11 @@ impl Misbehaviour {
                                     resource-config, provider-config, absent, none or future";
                 let defer = Defer::parse(value).ok_or_else(|| bad("SANDBOX_DEFER", value, expected))?;
                 self.defer = Some(defer);
+            }
+            "SANDBOX_FAULT" => {
+                let fault =
+                    Fault::parse(value).ok_or_else(|| bad("SANDBOX_FAULT", value, Fault::EXPECTED))?;
+                self.fault = Some(fault);
             }
             "SANDBOX_RESOURCES" => {
                 let expected =

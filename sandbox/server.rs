@@ -28,6 +28,8 @@ use crate::handshake;
 use crate::handshake::{Environment, Line};
 use crate::log::{self, Level};
 #[cfg(feature = "misbehaviour")]
+use crate::misbehaviour::faults::{Faulty, Wire};
+#[cfg(feature = "misbehaviour")]
 use crate::misbehaviour::handshake::{self, Then};
 #[cfg(feature = "misbehaviour")]
 use crate::misbehaviour::imitation::Imitation;
@@ -206,7 +208,7 @@ fn router(
         .add_service(printer)
         .add_service(GrpcBrokerServer::new(Broker));
     #[cfg(feature = "misbehaviour")]
-    let (minor, requests) = (switches.minor, switches.requests.as_deref());
+    let (minor, fault, requests) = (switches.minor, switches.fault.clone(), switches.requests.as_deref());
     #[cfg(feature = "misbehaviour")]
     let requests = requests.map(Requests::open).transpose().map_err(ServeError::Requests)?.map(Arc::new);
     macro_rules! served {
@@ -215,7 +217,7 @@ fn router(
             let service =
                 service.max_decoding_message_size(MAXIMUM_MESSAGE).max_encoding_message_size(MAXIMUM_MESSAGE);
             #[cfg(feature = "misbehaviour")]
-            let service = Recorded::new(Imitation::new(service, minor), requests);
+            let service = Recorded::new(Faulty::new(Imitation::new(service, minor), fault), requests);
             router.add_service(service)
         }};
     }
@@ -269,9 +271,21 @@ enum Connection {
 }
 
 impl Connected for Connection {
+    #[cfg(not(feature = "misbehaviour"))]
     type ConnectInfo = ();
+    #[cfg(feature = "misbehaviour")]
+    type ConnectInfo = Wire;
 
+    #[cfg(not(feature = "misbehaviour"))]
     fn connect_info(&self) {}
+
+    #[cfg(feature = "misbehaviour")]
+    fn connect_info(&self) -> Wire {
+        match self {
+            Self::Plain(stream) => Wire::of(stream),
+            Self::Tls(stream) => Wire::of(stream.get_ref().0),
+        }
+    }
 }
 
 impl AsyncRead for Connection {
