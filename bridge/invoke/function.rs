@@ -2,7 +2,7 @@
 
 use isthmus_cty::Value;
 use isthmus_proto::property::{Struct, Value as Property};
-use isthmus_provider::{FunctionError, Provider};
+use isthmus_provider::{FunctionError, Provider, ProviderError};
 
 use crate::names::tokens::nearest;
 use crate::package::function::{FunctionParameter, FunctionShape};
@@ -151,6 +151,16 @@ fn of_function(error: FunctionError, shape: &FunctionShape, given: Inputs<'_>) -
                 None => OperationError::Function { function, text },
             }
         }
+        // The function has not answered.
+        FunctionError::Provider(
+            error @ (ProviderError::Gone { .. }
+            | ProviderError::Call { .. }
+            | ProviderError::Interruption { .. }),
+        ) => OperationError::Provider {
+            text: error.to_string(),
+            error: Box::new(error),
+            outcome_unknown: false,
+        },
         other => OperationError::Function { function, text: isthmus_common::error_chain(&other) },
     }
 }

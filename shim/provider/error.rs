@@ -29,7 +29,7 @@ pub enum ProviderError {
         exit: Exit,
     },
     /// The call failed, although the process is running.
-    #[error("the call {operation} of the provider {provider} failed: {} ({:?})", status.message(), status.code())]
+    #[error("the call {operation} of the provider {provider} failed: {} ({:?})", described(status), status.code())]
     Call {
         /// The provider's name.
         provider: String,
@@ -239,6 +239,22 @@ impl ProviderError {
             _ => &[],
         }
     }
+}
+
+/// The message of a status, and of what it was caused by: gRPC's own says "transport error" for
+/// whatever breaks a connection.
+fn described(status: &tonic::Status) -> String {
+    let mut text = status.message().to_owned();
+    let mut cause = std::error::Error::source(status);
+    while let Some(error) = cause {
+        let reason = error.to_string();
+        if !text.contains(&reason) {
+            text.push_str(": ");
+            text.push_str(&reason);
+        }
+        cause = error.source();
+    }
+    text
 }
 
 fn place(path: &str) -> String {

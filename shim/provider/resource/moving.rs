@@ -44,8 +44,10 @@ impl Resource<'_> {
         }
         let moved = self.moved(foreign, warnings).await;
         moved.map_err(|error| match error {
-            // An exited process is no fault of the types.
-            ProviderError::Gone { .. } | ProviderError::Call { .. } => error,
+            // An exited process or a cancelled call is no fault of the types.
+            ProviderError::Gone { .. } | ProviderError::Call { .. } | ProviderError::Interruption { .. } => {
+                error
+            }
             error => self.immovable(foreign, error.to_string()),
         })
     }
