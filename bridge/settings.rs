@@ -166,6 +166,15 @@ pub const PROVIDER: Setting = Setting {
     effect: "Provider binary that `lumi-resource-PKG` runs.",
 };
 
+/// The limit of a provider's memory.
+pub const PROVIDER_MEMORY: Setting = Setting {
+    name: "ISTHMUS_PROVIDER_MEMORY",
+    value: "a number of mebibytes, 16 or more",
+    default: "no limit",
+    effect: "Resident memory beyond which a provider, with the processes that it has started, is replaced between two calls \
+             by a new process with the same configuration.",
+};
+
 /// Whether processes that a provider has detached are killed.
 pub const KILL_SESSIONS: Setting = Setting {
     name: "ISTHMUS_KILL_SESSIONS",
@@ -234,6 +243,7 @@ pub const ALL: &[Setting] = &[
     OFFLINE,
     PASSPHRASE,
     PROVIDER,
+    PROVIDER_MEMORY,
     PROVIDER_META,
     SCHEMA_CACHE,
     SENSITIVE_OUTPUTS,

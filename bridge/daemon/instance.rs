@@ -39,7 +39,7 @@ pub(crate) struct Instance {
     pub plans: Arc<PlanMemory>,
     source: ProviderSource,
     settings: Arc<Settings>,
-    /// How the process ended that this one replaces.
+    /// How the process ended that this one replaces, if it ended by itself.
     predecessor: Option<Exit>,
     /// The configuration that was applied.
     config: Mutex<Option<Value>>,
@@ -82,7 +82,7 @@ impl Instance {
     pub(super) async fn replaced_by(
         &self,
         provider: Provider,
-        predecessor: Exit,
+        predecessor: Option<Exit>,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Self, ProviderError> {
         let replacement = Self {
@@ -90,7 +90,7 @@ impl Instance {
             write_only: Arc::clone(&self.write_only),
             plans: Arc::clone(&self.plans),
             checked: Arc::clone(&self.checked),
-            predecessor: Some(predecessor),
+            predecessor,
             ..Self::new(
                 Arc::clone(&self.package),
                 provider,
@@ -105,11 +105,16 @@ impl Instance {
         Ok(replacement)
     }
 
+    /// Whether something is open in the process between two calls, which would end with it.
+    pub(super) fn is_in_use(&self) -> bool {
+        self.leases.are_open() || self.listings.are_paused()
+    }
+
     pub(super) fn source(&self) -> &ProviderSource {
         &self.source
     }
 
-    /// How the process ended that this one replaces, if it replaces one.
+    /// How the process ended that this one replaces, if it ended by itself.
     pub(super) fn predecessor(&self) -> Option<&Exit> {
         self.predecessor.as_ref()
     }

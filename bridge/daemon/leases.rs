@@ -89,6 +89,11 @@ impl Leases {
         Ok(Room { run, permit, tasks: self.tasks.clone(), tracked: self.tasks.token() })
     }
 
+    /// Whether any is open or being opened.
+    pub(crate) fn are_open(&self) -> bool {
+        self.room.available_permits() < MOST_LEASES
+    }
+
     /// The open ones. Later ones belong to the next run.
     pub(crate) fn until_now(&self) -> LeaseSnapshot {
         let mut run = self.run.lock().unwrap_or_else(PoisonError::into_inner);

@@ -49,6 +49,11 @@ impl Listings {
         lists.remove(position).map(|(_, paused)| paused)
     }
 
+    /// Whether any list is paused.
+    pub(crate) fn are_paused(&self) -> bool {
+        !self.paused.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
     /// Closes the streams of all lists.
     pub(crate) fn drop_all(&self) {
         self.paused.lock().unwrap_or_else(PoisonError::into_inner).clear();

@@ -10,11 +10,13 @@
 //! A provider that has ended is replaced by the next call, in the same way: by a process of the same
 //! program with the same schema and configuration. The call during which it ended has failed, and is
 //! never repeated. A replacement that ends before it has answered a call is not replaced; nor is a
-//! provider that isthmus attached to.
+//! provider that isthmus attached to. One whose memory has grown beyond the configured limit is
+//! replaced in the same way, once no call is in progress: every call holds the instance that it
+//! uses, so an instance that only the slot holds is not in use.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use isthmus_provider::plugin::Exit;
 use isthmus_provider::schema::Catalogue;
@@ -28,6 +30,16 @@ use super::start::{Program as ProviderProgram, start};
 use super::{Calls, Daemon, Instance, ProviderSource, StartError};
 use crate::engine::{LogLine, Severity};
 use crate::package::catalogue::{Identity, Package};
+use crate::settings::PROVIDER_MEMORY;
+
+/// Least time between two measurements of a provider's memory.
+const MEASURED_EVERY: Duration = Duration::from_secs(1);
+
+/// How long a provider that uses too much memory is given to end its calls. New ones wait meanwhile.
+const CALLS_END: Duration = Duration::from_secs(5);
+
+/// How often that is looked at.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// A provider and its package.
 #[derive(Debug)]
@@ -37,6 +49,8 @@ pub(super) struct ProviderSlot {
     /// Replaced if the live schema differs from the cached one.
     package: RwLock<Arc<Package>>,
     process: Mutex<Process>,
+    /// When the memory was measured last.
+    measured: Mutex<Option<Instant>>,
 }
 
 #[derive(Debug)]
@@ -67,11 +81,14 @@ enum Before {
     Idle(Remembered),
     /// One that has ended.
     Ended(Arc<Instance>, Exit),
+    /// One that uses so many bytes of memory, which is too much.
+    Grown(Arc<Instance>, u64),
 }
 
 #[derive(Clone, Debug)]
 struct Starting {
-    before: Before,
+    /// Shared, so that it is held once.
+    before: Arc<Before>,
     given_up: CancellationToken,
     outcome: watch::Receiver<Option<Result<Arc<Instance>, StartFailure>>>,
 }
@@ -106,6 +123,7 @@ impl ProviderSlot {
             calls: Calls::default(),
             package: RwLock::new(Arc::new(package)),
             process: Mutex::new(Process::Idle(known)),
+            measured: Mutex::default(),
         })
     }
 
@@ -129,6 +147,7 @@ impl ProviderSlot {
             calls: instance.calls.clone(),
             package: RwLock::new(Arc::clone(&instance.package)),
             process: Mutex::new(Process::Running(instance)),
+            measured: Mutex::default(),
         }
     }
 
@@ -144,11 +163,15 @@ impl ProviderSlot {
         daemon: &Arc<Daemon>,
         log: &Arc<SessionLog>,
     ) -> Result<Arc<Instance>, StartFailure> {
+        let excess = self.excess(daemon).await;
         let mut outcome = {
             let mut process = self.process();
             let before = match &*process {
                 Process::Running(instance) => match instance.provider.plugin().exit() {
-                    None => return Ok(Arc::clone(instance)),
+                    None => match excess {
+                        Some(used) if !instance.is_in_use() => Ok(Before::Grown(Arc::clone(instance), used)),
+                        Some(_) | None => return Ok(Arc::clone(instance)),
+                    },
                     Some(exit) => Ok(self.replaceable(instance, exit)?),
                 },
                 Process::Starting(starting) => Err(starting.outcome.clone()),
@@ -163,6 +186,7 @@ impl ProviderSlot {
                 Ok(before) => {
                     let (sender, outcome) = watch::channel(None);
                     let given_up = CancellationToken::new();
+                    let before = Arc::new(before);
                     let starting = Starting { before, given_up, outcome: outcome.clone() };
                     let start =
                         Arc::clone(self).start(Arc::clone(daemon), Arc::clone(log), starting.clone(), sender);
@@ -198,7 +222,10 @@ impl ProviderSlot {
             Process::Running(instance) => Some(Arc::clone(instance)),
             Process::Starting(starting) => {
                 starting.given_up.cancel();
-                None
+                match &*starting.before {
+                    Before::Grown(instance, _) => Some(Arc::clone(instance)),
+                    Before::Idle(_) | Before::Ended(..) => None,
+                }
             }
             Process::Idle(_) | Process::Lost(_) | Process::Over => None,
         }
@@ -221,7 +248,12 @@ impl ProviderSlot {
         match process {
             Process::Running(instance) => instance.end(stop_grace_period).await,
             // The task of the start ends the process, if it was launched.
-            Process::Starting(starting) => starting.given_up.cancel(),
+            Process::Starting(starting) => {
+                starting.given_up.cancel();
+                if let Before::Grown(instance, _) = &*starting.before {
+                    instance.end(stop_grace_period).await;
+                }
+            }
             Process::Idle(_) | Process::Lost(_) | Process::Over => {}
         }
     }
@@ -234,13 +266,16 @@ impl ProviderSlot {
         sender: watch::Sender<Option<Result<Arc<Instance>, StartFailure>>>,
     ) {
         let launched = async {
-            match &starting.before {
-                Before::Idle(known) => self.first(&daemon, &log, known).await,
-                Before::Ended(instance, exit) => self.replacement(&daemon, &log, instance, exit).await,
+            match &*starting.before {
+                Before::Idle(known) => self.first(&daemon, &log, known).await.map(Arc::new),
+                Before::Ended(instance, exit) => {
+                    self.replacement(&daemon, &log, instance, exit).await.map(Arc::new)
+                }
+                Before::Grown(instance, used) => self.smaller(&daemon, &log, instance, *used).await,
             }
         };
         let outcome = tokio::select! {
-            outcome = launched => outcome.map(Arc::new).map_err(|error| StartFailure::Failed(Arc::new(error))),
+            outcome = launched => outcome.map_err(|error| StartFailure::Failed(Arc::new(error))),
             () = starting.given_up.cancelled() => Err(StartFailure::Cancelled),
         };
         let too_late = {
@@ -255,10 +290,15 @@ impl ProviderSlot {
                     None
                 }
                 (_, Err(failure)) => {
-                    *process = match (starting.before, failure) {
-                        (Before::Idle(known), _) => Process::Idle(known),
-                        (Before::Ended(instance, _), StartFailure::Cancelled) => Process::Running(instance),
-                        (Before::Ended(..), StartFailure::Failed(error)) => Process::Lost(Arc::clone(error)),
+                    *process = match (&*starting.before, failure) {
+                        (Before::Idle(known), _) => Process::Idle(known.clone()),
+                        (
+                            Before::Ended(instance, _) | Before::Grown(instance, _),
+                            StartFailure::Cancelled,
+                        ) => Process::Running(Arc::clone(instance)),
+                        (Before::Ended(..) | Before::Grown(..), StartFailure::Failed(error)) => {
+                            Process::Lost(Arc::clone(error))
+                        }
                     };
                     None
                 }
@@ -290,7 +330,7 @@ impl ProviderSlot {
         launch(daemon, log, &self.source, &self.calls, Some((known, package)), rebuild).await
     }
 
-    /// Starts the provider again after it has ended, and configures it as it was.
+    /// Starts the provider again after it has ended, and says so.
     async fn replacement(
         &self,
         daemon: &Arc<Daemon>,
@@ -298,7 +338,76 @@ impl ProviderSlot {
         ended: &Instance,
         exit: &Exit,
     ) -> Result<Instance, StartError> {
-        let name = &self.source.name;
+        let replaced = self.start_again(daemon, log, ended, exit, Some(exit)).await?;
+        // Each time, and without the last output, which the failed call has shown.
+        let text = format!(
+            "the provider {} has ended ({}), and was started again with the same configuration",
+            self.source.name, exit.ending
+        );
+        log.send(Severity::Warning, text, "");
+        log.flush(true).await;
+        Ok(replaced)
+    }
+
+    /// Replaces a provider that uses too much memory, unless its calls do not end in time.
+    async fn smaller(
+        &self,
+        daemon: &Arc<Daemon>,
+        log: &SessionLog,
+        grown: &Arc<Instance>,
+        used: u64,
+    ) -> Result<Arc<Instance>, StartError> {
+        let unused = async {
+            // Nothing signals that an instance is released.
+            while Arc::strong_count(grown) > 1 {
+                tokio::time::sleep(LOOK_AGAIN).await;
+            }
+        };
+        if tokio::time::timeout(CALLS_END, unused).await.is_err() || grown.is_in_use() {
+            return Ok(Arc::clone(grown));
+        }
+        grown.provider.shutdown().await;
+        let exit = grown.provider.plugin().exited().await;
+        let replaced = self.start_again(daemon, log, grown, &exit, None).await?;
+        let text = format!(
+            "the provider {} used {} MiB of memory, more than {} allows, and was started again with the same configuration",
+            self.source.name,
+            used >> 20,
+            PROVIDER_MEMORY.name
+        );
+        log.send(Severity::Info, text, "");
+        log.flush(true).await;
+        Ok(Arc::new(replaced))
+    }
+
+    /// The bytes of memory that the provider uses, if they are too many. Measured at most once a
+    /// second; a process that has not answered a call yet would not be smaller the next time.
+    async fn excess(&self, daemon: &Daemon) -> Option<u64> {
+        let limit = daemon.settings().provider_memory?;
+        let provider = match &*self.process() {
+            Process::Running(instance) if instance.provider.has_answered() => instance.provider.clone(),
+            _ => return None,
+        };
+        {
+            let mut measured = self.measured.lock().unwrap_or_else(PoisonError::into_inner);
+            if measured.is_some_and(|measured| measured.elapsed() < MEASURED_EVERY) {
+                return None;
+            }
+            *measured = Some(Instant::now());
+        }
+        let used = isthmus_common::blocking(move || provider.plugin().resident_memory()).await?;
+        (used > limit).then_some(used)
+    }
+
+    /// Starts a process in place of one that has ended, and configures it alike.
+    async fn start_again(
+        &self,
+        daemon: &Arc<Daemon>,
+        log: &SessionLog,
+        ended: &Instance,
+        exit: &Exit,
+        predecessor: Option<&Exit>,
+    ) -> Result<Instance, StartError> {
         let mut warnings = Vec::new();
         let replaced = async {
             let (settings, known) = (daemon.settings(), ended.provider.schema());
@@ -309,23 +418,15 @@ impl ProviderSlot {
                 provider.shutdown().await;
                 return Err(StartError::OtherSchema);
             }
-            Ok(ended.replaced_by(provider, exit.clone(), &mut warnings).await?)
+            Ok(ended.replaced_by(provider, predecessor.cloned(), &mut warnings).await?)
         };
         let replaced = replaced.await;
         for warning in &warnings {
             log.warn(warning.to_string(), "");
         }
-        if replaced.is_ok() {
-            // Each time, and without the last output, which the failed call has shown.
-            let text = format!(
-                "the provider {name} has ended ({}), and was started again with the same configuration",
-                exit.ending
-            );
-            log.send(Severity::Warning, text, "");
-        }
-        log.flush(true).await;
+        log.flush(!warnings.is_empty()).await;
         replaced.map_err(|error| {
-            let (name, exit) = (name.clone(), exit.clone());
+            let (name, exit) = (self.source.name.clone(), exit.clone());
             StartError::Replacement { name, exit, source: Box::new(error) }
         })
     }

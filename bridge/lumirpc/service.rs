@@ -14,7 +14,7 @@ use isthmus_proto::lumirpc::{
 use isthmus_proto::property::Struct;
 use tonic::{Request, Response, Status};
 
-use crate::daemon::Session;
+use crate::daemon::{Session, SessionError};
 use crate::resource::{self, AutonamingMode, Naming, Operation, OperationWarnings};
 use crate::serve::{run_to_completion, session_of};
 use crate::status::{self, RequestError};
@@ -37,9 +37,10 @@ impl LumiService {
         if names.is_empty() {
             return Ok(&[]);
         }
-        let instance = session.instance().await.map_err(status::of_session)?;
-        let shape = instance
-            .package
+        // Not its provider: the caller may hold that, and it is not replaced while it is held.
+        let package = session.package().await;
+        let package = package.ok_or_else(|| status::of_session(SessionError::NotParameterized))?;
+        let shape = package
             .resource_by_short_token(type_token)
             .map_err(|error| status::of_operation(error.into()))?;
         Ok(names.of(&shape.terraform_type))

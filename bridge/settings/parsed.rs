@@ -12,8 +12,8 @@ use super::values::{self, choice};
 use super::{
     ALL, ALLOW_USERS, AllowedUsers, DEFAULT_STOP_GRACE_PERIOD, DURABILITY, EXACT_NUMBERS, HOME, KEY,
     KEY_FILE, KILL_SESSIONS, LOCK_FILE, LOG_CALLS, NAME_PROPERTIES, NameProperties, OFFLINE, PASSPHRASE,
-    PREFIX, PROVIDER, PROVIDER_META, ProviderMeta, SCHEMA_CACHE, SENSITIVE_OUTPUTS, STOP_GRACE_PERIOD, STORE,
-    STORE_CA, Setting, WRITE_ONLY, foreign,
+    PREFIX, PROVIDER, PROVIDER_MEMORY, PROVIDER_META, ProviderMeta, SCHEMA_CACHE, SENSITIVE_OUTPUTS,
+    STOP_GRACE_PERIOD, STORE, STORE_CA, Setting, WRITE_ONLY, foreign,
 };
 
 /// Maximum length, in characters, of an invalid value in an error.
@@ -49,6 +49,8 @@ pub struct Settings {
     pub offline: bool,
     /// The provider binary of a legacy engine's plugin.
     pub provider: Option<PathBuf>,
+    /// The limit of a provider's resident memory, in bytes.
+    pub provider_memory: Option<u64>,
     /// Metadata for providers, as from `provider_meta` blocks.
     pub provider_meta: ProviderMeta,
     pub schema_cache: bool,
@@ -128,6 +130,7 @@ impl Settings {
             name_properties: reader.value(NAME_PROPERTIES, NameProperties::parse).unwrap_or_default(),
             offline: reader.value(OFFLINE, values::boolean).unwrap_or(false),
             provider: reader.value(PROVIDER, values::path),
+            provider_memory: reader.value(PROVIDER_MEMORY, values::mebibytes),
             provider_meta: reader.hidden(PROVIDER_META, ProviderMeta::parse).unwrap_or_default(),
             schema_cache: reader.value(SCHEMA_CACHE, values::boolean).unwrap_or(true),
             sensitive_outputs: reader
@@ -324,6 +327,8 @@ mod tests {
             ),
             (PASSPHRASE, &[" ", "x"], |settings| matches!(settings.key, Some(KeySource::Passphrase(_)))),
             (LOCK_FILE, &["a.hcl"], |settings| settings.lock_file == Some("a.hcl".into())),
+            (PROVIDER_MEMORY, &["512", " 512\n"], |settings| settings.provider_memory == Some(512 << 20)),
+            (PROVIDER_MEMORY, &[""], |settings| settings.provider_memory.is_none()),
             (KILL_SESSIONS, &["1", "yes", "TRUE", "On"], |settings| settings.kill_sessions),
             (KILL_SESSIONS, &["", "0", "no", "False", "OFF"], |settings| !settings.kill_sessions),
             (LOG_CALLS, &["1", "yes", "TRUE", "On"], |settings| settings.log_calls),

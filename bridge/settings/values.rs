@@ -15,6 +15,10 @@ const LONGEST_PERIOD: f64 = 86_400.0;
 
 const KEY_DIGITS: usize = 64;
 
+/// Lower bound of [`mebibytes`].
+const LEAST_MEBIBYTES: u64 = 16;
+const MEBIBYTE: u64 = 1 << 20;
+
 const BOOLEANS: [(&str, bool); 8] = [
     ("true", true),
     ("yes", true),
@@ -54,6 +58,13 @@ pub(super) fn seconds(value: &OsStr) -> Result<Duration, String> {
     in_range
         .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
         .ok_or_else(|| "out of range".to_owned())
+}
+
+/// Parses a number of mebibytes into bytes. Fewer than a process takes by itself are out of range.
+pub(super) fn mebibytes(value: &OsStr) -> Result<u64, String> {
+    let mebibytes: u64 = text(value)?.trim().parse().map_err(|_| "not a whole number".to_owned())?;
+    let in_range = Some(mebibytes).filter(|mebibytes| *mebibytes >= LEAST_MEBIBYTES);
+    in_range.and_then(|mebibytes| mebibytes.checked_mul(MEBIBYTE)).ok_or_else(|| "out of range".to_owned())
 }
 
 /// Parses a path. A leading `~` is rejected: only shells expand it.

@@ -43,6 +43,7 @@ use std::time::Duration;
 
 use isthmus_proto::goplugin::Empty;
 use isthmus_proto::goplugin::grpc_controller_client::GrpcControllerClient;
+use rustix::process::Pid;
 use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_util::sync::DropGuard;
@@ -167,6 +168,18 @@ impl Plugin {
             Life::Child(supervision) => supervision.process_id(),
             Life::Reattached(reattached) if reattached.exit.borrow().is_some() => None,
             Life::Reattached(reattached) => reattached.config.process_id,
+        }
+    }
+
+    /// The resident memory of its process and of those that it has started, in bytes. `None` if
+    /// another program has started it, and on systems without `/proc`, which this reads: it blocks.
+    pub fn resident_memory(&self) -> Option<u64> {
+        match &self.life {
+            Life::Child(_) => {
+                let leader = Pid::from_raw(i32::try_from(self.process_id()?).ok()?)?;
+                Some(guardian::resident_memory(leader)).filter(|memory| *memory > 0)
+            }
+            Life::Reattached(_) => None,
         }
     }
 

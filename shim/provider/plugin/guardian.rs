@@ -37,6 +37,7 @@ use super::process::{ChildProcess, Ending};
 use program::Kind;
 use report::Report;
 
+pub(super) use members::resident_memory;
 pub use process::guardian_role;
 pub use program::{Guardian, OtherSessions};
 pub(super) use program::{OtherSession, Program};

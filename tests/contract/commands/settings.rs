@@ -66,6 +66,11 @@ const ROWS: &[Row] = &[
     row("ISTHMUS_OFFLINE", BOOLEANS, NO_BOOLEANS),
     secret("ISTHMUS_PASSPHRASE", &[b"correct horse", b" "], &[b"", b"sesame\xff"]),
     row("ISTHMUS_PROVIDER", PATHS, NO_PATHS),
+    row(
+        "ISTHMUS_PROVIDER_MEMORY",
+        &[b"", b"16", b"2048"],
+        &[b"15", b"0", b"-1", b"1.5", b"64MiB", b"off", b"\xff"],
+    ),
     secret(
         "ISTHMUS_PROVIDER_META",
         &[b"", br#"{"a": {}, "b": null}"#],

@@ -6,9 +6,11 @@ use isthmus_proto::pulumirpc::ListRequest;
 use isthmus_sandbox::MAGIC_COOKIE;
 use rustix::process::Signal;
 
-use crate::harness::engine::Severity;
+use crate::harness::engine::{Line, Severity};
 use crate::harness::processes::{self, ended};
-use crate::harness::{Code, Host, Protocol, Session, Setup, Status, Stored, json, on_both_protocols, secret};
+use crate::harness::{
+    Code, Host, PATIENCE, Protocol, Session, Setup, Status, Stored, json, on_both_protocols, secret,
+};
 use crate::services::driver::{At, Service};
 
 /// Switches that change while the environment stays the same.
@@ -252,6 +254,37 @@ on_both_protocols! {
         let rest = ListRequest { continuation_token: first.continuation, ..request };
         let status = session.list(rest).await.expect_err("the rest is gone");
         assert!(status.message().contains("or the provider has ended since"), "{status}");
+    }
+
+    async fn a_provider_that_has_grown_too_large_is_replaced_between_calls(protocol) {
+        for service in [Service::Today, Service::Legacy] {
+            let setup = Setup::sandbox(protocol).with("ISTHMUS_PROVIDER_MEMORY", "128");
+            let setup = setup.with("SANDBOX_FAULT", "ApplyResourceChange:grow");
+            let client = At { service, protocol }.start(setup).await?;
+            let (host, note) = (&client.host, client.note());
+            let made = note.make(&json!({"title": "Hello"})).await?;
+            let grown = host.provider_process();
+            let is_told = |line: &Line| line.message.contains("of memory, more than ISTHMUS_PROVIDER_MEMORY allows");
+            let replaced = async {
+                // It is measured from time to time, when a call begins.
+                while !host.engine.lines().iter().any(is_told) {
+                    assert!(note.read(&made).await?.is_some(), "every call is answered, by whichever process");
+                }
+                Ok::<_, Status>(())
+            };
+            tokio::time::timeout(PATIENCE, replaced).await.expect("it is replaced")?;
+            assert!(!processes::lives(grown));
+            let [_, fresh] = host.provider_processes()[..] else { panic!("{:?}", host.provider_processes()) };
+            assert!(calls_of(host, fresh).contains(&configure_call(protocol).to_owned()));
+            assert_eq!(restarts(host), [] as [String; 0], "nothing has failed, so there is no warning");
+        }
+    }
+
+    async fn without_a_limit_a_provider_may_grow(protocol) {
+        let (host, session) = Setup::sandbox(protocol).with("SANDBOX_FAULT", "ApplyResourceChange:grow").session().await?;
+        let made = session.note().make(&json!({"title": "Hello"})).await?;
+        assert!(session.note().refresh(&made).await?.is_some());
+        assert!(processes::lives(host.provider_process()));
     }
 
     async fn a_provider_that_was_attached_to_is_not_started_again(protocol) {

@@ -86,6 +86,23 @@ pub(super) fn of_session(processes: &[Process], leader: Pid) -> impl Iterator<It
         .filter(move |process| !process.has_ended && process.session == Some(leader) && process.id != leader)
 }
 
+/// The resident memory of a leader and the processes in its session, in bytes. Memory that they
+/// share counts for each.
+pub(in crate::plugin) fn resident_memory(leader: Pid) -> u64 {
+    let processes = all();
+    let members = of_session(&processes, leader).map(|process| process.id);
+    members.chain([leader]).filter_map(resident_of).sum()
+}
+
+/// The resident memory of one process, in bytes; `None` if it has exited or is not accessible.
+fn resident_of(id: Pid) -> Option<u64> {
+    let status = fs::read(format!("/proc/{}/status", id.as_raw_nonzero())).ok()?;
+    let status = String::from_utf8_lossy(&status);
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim_end().parse().ok()?;
+    Some(kib * 1024)
+}
+
 /// The descendants of this process.
 pub(super) fn below_this(processes: &[Process]) -> Vec<&Process> {
     let mut above = vec![getpid()];
