@@ -3,5 +3,6 @@
 mod cancelling;
 mod deaths;
 mod endings;
+mod faults;
 mod limits;
 mod restarts;

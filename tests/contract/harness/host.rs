@@ -633,7 +633,7 @@ pub(crate) fn place(program: &Path, cache: &Path, address: &str, version: &str) 
 }
 
 /// Writes a shell script.
-fn script_at(path: &Path, body: &str) -> PathBuf {
+pub(crate) fn script_at(path: &Path, body: &str) -> PathBuf {
     use std::os::unix::fs::PermissionsExt as _;
     // Written under another name, so that nothing is started that is still open for writing.
     let new = path.with_extension("new");

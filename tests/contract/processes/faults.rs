@@ -1,0 +1,359 @@
+//! Every fault of a provider in every call: what the user is told, and that the next call is served.
+//!
+//! Each cell of the table is a session beside a provider whose first process has one fault, and whose next process has none.
+//! `docs/faults.md` is generated from what was seen; calls that come to the same share a row.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use isthmus_proto::pulumirpc::ListRequest;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use crate::harness::processes::ended;
+use crate::harness::{Host, PATIENCE, Protocol, Session, Setup, Status, Stored, json};
+
+/// Set to anything, it has the page written anew instead of compared.
+const UPDATE: &str = "UPDATE_EXPECT";
+
+/// How many cells run at the same time: most of them wait.
+const AT_ONCE: usize = 16;
+
+/// How long a failing call may take: the two seconds that the end of a process is waited for, and what a loaded machine adds.
+const LONGEST: Duration = Duration::from_secs(20);
+
+const NOTE: &str = "sandbox:index/note:Note";
+
+/// The faults, and what the page says of each.
+const FAULTS: [(&str, &str); 9] = [
+    ("crash", "the process is killed by SIGKILL"),
+    ("exit", "the process exits with status 1"),
+    ("hang", "there is no answer, and the engine cancels twice"),
+    ("garbage", "the answer is no message"),
+    ("oversized", "the answer is larger than 256 MiB"),
+    ("half-close", "the provider closes its side of the connection"),
+    ("plaintext", "the provider sends bytes that are not TLS"),
+    ("late", "the answer comes after a Cancel"),
+    ("flood", "the answer comes after 20,000 log lines"),
+];
+
+/// What the engine does to have a method called.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    Parameterize,
+    CheckConfig,
+    Configure,
+    Check,
+    Create,
+    Update,
+    Delete,
+    Refresh,
+    Import,
+    Move,
+    List,
+    Invoke(&'static str, &'static str),
+}
+
+/// A method by its name in protocol 6, its name in protocol 5 if that is another, what is done by it, and the way there.
+struct Call(&'static str, Option<&'static str>, &'static str, Way);
+
+const DATA: Way = Way::Invoke("sandbox:index/getNote:getNote", "title");
+const FUNCTION: Way = Way::Invoke("sandbox:index/greet:greet", "name");
+const TOKEN: Way = Way::Invoke("sandbox:index/ephemeralToken:ephemeralToken", "audience");
+const ACTION: Way = Way::Invoke("sandbox:index/actionBroadcast:actionBroadcast", "message");
+
+const CALLS: [Call; 23] = [
+    Call("GetProviderSchema", Some("GetSchema"), "", Way::Parameterize),
+    Call("ValidateProviderConfig", Some("PrepareProviderConfig"), "", Way::CheckConfig),
+    Call("ConfigureProvider", Some("Configure"), "", Way::Configure),
+    Call("ValidateResourceConfig", Some("ValidateResourceTypeConfig"), "", Way::Check),
+    Call("PlanResourceChange", None, "", Way::Create),
+    Call("ApplyResourceChange", None, " (create)", Way::Create),
+    Call("ApplyResourceChange", None, " (update)", Way::Update),
+    Call("ApplyResourceChange", None, " (delete)", Way::Delete),
+    Call("UpgradeResourceState", None, "", Way::Refresh),
+    Call("ReadResource", None, "", Way::Refresh),
+    Call("ImportResourceState", None, "", Way::Import),
+    Call("MoveResourceState", None, "", Way::Move),
+    Call("ValidateDataResourceConfig", Some("ValidateDataSourceConfig"), "", DATA),
+    Call("ReadDataSource", None, "", DATA),
+    Call("CallFunction", None, "", FUNCTION),
+    Call("ValidateEphemeralResourceConfig", None, "", TOKEN),
+    Call("OpenEphemeralResource", None, "", TOKEN),
+    Call("ValidateListResourceConfig", None, "", Way::List),
+    Call("ListResource", None, "", Way::List),
+    Call("GetResourceIdentitySchemas", None, "", Way::List),
+    Call("ValidateActionConfig", None, "", ACTION),
+    Call("PlanAction", None, "", ACTION),
+    Call("InvokeAction", None, "", ACTION),
+];
+
+/// What a cell has come to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Seen {
+    /// The status and the first line of its message; `None`: the call was answered.
+    failure: Option<String>,
+    /// Whether the next call was served by another process.
+    fresh: bool,
+}
+
+impl Call {
+    fn name(&self, protocol: Protocol) -> &'static str {
+        let Self(six, five, ..) = *self;
+        if protocol == Protocol::V5 { five.unwrap_or(six) } else { six }
+    }
+}
+
+/// One session, with a provider of its own.
+struct Cell {
+    host: Arc<Host>,
+    protocol: Protocol,
+    call: &'static Call,
+    fault: &'static str,
+    directory: PathBuf,
+    made: Stored,
+}
+
+impl Cell {
+    /// A script in the provider's place, whose first process has the fault; it writes down each process.
+    fn provider(&self) -> String {
+        std::fs::create_dir_all(&self.directory).expect("a directory in the host's directory");
+        let file = self.directory.join("terraform-provider-sandbox");
+        let fault = format!("{}:{}", self.call.name(self.protocol), self.fault);
+        let real = self.host.provider();
+        let script = format!(
+            "mkdir \"$0.once\" 2>/dev/null && export SANDBOX_FAULT={fault} SANDBOX_REQUESTS=\"$0.requests\"\n\
+             echo $$ >> \"$0.processes\"\nexec '{real}' \"$@\"\n"
+        );
+        crate::harness::host::script_at(&file, &script);
+        file.to_str().expect("a path in UTF-8").to_owned()
+    }
+
+    fn written(&self, suffix: &str) -> String {
+        let file = self.directory.join(format!("terraform-provider-sandbox.{suffix}"));
+        std::fs::read_to_string(file).unwrap_or_default()
+    }
+
+    fn processes(&self) -> Vec<u32> {
+        self.written("processes").lines().map(|line| line.parse().expect("a process id")).collect()
+    }
+
+    /// Does what has the method called.
+    async fn go(&self, session: &Session, provider: &str) -> Result<(), Status> {
+        let (note, hello) = (session.note(), json!({"title": "Hello"}));
+        match self.call.3 {
+            Way::Parameterize => drop(session.parameterize(&[provider]).await?),
+            Way::CheckConfig => drop(session.check_config(&json!({}), &json!({})).await?),
+            Way::Configure => drop(session.configure(&json!({})).await?),
+            Way::Check => drop(note.check(&hello).await?),
+            Way::Create => drop(note.create(&hello).await?),
+            Way::Update => drop(note.update(&self.made, &json!({"title": "Hello", "body": "again"})).await?),
+            Way::Delete => note.delete(&self.made).await?,
+            Way::Refresh => drop(note.refresh(&self.made).await?),
+            Way::Import => drop(note.import(&self.made.id).await?),
+            Way::Move => drop(note.diff(&self.made, &hello).await?),
+            Way::List => {
+                let listed =
+                    session.list(ListRequest { token: NOTE.to_owned(), ..Default::default() }).await?;
+                listed.error.map_or(Ok(()), Err)?;
+            }
+            Way::Invoke(token, argument) => {
+                let answered = session.invoke(token, &json!({argument: "Hello"})).await?;
+                answered.unwrap_or_else(|failures| panic!("{token}: {failures:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until the faulty process was asked.
+    async fn reached(&self) {
+        let method = format!("/{}\"", self.call.name(self.protocol));
+        while !self.written("requests").contains(&method) {
+            // The record is a file; there is nothing to wait on but the file itself.
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    async fn run(&self) -> Seen {
+        let Call(six, _, what, way) = self.call;
+        let cell = format!("{six}{what}, {}, protocol {}", self.fault, self.protocol);
+        let provider = self.provider();
+        let session = self.host.greeted().await.expect("a session");
+        if !matches!(way, Way::Parameterize) {
+            session.parameterize(&[&provider]).await.unwrap_or_else(|status| panic!("{cell}: {status}"));
+        }
+        if !matches!(way, Way::Parameterize | Way::CheckConfig | Way::Configure) {
+            session.configure(&json!({})).await.unwrap_or_else(|status| panic!("{cell}: {status}"));
+        }
+        let begun = Instant::now();
+        let cancels = match self.fault {
+            "hang" => 2,
+            "late" => 1,
+            _ => 0,
+        };
+        let cancel = async {
+            if cancels > 0 {
+                self.reached().await;
+            }
+            for _ in 0..cancels {
+                session.cancel().await.unwrap_or_else(|status| panic!("{cell}: {status}"));
+            }
+        };
+        let (outcome, ()) = tokio::join!(self.go(&session, &provider), cancel);
+        assert!(begun.elapsed() < LONGEST, "{cell} took {:?}", begun.elapsed());
+        if let Err(status) = &outcome {
+            self.check_explanation(&cell, status);
+        }
+        let before = self.processes().len();
+        let next = async {
+            if matches!(way, Way::Parameterize) && outcome.is_err() {
+                session.parameterize(&[&provider]).await?;
+            }
+            if matches!(way, Way::Parameterize | Way::CheckConfig)
+                || matches!(way, Way::Configure) && outcome.is_err()
+            {
+                session.configure(&json!({})).await?;
+            }
+            session.note().make(&json!({"title": "Next"})).await
+        };
+        next.await.unwrap_or_else(|status| panic!("the call after {cell}: {status}"));
+        let processes = self.processes();
+        drop(session);
+        for process in &processes {
+            ended(*process).await;
+        }
+        let failure =
+            outcome.err().map(|status| format!("{:?}: {}", status.code(), self.first_line(&status)));
+        Seen { failure, fresh: processes.len() > before }
+    }
+
+    /// The error names the provider, the method, and what has happened.
+    fn check_explanation(&self, cell: &str, status: &Status) {
+        let name = self.call.name(self.protocol);
+        // A start is cancelled whatever it waits for, and a plan that was stopped is not applied.
+        let is_cancelled =
+            self.fault == "late" || self.fault == "hang" && matches!(self.call.3, Way::Parameterize);
+        assert!(status.message().contains("sandbox"), "{cell} does not name the provider: {status}");
+        assert!(is_cancelled || status.message().contains(name), "{cell} does not name the method: {status}");
+        let wanted = match self.fault {
+            "crash" => "signal 9 (SIGKILL)",
+            "exit" => "the sandbox was asked to exit",
+            _ => "",
+        };
+        assert!(status.message().contains(wanted), "{cell} does not say {wanted:?}: {status}");
+    }
+
+    /// The first line of a message, the same for every method, process and protocol.
+    fn first_line(&self, status: &Status) -> String {
+        let line = status.message().lines().next().unwrap_or_default();
+        let line = line.split("; its last lines of output").next().unwrap_or_default();
+        let line = line.replace(self.call.name(self.protocol), "RPC");
+        line.replace('|', "\\|")
+    }
+}
+
+/// Runs all cells of a protocol.
+async fn table(protocol: Protocol) -> BTreeMap<(&'static str, String), Seen> {
+    let setup = Setup::sandbox(protocol)
+        .with("SANDBOX_ODD", "usable")
+        .with("ISTHMUS_STOP_GRACE_PERIOD", "0.2")
+        .with("ISTHMUS_SCHEMA_CACHE", "false");
+    let (host, session) = setup.session().await.expect("a session");
+    let host = Arc::new(host);
+    let room = Arc::new(Semaphore::new(AT_ONCE));
+    let mut cells = JoinSet::new();
+    for (number, call) in CALLS.iter().enumerate() {
+        for (fault, _) in FAULTS {
+            let made = match call.3 {
+                Way::Move => {
+                    let memo = session.resource("sandbox:index/memo:Memo", "memo");
+                    memo.make(&json!({"name": "Hello", "text": "World"})).await
+                }
+                _ => session.note().make(&json!({"title": "Hello"})).await,
+            };
+            let made = made.expect("an object");
+            let directory = host.directory().join(format!("cells/{number}-{fault}"));
+            let cell = Cell { host: Arc::clone(&host), protocol, call, fault, directory, made };
+            let room = Arc::clone(&room);
+            cells.spawn(async move {
+                let _room = room.acquire_owned().await.expect("it is never closed");
+                let seen = tokio::time::timeout(PATIENCE * 2, cell.run()).await;
+                let name = format!("{}{}", cell.call.0, cell.call.2);
+                let seen = seen.unwrap_or_else(|_| panic!("{name} hangs with {fault}"));
+                ((fault, name), seen)
+            });
+        }
+    }
+    let seen = cells.join_all().await.into_iter().collect();
+    assert!(host.lives(), "the daemon goes on");
+    seen
+}
+
+const HEAD: &str = "\
+# Faults
+
+<!-- Generated from what tests/contract/processes/faults.rs has seen. UPDATE_EXPECT=1 cargo test --test contract faults:: -->
+
+What a user is told when something goes wrong below isthmus, and what comes after. The messages are those of today's service;
+the legacy service has the same. A provider that has ended is started again by the next call
+([decision](decisions/restarted-providers.md)); no call is repeated.
+
+## Faults of a provider
+
+Each row is a fault in each of its calls, on protocols 5 and 6. The message is shortened to its first line; `RPC` stands for
+the name of the call. What the process has printed last follows in the message itself. No process is left behind.
+
+";
+
+/// A section for each fault, and a row for all calls that have come to the same.
+fn page(seen: &BTreeMap<(&'static str, String), Seen>) -> String {
+    let mut page = HEAD.to_owned();
+    page.push_str("| fault | calls | outcome | the next call is served by |\n|---|---|---|---|\n");
+    for (fault, meaning) in FAULTS {
+        let mut rows: Vec<(&Seen, Vec<&str>)> = Vec::new();
+        for Call(name, _, what, _) in &CALLS {
+            let (key, seen) = seen
+                .get_key_value(&(fault, format!("{name}{what}")))
+                .unwrap_or_else(|| panic!("{fault} in {name}{what} was not run"));
+            match rows.iter_mut().find(|(same, _)| *same == seen) {
+                Some((_, names)) => names.push(&key.1),
+                None => rows.push((seen, vec![&key.1])),
+            }
+        }
+        rows.sort_by_key(|(_, names)| std::cmp::Reverse(names.len()));
+        for (number, (seen, names)) in rows.iter().enumerate() {
+            let calls = if rows.len() == 1 {
+                "all".to_owned()
+            } else if number == 0 {
+                "all others".to_owned()
+            } else {
+                names.join(", ")
+            };
+            let outcome = seen.failure.as_deref().unwrap_or("the call succeeds");
+            let process = if seen.fresh { "a fresh process" } else { "the same process" };
+            page.push_str(&format!("| {fault}: {meaning} | {calls} | {outcome} | {process} |\n"));
+        }
+    }
+    page
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_fault_in_every_call_is_explained_and_survived() {
+    let (five, six) = tokio::join!(table(Protocol::V5), table(Protocol::V6));
+    for (cell, seen) in &six {
+        assert_eq!(five.get(cell), Some(seen), "{cell:?}: both protocols come to the same");
+    }
+    let made = page(&six);
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/faults.md");
+    if std::env::var_os(UPDATE).is_some() {
+        std::fs::write(&file, made).expect("the page can be written");
+        return;
+    }
+    let kept = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        kept == made,
+        "docs/faults.md is not what was seen; run `{UPDATE}=1 cargo test --test contract faults::`:\n{made}"
+    );
+}
