@@ -4,5 +4,6 @@ mod cancelling;
 mod deaths;
 mod endings;
 mod faults;
+mod host_faults;
 mod limits;
 mod restarts;

@@ -39,6 +39,106 @@ const FAULTS: [(&str, &str); 9] = [
     ("flood", "the answer comes after 20,000 log lines"),
 ];
 
+/// Faults of the host: what happens, what comes of it, and the file and the name of the test that shows it.
+const OF_THE_HOST: [[&str; 4]; 16] = [
+    [
+        "SIGHUP, SIGINT, SIGTERM",
+        "calls are stopped, providers end, exit status 0",
+        "tests/contract/processes/host_faults.rs",
+        "every_signal_that_ends_the_daemon_ends_its_provider",
+    ],
+    [
+        "any other signal that ends a process",
+        "the daemon ends at once, and its guardians end the providers; of SIGSEGV and SIGBUS, if they come from outside, the second",
+        "tests/contract/processes/host_faults.rs",
+        "every_signal_that_ends_the_daemon_ends_its_provider",
+    ],
+    [
+        "SIGKILL, to the daemon, its process group, its engine, or a guardian",
+        "no process of a provider is left",
+        "tests/contract/processes/endings/matrix.rs",
+        "whatever_ends_the_daemon_no_process_of_a_provider_is_left",
+    ],
+    [
+        "signals that end no process, SIGPIPE",
+        "none",
+        "tests/contract/processes/host_faults.rs",
+        "signals_that_do_not_end_the_daemon_do_not_disturb_it",
+    ],
+    [
+        "no memory",
+        "the daemon aborts, and its providers end",
+        "tests/contract/processes/host_faults.rs",
+        "without_memory_the_daemon_ends_and_leaves_no_provider",
+    ],
+    [
+        "a provider takes too much memory",
+        "with `ISTHMUS_PROVIDER_MEMORY` it is replaced between two calls",
+        "tests/contract/processes/restarts.rs",
+        "a_provider_that_has_grown_too_large_is_replaced_between_calls",
+    ],
+    [
+        "a full disk",
+        "an entry of the journal fails as a whole, and the file keeps the others",
+        "shim/state/journal/files/tests.rs",
+        "a_full_disk_fails_the_append_and_leaves_what_was_there",
+    ],
+    [
+        "a home that cannot be written",
+        "a warning; changes for today's engine are made without a journal",
+        "tests/contract/processes/host_faults.rs",
+        "a_home_that_cannot_be_written_is_reported_and_changes_are_made",
+    ],
+    [
+        "no descriptor for a connection",
+        "it waits, which is reported once",
+        "tests/contract/processes/limits.rs",
+        "a_limit_that_is_reached_delays_connections_and_is_reported",
+    ],
+    [
+        "no descriptor for the start of a provider",
+        "an error with the reason; the next start succeeds once there are some",
+        "tests/contract/processes/host_faults.rs",
+        "without_descriptors_a_provider_is_not_started_and_with_them_it_is",
+    ],
+    [
+        "no directory for temporary files (`TMPDIR`)",
+        "an error with its path when a provider is started",
+        "tests/contract/processes/host_faults.rs",
+        "without_a_directory_for_temporary_files_a_provider_is_not_started",
+    ],
+    [
+        "spaces, newlines, quotes and Unicode in the paths of home, project and provider",
+        "none",
+        "tests/contract/processes/host_faults.rs",
+        "directories_may_have_names_with_spaces_newlines_quotes_and_unicode",
+    ],
+    [
+        "a state store of a newer release's format",
+        "refused, and left as it is",
+        "shim/state/suite/records.rs",
+        "a_store_of_a_newer_version_is_left_alone",
+    ],
+    [
+        "a file of another program in the place of the state store",
+        "refused, and left as it is",
+        "shim/state/sqlite/tests.rs",
+        "databases_of_other_programs_are_refused_and_stay_as_they_are",
+    ],
+    [
+        "stored state of a newer provider",
+        "refused, and left as it is",
+        "tests/contract/stored/ages.rs",
+        "state_of_a_newer_schema_is_an_error_that_says_what_to_do",
+    ],
+    [
+        "the wall clock is set",
+        "limits of time use another clock; a renewal of an ephemeral resource looks at it every 30 seconds (by the code: no test sets it)",
+        "bridge/daemon/leases.rs",
+        "a_renewal_comes_before_it_is_wanted",
+    ],
+];
+
 /// What the engine does to have a method called.
 #[derive(Clone, Copy, Debug)]
 enum Way {
@@ -336,7 +436,21 @@ fn page(seen: &BTreeMap<(&'static str, String), Seen>) -> String {
             page.push_str(&format!("| {fault}: {meaning} | {calls} | {outcome} | {process} |\n"));
         }
     }
+    page.push_str("\n## Faults of the host\n\n| fault | outcome | shown by |\n|---|---|---|\n");
+    for [fault, outcome, file, test] in OF_THE_HOST {
+        let name = file.rsplit('/').next().unwrap_or_default();
+        page.push_str(&format!("| {fault} | {outcome} | `{test}` in [{name}](../{file}) |\n"));
+    }
     page
+}
+
+#[test]
+fn every_fault_of_the_host_names_a_test() {
+    for [fault, _, file, test] in OF_THE_HOST {
+        let source = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file));
+        let source = source.unwrap_or_else(|error| panic!("{file}: {error}"));
+        assert!(source.contains(&format!("fn {test}(")), "{fault}: {file} has no {test}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

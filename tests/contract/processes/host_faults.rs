@@ -1,0 +1,106 @@
+//! What the daemon's host lacks or does to it: directories, descriptors, memory, signals, and names that programs trip over.
+
+use std::os::unix::process::ExitStatusExt as _;
+use std::sync::Arc;
+
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, prlimit};
+
+use crate::harness::host::until;
+use crate::harness::processes::ended;
+use crate::harness::{Host, Setup, json, on_both_protocols};
+use crate::services::driver::{At, Service};
+
+/// Sets a soft limit of the daemon, and returns what it was.
+fn limit(host: &Host, resource: Resource, current: Option<u64>) -> Rlimit {
+    let process = Pid::from_raw(i32::try_from(host.process()).expect("a process id"));
+    prlimit(process, resource, Rlimit { current, maximum: getrlimit(resource).maximum })
+        .expect("an allowed limit")
+}
+
+on_both_protocols! {
+    async fn directories_may_have_names_with_spaces_newlines_quotes_and_unicode(protocol) {
+        for service in [Service::Today, Service::Legacy] {
+            let directory = tempfile::Builder::new().prefix("a b\n'c' \"d\" $e ü→").tempdir().expect("a directory");
+            let setup = Setup::sandbox(protocol).within(&Arc::new(directory)).working_in("a project\nof mine");
+            let client = At { service, protocol }.start(setup).await?;
+            let note = client.note();
+            let made = note.make(&json!({"title": "Hello"})).await?;
+            assert!(note.read(&made).await?.is_some(), "{service:?}");
+            note.delete(&made).await?;
+        }
+    }
+
+    async fn without_a_directory_for_temporary_files_a_provider_is_not_started(protocol) {
+        let host = Setup::sandbox(protocol).with("TMPDIR", "/nonexistent/tmp").start().await;
+        let status = host.parameterized().await.expect_err("there is no place for a socket");
+        assert!(status.message().contains("/nonexistent/tmp"), "{status}");
+        assert!(host.lives());
+    }
+
+    async fn a_home_that_cannot_be_written_is_reported_and_changes_are_made(protocol) {
+        // Not even root can create anything there.
+        let (host, session) = Setup::sandbox(protocol).with("ISTHMUS_HOME", "/proc/isthmus").session().await?;
+        let made = session.note().make(&json!({"title": "Hello"})).await?;
+        session.note().delete(&made).await?;
+        assert!(host.engine.shown().iter().any(|line| line.message.contains("/proc/isthmus")), "{:?}", host.engine.shown());
+    }
+
+    async fn without_descriptors_a_provider_is_not_started_and_with_them_it_is(protocol) {
+        let host = Setup::sandbox(protocol).start().await;
+        let session = host.greeted().await?;
+        let before = limit(&host, Resource::Nofile, Some(3));
+        let status = session.parameterize(&[&host.provider()]).await.expect_err("there is no descriptor");
+        assert!(status.message().contains("Too many open files"), "{status}");
+        limit(&host, Resource::Nofile, before.current);
+        session.parameterize(&[&host.provider()]).await?;
+        session.configure(&json!({})).await?;
+        session.note().make(&json!({"title": "Hello"})).await?;
+    }
+
+    async fn without_memory_the_daemon_ends_and_leaves_no_provider(protocol) {
+        let (mut host, session) = Setup::sandbox(protocol).session().await?;
+        let provider = host.provider_process();
+        limit(&host, Resource::As, Some(1));
+        let body = "x".repeat(48 << 20);
+        session.note().check(&json!({"title": "Hello", "body": body})).await.expect_err("there is no memory for it");
+        let status = host.exit().await;
+        assert_eq!(status.signal(), Some(Signal::ABORT.as_raw()), "{status}");
+        ended(provider).await;
+    }
+
+    async fn every_signal_that_ends_the_daemon_ends_its_provider(protocol) {
+        for signal in [
+            Signal::HUP, Signal::INT, Signal::TERM, Signal::QUIT, Signal::ABORT, Signal::ALARM, Signal::USR1, Signal::USR2,
+            Signal::FPE, Signal::ILL, Signal::TRAP, Signal::SYS, Signal::XCPU, Signal::XFSZ, Signal::SEGV, Signal::BUS,
+        ] {
+            let (mut host, session) = Setup::sandbox(protocol).session().await?;
+            let provider = host.provider_process();
+            if [Signal::SEGV, Signal::BUS].contains(&signal) {
+                // From outside, the first only takes Rust's handler for overflown stacks away.
+                host.signal(signal);
+                until("its handler is gone", || (!catches(host.process(), signal)).then_some(())).await;
+            }
+            host.signal(signal);
+            let status = host.exit().await;
+            let in_order = [Signal::HUP, Signal::INT, Signal::TERM].contains(&signal);
+            assert_eq!(status.code() == Some(0), in_order, "{signal:?}: {status}");
+            ended(provider).await;
+            drop(session);
+        }
+    }
+
+    async fn signals_that_do_not_end_the_daemon_do_not_disturb_it(host, session: sandbox) {
+        for signal in [Signal::PIPE, Signal::CHILD, Signal::URG, Signal::WINCH, Signal::CONT] {
+            host.signal(signal);
+            session.note().make(&json!({"title": "Hello"})).await?;
+        }
+    }
+}
+
+/// Whether a process has a handler for a signal.
+fn catches(process: u32, signal: Signal) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("the process runs");
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).expect("a field of Linux");
+    let mask = u64::from_str_radix(mask.trim(), 16).expect("a mask");
+    mask >> (signal.as_raw() - 1) & 1 == 1
+}
