@@ -11,7 +11,8 @@ use std::str::FromStr;
 
 use idna::AsciiDenyList;
 use idna::uts46::{DnsLength, Hyphens, Uts46};
-use isthmus_common::REDACTED;
+
+use crate::shown::shown_text;
 
 /// The default registry.
 pub const DEFAULT_HOST: &str = "registry.opentofu.org";
@@ -93,7 +94,11 @@ impl ProviderAddress {
     /// # Errors
     /// When the address is invalid.
     pub fn parse(text: &str) -> Result<Self, AddressError> {
-        let fault = |fault| AddressError { address: without_user(beginning(text)), fault };
+        let fault = |fault| {
+            // Only a URL has a user and a password.
+            let shown = if text.contains('@') { shown_text(text) } else { text.to_owned() };
+            AddressError { address: beginning(&shown).to_owned(), fault }
+        };
         if text.len() > LONGEST {
             return Err(fault(PartFault::TooLong));
         }
@@ -168,21 +173,6 @@ impl fmt::Display for ProviderAddress {
 }
 
 /// Advice for `hashicorp/random@3.8.0`, the form of other tools.
-/// A URL, or what begins as one, without the user and password in it.
-fn without_user(text: &str) -> String {
-    let (scheme, rest) = text.split_at(text.find("//").map_or(0, |slashes| slashes + 2));
-    match rest.rsplit_once('@') {
-        // `TYPE@VERSION` and `HOST:PORT/TYPE@VERSION` have no user.
-        Some((user, host))
-            if !scheme.is_empty()
-                || user.rsplit_once(':').is_some_and(|(_, password)| !password.contains('/')) =>
-        {
-            format!("{scheme}{REDACTED}@{host}")
-        }
-        Some(_) | None => text.to_owned(),
-    }
-}
-
 fn help(address: &str) -> String {
     match address.split_once('@') {
         Some((address, version)) if ProviderAddress::parse(address).is_ok() => {
@@ -345,10 +335,10 @@ mod tests {
     #[test]
     fn the_user_of_a_url_is_not_repeated() {
         for (text, shown) in [
-            ("https://me:sesame@example.com/a/b", "\"https://[secret]@example.com/a/b\""),
-            ("https://sesame@example.com/a/b", "\"https://[secret]@example.com/a/b\""),
-            ("me:sesame@example.com/a/b", "\"[secret]@example.com/a/b\""),
-            ("example.com:8443/a/b@1.0", "\"example.com:8443/a/b@1.0\""),
+            ("https://me:sesame@example.com/a/b", "\"https://…@example.com/a/b\""),
+            ("https://sesame@example.com/a/b", "\"https://…@example.com/a/b\""),
+            ("me:sesame@example.com/a/b", "\"…@example.com/a/b\""),
+            ("example.com:8443/a/b@1.0", "\"…\""),
         ] {
             let error = ProviderAddress::parse(text).expect_err("no address").to_string();
             assert!(error.starts_with(shown), "{text}: {error}");
