@@ -204,7 +204,7 @@ impl Installer {
         let found = self.find(address, version).await;
         if let Ok(found) = &found
             && let Some(installed) = self.checked(address, found).await?
-            && !self.is_due(&installed.verification)
+            && !self.is_due(address, &installed.verification)
         {
             return Ok(installed);
         }
@@ -267,9 +267,11 @@ impl Installer {
         }
     }
 
-    /// Whether a provider must be verified before it is started.
-    fn is_due(&self, verification: &Verification) -> bool {
+    /// Whether a provider must be verified before it is started. What came from a mirror counts only
+    /// where that mirror does: one may be a directory of another project.
+    fn is_due(&self, address: &ProviderAddress, verification: &Verification) -> bool {
         match verification {
+            Verification::Mirrored { mirror } if !self.origins.have_mirror(address, mirror) => true,
             Verification::Unverified { since, .. } if !self.policy.enforce_validation => {
                 let passed = seconds(self.origins.now()).checked_sub(*since);
                 let is_old = passed.is_none_or(|passed| passed >= ASK_AGAIN.as_secs());
@@ -337,7 +339,7 @@ impl Installer {
         let before = self.find(address, version).await.ok();
         if let Some(found) = &before
             && let Some(installed) = self.checked(address, found).await?
-            && !self.is_due(&installed.verification)
+            && !self.is_due(address, &installed.verification)
         {
             return Ok(installed);
         }

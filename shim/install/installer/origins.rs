@@ -154,6 +154,18 @@ impl Origins {
         Ok(origins)
     }
 
+    /// Whether a mirror, as it is recorded with what came from it, is an origin of a provider.
+    pub(super) fn have_mirror(&self, address: &ProviderAddress, mirror: &str) -> bool {
+        self.sources.of(address).any(|location| match location {
+            MethodLocation::Direct { .. } => false,
+            MethodLocation::FilesystemMirror { path } => {
+                FilesystemMirror::new(path).root().display().to_string() == mirror
+            }
+            MethodLocation::NetworkMirror { url, .. } => shown_text(url) == mirror,
+            MethodLocation::OciMirror { repository } => repository.text() == mirror,
+        })
+    }
+
     /// Position of the installation methods in the configuration.
     fn place(&self) -> String {
         self.sources.place().to_owned()

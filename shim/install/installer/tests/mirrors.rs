@@ -100,6 +100,36 @@ async fn a_packed_and_an_unpacked_mirror_need_no_network() {
 }
 
 #[tokio::test]
+async fn what_came_from_a_mirror_counts_only_where_that_mirror_does() {
+    let fixture = Fixture::new();
+    fixture.publish("1.0.0");
+    fixture.put_in_mirror("1.0.0", b"\x7fELF of another project");
+    let address = fixture.address();
+    let there = installed(&fixture.configured(DIRECTORY), &address, "1.0.0").await;
+    assert_eq!(from_mirror(&there), fixture.mirror().display().to_string());
+
+    // Elsewhere, its origins are queried. Where they cannot be, it is no better than what others have put there.
+    let offline = || Origins::offline(fixture.sources(""), "a test says so");
+    let enforcing = SignaturePolicy { enforce_validation: true, ..SignaturePolicy::default() };
+    let error = refusal(&Installer::new(fixture.cache(), offline(), enforcing), &address, "1.0.0").await;
+    assert!(error.contains("unverified"), "{error}");
+    let unsure =
+        installed(&Installer::new(fixture.cache(), offline(), SignaturePolicy::default()), &address, "1.0.0")
+            .await;
+    assert!(matches!(unsure.verification, Verification::Unverified { .. }), "{unsure:?}");
+    assert!(unsure.warnings.iter().any(|warning| warning.contains("1.0.0 is unverified: ")), "{unsure:?}");
+
+    let again = installed(&fixture.configured(DIRECTORY).querying_again(), &address, "1.0.0").await;
+    assert_eq!(from_mirror(&again), fixture.mirror().display().to_string());
+    let here = installed(&fixture.configured(""), &address, "1.0.0").await;
+    assert!(matches!(here.verification, Verification::Signed { .. }), "{here:?}");
+    assert_eq!(fs::read(&here.executable).expect("it is there"), PROGRAM);
+    // What is signed counts everywhere.
+    let there = installed(&fixture.configured(DIRECTORY), &address, "1.0.0").await;
+    assert!(matches!(there.verification, Verification::Signed { .. }), "{there:?}");
+}
+
+#[tokio::test]
 async fn a_network_mirror_goes_by_its_sums() {
     let fixture = Fixture::new();
     fixture.put_in_mirror("1.0.0", PROGRAM);
