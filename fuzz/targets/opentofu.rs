@@ -88,9 +88,15 @@ pub(crate) fn addresses(bytes: &[u8]) {
 /// It sorts hashes when it adds one, but not those that it has read; hence a comparison of lines, and
 /// one of what we make of both.
 pub(crate) fn lock_file(bytes: &[u8]) {
-    // HCL 1, with whose parser we read the file, allows control characters in strings.
-    let is_other = |character: char| character.is_control() && !matches!(character, '\n' | '\t');
-    if std::str::from_utf8(bytes).map_or(true, |text| text.replace("\r\n", "\n").contains(is_other)) {
+    // HCL 1, with whose parser we read the file, allows control characters in strings. And Go escapes what its version of
+    // Unicode does not know, where we write each character as it is: so only characters that all versions know.
+    let is_known = |character: char| match character {
+        '\n' | '\t' | ' '..='~' => true,
+        character => ('\u{a1}'..='\u{24f}').contains(&character) && character != '\u{ad}',
+    };
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let text = text.replace("\r\n", "\n");
+    if !text.strip_prefix('\u{feff}').unwrap_or(&text).chars().all(is_known) {
         return;
     }
     let ours = fuzzing::rewritten_lock_file(bytes);
