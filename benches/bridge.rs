@@ -19,7 +19,7 @@ use tonic::transport::{Channel, Endpoint};
 
 use crate::calls::milliseconds;
 use crate::engine::EngineService;
-use crate::processes::{Executable, Identity, Tree, Usage};
+use crate::processes::{Executable, Identity, Processes, Tree, Usage};
 use crate::workload::Suite;
 
 pub(crate) use life::BridgeClient;
@@ -148,6 +148,11 @@ impl Bridge {
     /// What it and its provider have used.
     pub(crate) fn usage(&self, provider: Executable) -> anyhow::Result<Usage> {
         Ok(Tree::of(self.process.id())?.usage(provider))
+    }
+
+    /// Its processes and its provider's.
+    pub(crate) fn processes(&self, provider: Executable) -> anyhow::Result<Processes> {
+        Ok(Tree::of(self.process.id())?.processes(provider))
     }
 
     /// Ends it as an engine does: Cancel, hang up, SIGINT, wait, SIGKILL.

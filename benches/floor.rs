@@ -20,7 +20,7 @@ use isthmus_provider::{CallObserver, Client, Provider, Rpc};
 
 use crate::bridge::Startup;
 use crate::calls::{Call, Samples, milliseconds};
-use crate::processes::{Executable, Tree, Usage};
+use crate::processes::{Executable, Processes, Tree, Usage};
 use crate::workload::{Case, Change, Suite};
 use requests::{Requests, attributes};
 
@@ -35,7 +35,10 @@ impl Floor {
     /// Starts the provider, and leads one resource of each type through its life to learn the requests.
     pub(crate) async fn start(suite: Suite, executable: &Path) -> anyhow::Result<(Self, Startup)> {
         let began = Instant::now();
-        let plugin = Plugin::launch(LaunchSpec::new(suite.package(), executable), LogSink::discard()).await?;
+        let mut spec = LaunchSpec::new(suite.package(), executable);
+        // Terraform says no level, and providers log everything then.
+        spec.environment.push(("TF_LOG".into(), "trace".into()));
+        let plugin = Plugin::launch(spec, LogSink::discard()).await?;
         let mut warnings = Vec::new();
         let (provider, _) =
             Provider::start(suite.package(), plugin, CallObserver::default(), None, &mut warnings).await?;
@@ -69,6 +72,12 @@ impl Floor {
     pub(crate) fn usage(&self, provider: Executable) -> anyhow::Result<Usage> {
         let id = self.provider.plugin().process_id().context("the provider is gone")?;
         Ok(Tree::of(id)?.usage(provider))
+    }
+
+    /// The provider's processes.
+    pub(crate) fn processes(&self, provider: Executable) -> anyhow::Result<Processes> {
+        let id = self.provider.plugin().process_id().context("the provider is gone")?;
+        Ok(Tree::of(id)?.processes(provider))
     }
 
     /// Ends the provider.

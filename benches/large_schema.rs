@@ -74,7 +74,7 @@ pub(crate) async fn run(
     (date, machine): (&str, Machine),
     files: &Files,
 ) -> anyhow::Result<String> {
-    let engine = EngineService::start().await?;
+    let engine = EngineService::start()?;
     let mut turns = Vec::new();
     for turn in 1..=options.repetitions {
         for contestant in BRIDGES.into_iter().filter(|one| options.contestants.contains(one)) {

@@ -22,6 +22,7 @@ mod repetition;
 mod report;
 mod store;
 mod summary;
+mod system_calls;
 mod tools;
 mod workload;
 
@@ -49,6 +50,9 @@ async fn main() -> ExitCode {
 }
 
 async fn run() -> anyhow::Result<()> {
+    if std::env::args().nth(1).as_deref() == Some(engine::ENGINE) {
+        return engine::serve().await;
+    }
     let options = Options::parse();
     let date = machine::today();
     let files = Files::reserve(&date, &options.label)?;
@@ -83,7 +87,7 @@ async fn run() -> anyhow::Result<()> {
         machine,
         programs: &field.tools().programs,
         count: options.count,
-        concurrency: options.concurrency,
+        concurrency: options.concurrency.clone(),
         repetitions: options.repetitions,
         summary: summary::summarise(&repetitions),
         raw: repetitions,

@@ -29,9 +29,9 @@ pub(crate) struct Options {
     /// How many resources go through their lives in each phase (serial, concurrent) of each repetition.
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = at_least_one)]
     pub(crate) count: usize,
-    /// How many resources are under way at once in the concurrent phase.
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = at_least_one)]
-    pub(crate) concurrency: usize,
+    /// How many resources are under way at once, for each concurrent phase.
+    #[arg(long, value_name = "N,N", value_delimiter = ',', default_values_t = [4, 32], value_parser = at_least_one)]
+    pub(crate) concurrency: Vec<usize>,
     /// How often each contestant is measured; the contestants take turns.
     #[arg(long, value_name = "R", default_value_t = 5, value_parser = at_least_one)]
     pub(crate) repetitions: usize,

@@ -55,6 +55,15 @@ pub(crate) struct Usage {
     pub(crate) providers: usize,
 }
 
+/// Numbers of a contestant's processes.
+#[derive(Clone, Debug)]
+pub(crate) struct Processes {
+    /// Of the bridge and its helpers.
+    pub(crate) bridge: Vec<i32>,
+    /// Of the provider.
+    pub(crate) provider: Vec<i32>,
+}
+
 /// Tells providers from bridges, by the file that a process runs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Executable {
@@ -137,6 +146,17 @@ impl Tree {
             .filter(|stat| u32::try_from(stat.pid) != Ok(pid) && stat.is_running())
             .map(|stat| Identity { pid: stat.pid, started: stat.started })
             .collect()
+    }
+
+    /// Their numbers, those that run the provider apart.
+    pub(crate) fn processes(&self, provider: Executable) -> Processes {
+        let (provider, bridge) = self
+            .0
+            .iter()
+            .filter(|stat| stat.is_running())
+            .map(|stat| stat.pid)
+            .partition(|pid| provider.is_run_by(*pid));
+        Processes { bridge, provider }
     }
 
     /// What they have used, and use.

@@ -19,7 +19,8 @@ use crate::calls::{Call, Latency, Samples};
 use crate::engine::{EngineService, Logged};
 use crate::floor::{Floor, FloorClient};
 use crate::options::{Contestant, Options};
-use crate::processes::{CpuSeconds, Executable, Usage};
+use crate::processes::{CpuSeconds, Executable, Processes, Usage};
+use crate::system_calls;
 use crate::tools::Tools;
 use crate::workload::Suite;
 
@@ -30,7 +31,7 @@ pub(crate) struct Field {
     engine: EngineService,
     homes: TempDir,
     count: usize,
-    concurrency: usize,
+    concurrency: Vec<usize>,
 }
 
 /// What one repetition has yielded.
@@ -69,8 +70,8 @@ pub(crate) struct SuiteResult {
     pub(crate) configured: Usage,
     /// One resource after another.
     pub(crate) serial: Phase,
-    /// Several at a time.
-    pub(crate) concurrent: Phase,
+    /// Several at a time, as many as was asked for.
+    pub(crate) concurrent: Vec<Phase>,
     /// What was used in all, up to the last answer.
     pub(crate) worked: Usage,
     /// How it ended; the floor's end is not of interest.
@@ -93,6 +94,10 @@ pub(crate) struct Phase {
     pub(crate) latencies: BTreeMap<Call, Latency>,
     /// CPU time during the phase.
     pub(crate) cpu: CpuSeconds,
+    /// System calls of the bridge during the phase, where they can be counted.
+    pub(crate) bridge_system_calls: Option<u64>,
+    /// The same of the provider.
+    pub(crate) provider_system_calls: Option<u64>,
 }
 
 impl Phase {
@@ -101,14 +106,21 @@ impl Phase {
     pub(crate) fn throughput(&self) -> f64 {
         self.calls as f64 / self.seconds
     }
+
+    /// Whole lives of resources in a second.
+    #[expect(clippy::cast_precision_loss, reason = "resources stay far below 2^53")]
+    pub(crate) fn lifecycles(&self) -> f64 {
+        self.resources as f64 / self.seconds
+    }
 }
 
 impl Field {
     /// Prepares to measure.
     pub(crate) async fn prepare(tools: Tools, options: &Options) -> anyhow::Result<Self> {
         let homes = TempDir::with_prefix("isthmus-benches-homes-").context("no temporary directory")?;
-        let engine = EngineService::start().await?;
-        Ok(Self { tools, engine, homes, count: options.count, concurrency: options.concurrency })
+        let engine = EngineService::start()?;
+        let concurrency = options.concurrency.clone();
+        Ok(Self { tools, engine, homes, count: options.count, concurrency })
     }
 
     /// What the programs are.
@@ -126,7 +138,7 @@ impl Field {
 
     /// Measures a contestant.
     pub(crate) async fn measure(&self, contestant: Contestant, turn: usize) -> anyhow::Result<Repetition> {
-        let before = self.engine.logged();
+        let before = self.engine.logged()?;
         let first = match self.bridge(contestant) {
             Some(executable) => {
                 let home =
@@ -147,7 +159,7 @@ impl Field {
             let result = self.run(contestant, suite).await;
             suites.push(result.with_context(|| format!("the suite {}", suite.package()))?);
         }
-        let logged = self.engine.logged().since(before);
+        let logged = self.engine.logged()?.since(before);
         Ok(Repetition { contestant, turn, first, suites, logged })
     }
 
@@ -157,10 +169,11 @@ impl Field {
         let outcome = async {
             let configured = session.usage(executable)?;
             let serial = self.phase(&session, suite, 1, executable).await.context("one at a time")?;
-            let concurrent = self
-                .phase(&session, suite, self.concurrency, executable)
-                .await
-                .context("several at a time")?;
+            let mut concurrent = Vec::new();
+            for &concurrency in &self.concurrency {
+                let phase = self.phase(&session, suite, concurrency, executable).await;
+                concurrent.push(phase.with_context(|| format!("{concurrency} at a time"))?);
+            }
             anyhow::Ok((configured, serial, concurrent, session.usage(executable)?))
         };
         match outcome.await {
@@ -179,6 +192,9 @@ impl Field {
         concurrency: usize,
         provider: Executable,
     ) -> anyhow::Result<Phase> {
+        let processes = session.processes(provider)?;
+        let bridge_calls = system_calls::Counter::start(&processes.bridge);
+        let provider_calls = system_calls::Counter::start(&processes.provider);
         let before = session.usage(provider)?.cpu;
         let next = Arc::new(AtomicUsize::new(0));
         let count = self.count;
@@ -194,8 +210,16 @@ impl Field {
         }
         let seconds = began.elapsed().as_secs_f64();
         let cpu = session.usage(provider)?.cpu.since(before);
-        let calls = samples.len();
-        Ok(Phase { resources: count, concurrency, calls, seconds, latencies: samples.latencies(), cpu })
+        Ok(Phase {
+            resources: count,
+            concurrency,
+            calls: samples.len(),
+            seconds,
+            latencies: samples.latencies(),
+            cpu,
+            bridge_system_calls: bridge_calls.finish()?,
+            provider_system_calls: provider_calls.finish()?,
+        })
     }
 
     async fn start(&self, contestant: Contestant, suite: Suite) -> anyhow::Result<(Session, Startup)> {
@@ -260,6 +284,13 @@ impl Session {
         match self {
             Self::Bridge(bridge) => bridge.usage(provider),
             Self::Floor(floor) => floor.usage(provider),
+        }
+    }
+
+    fn processes(&self, provider: Executable) -> anyhow::Result<Processes> {
+        match self {
+            Self::Bridge(bridge) => bridge.processes(provider),
+            Self::Floor(floor) => floor.processes(provider),
         }
     }
 

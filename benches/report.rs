@@ -28,8 +28,8 @@ pub(crate) struct Report<'a> {
     pub(crate) programs: &'a [Program],
     /// How many resources in each phase.
     pub(crate) count: usize,
-    /// How many at a time in the concurrent phase.
-    pub(crate) concurrency: usize,
+    /// How many at a time in each concurrent phase.
+    pub(crate) concurrency: Vec<usize>,
     /// How many repetitions.
     pub(crate) repetitions: usize,
     /// Medians and spreads.
@@ -114,7 +114,7 @@ impl Report<'_> {
         let mut section = "";
         for row in &self.summary {
             if row.section != section {
-                section = row.section;
+                section = &row.section;
                 let mut cells = vec![String::new(); titles.len()];
                 cells[0] = format!("**{section}**");
                 line(&cells);
@@ -135,9 +135,11 @@ impl Report<'_> {
         let mut text = heading(&self.date, self.label, &self.machine, &self.commit, self.programs);
         let _ = writeln!(
             text,
-            "\n{} resources in each phase, {} at a time in the concurrent one; medians of {} repetitions, in parentheses \
+            "\n{} resources in each phase, {} at a time in the concurrent ones; medians of {} repetitions, in parentheses \
              the least and the most.\n",
-            self.count, self.concurrency, self.repetitions,
+            self.count,
+            self.concurrency.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and "),
+            self.repetitions,
         );
         text
     }

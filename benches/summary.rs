@@ -13,7 +13,7 @@ use crate::workload::Suite;
 #[derive(Debug, Serialize)]
 pub(crate) struct Row {
     /// The part of the table that it is in.
-    pub(crate) section: &'static str,
+    pub(crate) section: String,
     /// What was measured, with its unit.
     pub(crate) name: String,
     /// How many digits behind the point mean something.
@@ -71,10 +71,10 @@ pub(crate) fn summarise(repetitions: &[Repetition]) -> Vec<Row> {
         }
     }
     // Somebody without a figure of his own must not decide where another's stands.
-    rows.sort_by_key(|(metric, _)| SECTIONS.iter().position(|section| *section == metric.section));
+    rows.sort_by_key(|(metric, _)| metric.section);
     rows.into_iter()
         .map(|(metric, values)| Row {
-            section: metric.section,
+            section: metric.section.title(),
             name: metric.name,
             digits: metric.digits,
             figures: values
@@ -85,24 +85,40 @@ pub(crate) fn summarise(repetitions: &[Repetition]) -> Vec<Row> {
         .collect()
 }
 
-const START: &str = "Start (random)";
-const SERIAL: &str = "One at a time (random), ms";
-const SERIAL_TIME: &str = "One at a time (time), ms";
-const CONCURRENT: &str = "Several at a time (random), ms";
-const CONCURRENT_TIME: &str = "Several at a time (time), ms";
-const THROUGHPUT: &str = "Throughput, calls a second (more is better)";
-const CPU: &str = "CPU, user and system";
-const MEMORY: &str = "Resident memory, MiB";
-const END: &str = "End";
+/// A part of the table, in its order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Section {
+    Start,
+    Serial(Suite),
+    Concurrent(Suite, usize),
+    Throughput,
+    Cpu,
+    SystemCalls,
+    Memory,
+    End,
+}
 
-/// The table's order.
-const SECTIONS: [&str; 9] =
-    [START, SERIAL, SERIAL_TIME, CONCURRENT, CONCURRENT_TIME, THROUGHPUT, CPU, MEMORY, END];
+impl Section {
+    fn title(self) -> String {
+        match self {
+            Self::Start => "Start (random)".to_owned(),
+            Self::Serial(suite) => format!("One at a time ({}), ms", suite.package()),
+            Self::Concurrent(suite, concurrency) => {
+                format!("{concurrency} at a time ({}), ms", suite.package())
+            }
+            Self::Throughput => "Throughput (more is better)".to_owned(),
+            Self::Cpu => "CPU, user and system, seconds".to_owned(),
+            Self::SystemCalls => "System calls for each call of the engine (random)".to_owned(),
+            Self::Memory => "Memory, MiB".to_owned(),
+            Self::End => "End".to_owned(),
+        }
+    }
+}
 
 /// What a figure is of.
 #[derive(Clone, Debug, PartialEq)]
 struct Metric {
-    section: &'static str,
+    section: Section,
     name: String,
     digits: usize,
 }
@@ -113,35 +129,41 @@ fn metrics(repetition: &Repetition) -> Metrics {
     let mut metrics = Metrics::new();
     let has_bridge = repetition.contestant != Contestant::Floor;
     for result in &repetition.suites {
-        match result.suite {
+        let suite = result.suite;
+        let (wanted, percents): (fn(Call) -> bool, &[u8]) = match suite {
             Suite::Random => {
                 start(&mut metrics, result);
                 if let Some(first) = &repetition.first {
                     let name = "spawn to parameterized, first start (empty home), ms";
-                    add(&mut metrics, START, name, 1, first.startup.parameterized);
+                    add(&mut metrics, Section::Start, name, 1, first.startup.parameterized);
                 }
-                latencies(&mut metrics, SERIAL, &result.serial, |_| true, &[50, 90, 99]);
-                latencies(&mut metrics, CONCURRENT, &result.concurrent, |_| true, &[50, 99]);
                 cpu(&mut metrics, result, has_bridge);
+                system_calls(&mut metrics, result, has_bridge);
                 memory(&mut metrics, result, has_bridge);
                 end(&mut metrics, repetition, result);
+                (|_| true, &[50, 90, 99])
             }
             Suite::Time => {
-                let updates = |call| matches!(call, Call::DiffChanged | Call::UpdatePreview | Call::Update);
-                latencies(&mut metrics, SERIAL_TIME, &result.serial, updates, &[50, 90, 99]);
-                latencies(&mut metrics, CONCURRENT_TIME, &result.concurrent, updates, &[50, 99]);
+                (|call| matches!(call, Call::DiffChanged | Call::UpdatePreview | Call::Update), &[50, 90, 99])
             }
+        };
+        latencies(&mut metrics, Section::Serial(suite), &result.serial, wanted, percents);
+        for phase in &result.concurrent {
+            let section = Section::Concurrent(suite, phase.concurrency);
+            latencies(&mut metrics, section, phase, wanted, &[50, 99]);
         }
-        let package = result.suite.package();
-        for phase in [&result.serial, &result.concurrent] {
-            let name = format!("{package}, {} at a time", phase.concurrency);
-            add(&mut metrics, THROUGHPUT, &name, 0, phase.throughput());
+        let package = suite.package();
+        for phase in [&result.serial].into_iter().chain(&result.concurrent) {
+            let name = format!("{package}, {} at a time, calls a second", phase.concurrency);
+            add(&mut metrics, Section::Throughput, &name, 0, phase.throughput());
+            let name = format!("{package}, {} at a time, lifecycles a second", phase.concurrency);
+            add(&mut metrics, Section::Throughput, &name, 1, phase.lifecycles());
         }
     }
     metrics
 }
 
-fn add(metrics: &mut Metrics, section: &'static str, name: &str, digits: usize, value: f64) {
+fn add(metrics: &mut Metrics, section: Section, name: &str, digits: usize, value: f64) {
     metrics.push((Metric { section, name: name.to_owned(), digits }, value));
 }
 
@@ -149,21 +171,21 @@ fn add(metrics: &mut Metrics, section: &'static str, name: &str, digits: usize, 
 fn start(metrics: &mut Metrics, result: &SuiteResult) {
     let startup = &result.startup;
     if let Some(port) = startup.port {
-        add(metrics, START, "spawn to port, ms", 1, port);
+        add(metrics, Section::Start, "spawn to port, ms", 1, port);
     }
-    add(metrics, START, "spawn to parameterized, ms", 1, startup.parameterized);
-    add(metrics, START, "spawn to configured, ms", 1, startup.configured);
+    add(metrics, Section::Start, "spawn to parameterized, ms", 1, startup.parameterized);
+    add(metrics, Section::Start, "spawn to configured, ms", 1, startup.configured);
     if let Some(schema) = startup.schema {
-        add(metrics, START, "GetSchema, ms", 2, schema);
+        add(metrics, Section::Start, "GetSchema, ms", 2, schema);
     }
     if let Some(bytes) = startup.schema_bytes {
-        add(metrics, START, "size of the schema, KiB", 1, bytes as f64 / 1024.0);
+        add(metrics, Section::Start, "size of the schema, KiB", 1, bytes as f64 / 1024.0);
     }
 }
 
 fn latencies(
     metrics: &mut Metrics,
-    section: &'static str,
+    section: Section,
     phase: &Phase,
     wanted: impl Fn(Call) -> bool,
     percents: &[u8],
@@ -182,41 +204,76 @@ fn latencies(
 
 #[expect(clippy::cast_precision_loss, reason = "calls stay far below 2^53")]
 fn cpu(metrics: &mut Metrics, result: &SuiteResult, has_bridge: bool) {
-    let thousands = (result.serial.calls + result.concurrent.calls) as f64 / 1000.0;
-    let (serial, concurrent) = (result.serial.cpu, result.concurrent.cpu);
+    let phases = || [&result.serial].into_iter().chain(&result.concurrent);
+    let thousands = phases().map(|phase| phase.calls).sum::<usize>() as f64 / 1000.0;
+    let bridge = phases().map(|phase| phase.cpu.bridge).sum::<f64>() / thousands;
+    let provider = phases().map(|phase| phase.cpu.provider).sum::<f64>() / thousands;
     if has_bridge {
-        add(metrics, CPU, "bridge, start, s", 2, result.configured.cpu.bridge);
-        let name = "bridge, s per 1,000 calls";
-        add(metrics, CPU, name, 3, (serial.bridge + concurrent.bridge) / thousands);
+        add(metrics, Section::Cpu, "bridge, start", 2, result.configured.cpu.bridge);
+        add(metrics, Section::Cpu, "bridge, 1,000 calls", 3, bridge);
     }
-    add(metrics, CPU, "provider, start, s", 2, result.configured.cpu.provider);
-    add(metrics, CPU, "provider, s per 1,000 calls", 3, (serial.provider + concurrent.provider) / thousands);
+    add(metrics, Section::Cpu, "provider, start", 2, result.configured.cpu.provider);
+    add(metrics, Section::Cpu, "provider, 1,000 calls", 3, provider);
+    add(metrics, Section::Cpu, "bridge and provider, 1,000 calls", 3, bridge + provider);
+}
+
+#[expect(clippy::cast_precision_loss, reason = "calls stay far below 2^53")]
+fn system_calls(metrics: &mut Metrics, result: &SuiteResult, has_bridge: bool) {
+    for phase in [&result.serial].into_iter().chain(&result.concurrent) {
+        let each = |count: u64| count as f64 / phase.calls as f64;
+        for (name, count) in
+            [("bridge", phase.bridge_system_calls), ("provider", phase.provider_system_calls)]
+        {
+            if let Some(count) = count.filter(|_| has_bridge || name == "provider") {
+                let name = format!("{name}, {} at a time", phase.concurrency);
+                add(metrics, Section::SystemCalls, &name, 1, each(count));
+            }
+        }
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "sizes stay far below 2^53")]
 fn memory(metrics: &mut Metrics, result: &SuiteResult, has_bridge: bool) {
     let mib = |kib: u64| kib as f64 / 1024.0;
     if has_bridge {
-        add(metrics, MEMORY, "bridge, configured", 1, mib(result.configured.bridge.resident));
-        add(metrics, MEMORY, "bridge, after the calls", 1, mib(result.worked.bridge.resident));
-        add(metrics, MEMORY, "bridge, peak", 1, mib(result.worked.bridge.peak));
+        add(
+            metrics,
+            Section::Memory,
+            "bridge, configured, resident",
+            1,
+            mib(result.configured.bridge.resident),
+        );
+        add(
+            metrics,
+            Section::Memory,
+            "bridge, after the calls, resident",
+            1,
+            mib(result.worked.bridge.resident),
+        );
+        add(metrics, Section::Memory, "bridge, most that was resident", 1, mib(result.worked.bridge.peak));
     }
-    add(metrics, MEMORY, "provider, after the calls", 1, mib(result.worked.provider.resident));
-    add(metrics, MEMORY, "provider, peak", 1, mib(result.worked.provider.peak));
+    add(
+        metrics,
+        Section::Memory,
+        "provider, after the calls, resident",
+        1,
+        mib(result.worked.provider.resident),
+    );
+    add(metrics, Section::Memory, "provider, most that was resident", 1, mib(result.worked.provider.peak));
 }
 
 #[expect(clippy::cast_precision_loss, reason = "processes and messages are few")]
 fn end(metrics: &mut Metrics, repetition: &Repetition, result: &SuiteResult) {
     if let Some(ended) = result.ended {
-        add(metrics, END, "messages logged to the engine", 0, repetition.logged.messages as f64);
-        add(metrics, END, "errors among them", 0, repetition.logged.errors as f64);
-        add(metrics, END, "Cancel to the end of the process, ms", 1, ended.milliseconds);
-        add(metrics, END, "had to be killed", 0, f64::from(u8::from(!ended.by_itself)));
-        add(metrics, END, "children left after SIGINT", 0, ended.children_left as f64);
+        add(metrics, Section::End, "messages logged to the engine", 0, repetition.logged.messages as f64);
+        add(metrics, Section::End, "errors among them", 0, repetition.logged.errors as f64);
+        add(metrics, Section::End, "Cancel to the end of the process, ms", 1, ended.milliseconds);
+        add(metrics, Section::End, "had to be killed", 0, f64::from(u8::from(!ended.by_itself)));
+        add(metrics, Section::End, "children left after SIGINT", 0, ended.children_left as f64);
     }
     if let Some(first) = &repetition.first {
-        add(metrics, END, "children when killed by SIGKILL", 0, first.killed.children as f64);
-        add(metrics, END, "children left after SIGKILL", 0, first.killed.children_left as f64);
+        add(metrics, Section::End, "children when killed by SIGKILL", 0, first.killed.children as f64);
+        add(metrics, Section::End, "children left after SIGKILL", 0, first.killed.children_left as f64);
     }
 }
 
@@ -237,7 +294,7 @@ mod tests {
     fn there_is_no_ratio_to_nothing() {
         let figure = |median| Figure { median, least: median, most: median };
         let row = |floor: Option<f64>| Row {
-            section: END,
+            section: Section::End.title(),
             name: "children".to_owned(),
             digits: 0,
             figures: [(Contestant::Isthmus, Some(2.0)), (Contestant::Floor, floor)]

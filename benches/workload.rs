@@ -7,7 +7,7 @@ use isthmus_proto::property::Struct;
 use serde::Serialize;
 
 /// A provider and its resources.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Suite {
     /// Everything but updates.
