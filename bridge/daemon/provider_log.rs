@@ -1,14 +1,13 @@
 //! Log lines and calls of providers, forwarded to the engine.
 
 use isthmus_provider::CallObserver;
-use isthmus_provider::plugin::{Level, LogRecord, LogSink, Origin};
+use isthmus_provider::plugin::{LOG_VARIABLES, Level, LogLevel, LogRecord, LogSink, Origin};
 
 use super::Calls;
 use super::log_file::{Format, LogFile};
 use super::rpc_log::RpcLog;
 use crate::engine::{EngineLog, LogLine, Severity};
 use crate::settings::Settings;
-use crate::settings::foreign::{LOG_VARIABLES, LogLevel};
 
 /// Returns a sink that forwards a provider's lines to the engine at debug severity. If one of
 /// [`LOG_VARIABLES`] sets a level, lines of that level and above keep their severity, or go to a
@@ -18,11 +17,8 @@ pub(super) fn sink(log: EngineLog, calls: Calls) -> LogSink {
     let requested = LOG_VARIABLES.iter().find_map(set).unwrap_or_default();
     let wanted = level(&requested);
     let file = wanted.and_then(|_| open_file(&requested, &log));
-    // Providers trace every step of every call; unless they are requested, those lines are not even
-    // parsed.
-    let least = wanted.unwrap_or(Level::Debug).min(Level::Debug);
     let secrets = log.secrets().clone();
-    let sink = LogSink::from_level(least, move |record| {
+    let sink = LogSink::from_level(LogLevel::lowest(std::env::vars_os()), move |record| {
         let mut severity = severity(&record, wanted);
         if let Some(file) = file.as_ref().filter(|_| wanted.is_some_and(|wanted| record.level >= wanted)) {
             file.write(&record);

@@ -7,13 +7,9 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
 use isthmus_install::SignaturePolicy;
-use isthmus_provider::plugin::Level;
+use isthmus_provider::plugin::{LOG_VARIABLES, LogLevel};
 
 use super::values::boolean;
-
-/// The variables for log lines of providers. The first one that is set applies: as in Terraform,
-/// the more specific one.
-pub(crate) const LOG_VARIABLES: [&str; 2] = ["TF_LOG_PROVIDER", "TF_LOG"];
 
 /// OpenTofu's variables that tighten signature checks.
 const ENFORCING: [&str; 2] = [SignaturePolicy::VALIDATION, SignaturePolicy::EXPIRATION];
@@ -31,28 +27,6 @@ const WEAKENING: [(&str, &str); 2] = [
         "lets providers of the plugin cache be used that no lock file has",
     ),
 ];
-
-/// The log lines to show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LogLevel {
-    Off,
-    From(Level),
-}
-
-impl LogLevel {
-    /// Parses a value of `TF_LOG`; `JSON` means all lines, as JSON.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        match text.to_ascii_uppercase().as_str() {
-            "TRACE" | "JSON" => Some(Self::From(Level::Trace)),
-            "DEBUG" => Some(Self::From(Level::Debug)),
-            "INFO" => Some(Self::From(Level::Info)),
-            "WARN" => Some(Self::From(Level::Warn)),
-            "ERROR" => Some(Self::From(Level::Error)),
-            "OFF" => Some(Self::Off),
-            _ => None,
-        }
-    }
-}
 
 /// Warnings of variables whose value is invalid or misleading.
 pub(super) fn warnings(variables: &BTreeMap<OsString, OsString>) -> Vec<String> {

@@ -5,6 +5,7 @@ mod hostile;
 mod introduction;
 mod messages;
 mod peers;
+mod provider_logs;
 mod requests;
 mod rpc_log;
 mod sessions;

@@ -1534,6 +1534,15 @@ const PROVIDERS: &[Entry] = &[
 
 const USERS: &[Entry] = &[
     Entry {
+        id: "quiet-providers",
+        what: "the log lines of a provider, where nobody has set `TF_LOG`",
+        go_bridge: "all of them are written, and shown by `pulumi up --debug`",
+        isthmus: "the provider is asked for warnings and errors only, which `--debug` shows",
+        why: "lines that nobody reads take half of a provider's time; Terraform shows none of them",
+        back: "`TF_LOG=debug` or `trace` shows them as ordinary lines; `TF_LOG_SDK=trace` and the like only with `--debug` ([settings.md](settings.md))",
+        shown: Shown::Elsewhere("tests/contract/protocol/provider_logs.rs"),
+    },
+    Entry {
         id: "detailed-differences",
         what: "detailed differences",
         go_bridge: "only with `PULUMI_TF_BRIDGE_ACCURATE_PF_BRIDGE_PREVIEW`",

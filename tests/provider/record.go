@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-log/tflog"
 )
 
 // recordResource is the broad one: one attribute or block for each thing that a bridge has to carry, and names and titles that make
@@ -175,6 +176,7 @@ func (r *recordResource) ModifyPlan(ctx context.Context, request resource.Modify
 }
 
 func (r *recordResource) Create(ctx context.Context, request resource.CreateRequest, response *resource.CreateResponse) {
+	tflog.Trace(ctx, "creating a record")
 	var plan, config recordModel
 	response.Diagnostics.Append(request.Plan.Get(ctx, &plan)...)
 	response.Diagnostics.Append(request.Config.Get(ctx, &config)...)

@@ -1,5 +1,5 @@
 //! The environment of a provider process: ours without this program's own variables, the caller's
-//! extra variables, and go-plugin's.
+//! extra variables, go-plugin's, and those that limit what it logs.
 //!
 //! Terraform passes its whole environment to providers, because it contains credentials, proxies
 //! and `TF_LOG*` settings. Except for go-plugin's variables: isthmus may itself run under a
@@ -15,6 +15,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use isthmus_common::is_for_others;
+
+use super::log_level;
 
 /// The magic cookie by which a provider recognises a Terraform-like host.
 const MAGIC_COOKIE: &str = "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2";
@@ -32,11 +34,12 @@ pub(crate) const GO_PLUGIN_VARIABLES: [&str; 8] = [
 ];
 
 /// The complete environment of a provider: `inherited`, overridden by `extra`, overridden by
-/// go-plugin's variables.
+/// go-plugin's variables; and the variables for log levels that neither has set, for a provider of this `name`.
 ///
 /// `client_certificate` in PEM enables mutual TLS. The multiplexing variable is never set: a server
 /// with it does not support plain gRPC on its socket.
 pub(super) fn child_environment(
+    name: &str,
     inherited: impl IntoIterator<Item = (OsString, OsString)>,
     extra: impl IntoIterator<Item = (OsString, OsString)>,
     client_certificate: Option<&str>,
@@ -47,6 +50,10 @@ pub(super) fn child_environment(
     for name in GO_PLUGIN_VARIABLES {
         environment.remove(OsStr::new(name));
     }
+    let levels =
+        log_level::variables(name, |name| environment.get(OsStr::new(name)).map(OsString::as_os_str));
+    let levels: Vec<(String, &str)> = levels.collect();
+    environment.extend(levels.into_iter().map(|(name, level)| (name.into(), level.into())));
     let mut set = |name: &str, value: &OsStr| environment.insert(name.into(), value.to_owned());
     set("TF_PLUGIN_MAGIC_COOKIE", MAGIC_COOKIE.as_ref());
     set("PLUGIN_PROTOCOL_VERSIONS", "5,6".as_ref());
@@ -74,8 +81,9 @@ mod tests {
     #[test]
     fn a_child_gets_our_environment_the_extra_variables_and_the_variables_of_go_plugin() {
         let environment = child_environment(
+            "random",
             pairs(&[("HOME", "/home/a"), ("AWS_REGION", "eu-west-1"), ("TF_REATTACH_PROVIDERS", "{}")]),
-            pairs(&[("AWS_REGION", "us-east-1"), ("TF_LOG", "WARN")]),
+            pairs(&[("AWS_REGION", "us-east-1"), ("TF_LOG", "INFO")]),
             Some("PEM"),
             Path::new("/tmp/isthmus-a"),
         );
@@ -87,7 +95,14 @@ mod tests {
             ("PLUGIN_MIN_PORT", "10000"),
             ("PLUGIN_PROTOCOL_VERSIONS", "5,6"),
             ("PLUGIN_UNIX_SOCKET_DIR", "/tmp/isthmus-a"),
-            ("TF_LOG", "WARN"),
+            ("TF_LOG", "INFO"),
+            ("TF_LOG_PROVIDER_RANDOM", "INFO"),
+            ("TF_LOG_SDK", "INFO"),
+            ("TF_LOG_SDK_FRAMEWORK", "INFO"),
+            ("TF_LOG_SDK_HELPER_RESOURCE", "INFO"),
+            ("TF_LOG_SDK_HELPER_SCHEMA", "INFO"),
+            ("TF_LOG_SDK_MUX", "INFO"),
+            ("TF_LOG_SDK_PROTO", "INFO"),
             ("TF_PLUGIN_MAGIC_COOKIE", MAGIC_COOKIE),
             ("TF_REATTACH_PROVIDERS", "{}"),
         ];
@@ -104,7 +119,7 @@ mod tests {
             ("ISTHMUS_", "x"),
             ("ISTHMUSES", "of others"),
         ]);
-        let environment = child_environment(ours.clone(), ours, None, Path::new("/tmp/isthmus-a"));
+        let environment = child_environment("random", ours.clone(), ours, None, Path::new("/tmp/isthmus-a"));
         let names: Vec<_> = environment.keys().filter_map(|name| name.to_str()).collect();
         assert!(!names.iter().any(|name| name.starts_with("ISTHMUS_")), "{names:?}");
         assert_eq!(value(&environment, "ISTHMUSES"), Some("of others"));
@@ -118,7 +133,8 @@ mod tests {
             ("PLUGIN_UNIX_SOCKET_GROUP", "staff"),
             ("PLUGIN_PROTOCOL_VERSIONS", "4"),
         ]);
-        let environment = child_environment(above.clone(), above, None, Path::new("/tmp/isthmus-a"));
+        let environment =
+            child_environment("random", above.clone(), above, None, Path::new("/tmp/isthmus-a"));
         assert_eq!(value(&environment, "PLUGIN_CLIENT_CERT"), None);
         assert_eq!(value(&environment, "PLUGIN_MULTIPLEX_GRPC"), None);
         assert_eq!(value(&environment, "PLUGIN_UNIX_SOCKET_GROUP"), None);

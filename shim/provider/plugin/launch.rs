@@ -98,6 +98,7 @@ async fn start(
 ) -> Result<(Supervision, tokio::sync::oneshot::Receiver<Vec<u8>>), LaunchProblem> {
     let sockets = prepare(spec, executable, logs).await?;
     let environment = child_environment(
+        &spec.name,
         std::env::vars_os(),
         spec.environment.iter().cloned(),
         identity.map(ClientIdentity::pem),

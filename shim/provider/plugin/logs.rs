@@ -17,6 +17,7 @@ use serde::de::IgnoredAny;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use super::lines::{LONGEST_PIECE, Lines, Piece};
+use super::log_level::LogLevel;
 use crate::KnownSecrets;
 
 /// Level of a record.
@@ -81,19 +82,19 @@ impl LogRecord {
 #[derive(Clone)]
 pub struct LogSink {
     receive: Arc<dyn Fn(LogRecord) + Send + Sync>,
-    least: Level,
+    least: LogLevel,
     secrets: KnownSecrets,
 }
 
 impl LogSink {
     /// A sink that calls `receive` for every record, on any thread.
     pub fn new(receive: impl Fn(LogRecord) + Send + Sync + 'static) -> Self {
-        Self::from_level(Level::Trace, receive)
+        Self::from_level(LogLevel::From(Level::Trace), receive)
     }
 
-    /// A sink for records of at least this level. Providers write dozens of trace records for each
-    /// call; unwanted ones are not parsed.
-    pub fn from_level(least: Level, receive: impl Fn(LogRecord) + Send + Sync + 'static) -> Self {
+    /// A sink for records of at least this level, and for lines without a level. Older SDKs write dozens of records for
+    /// each call, whatever their environment says; unwanted ones are not parsed.
+    pub fn from_level(least: LogLevel, receive: impl Fn(LogRecord) + Send + Sync + 'static) -> Self {
         Self { receive: Arc::new(receive), least, secrets: KnownSecrets::default() }
     }
 
@@ -106,7 +107,7 @@ impl LogSink {
 
     /// A sink that discards all records.
     pub fn discard() -> Self {
-        Self::from_level(Level::Error, drop)
+        Self::from_level(LogLevel::Off, drop)
     }
 }
 
@@ -174,7 +175,7 @@ impl Logs {
     }
 
     pub(super) fn log(&self, origin: Origin, level: Level, message: String) {
-        if level >= self.sink.least {
+        if self.sink.least.includes(level) {
             let provider = Arc::clone(&self.provider);
             let (module, fields) = (None, Vec::new());
             (self.sink.receive)(LogRecord { provider, origin, level, message, module, fields });
@@ -235,9 +236,10 @@ impl Reading {
     }
 
     fn line(&mut self, piece: Piece<'_>) {
+        let is_log = self.origin == Origin::Stderr && piece.whole;
         let level =
-            if self.origin == Origin::Stderr && piece.whole { hclog_level(piece.bytes) } else { None };
-        if level.is_some_and(|level| level < Level::Info && level < self.logs.sink.least) {
+            if is_log { hclog_level(piece.bytes).or_else(|| Some(prefix(piece.bytes)?.0)) } else { None };
+        if level.is_some_and(|level| level < Level::Info && !self.logs.sink.least.includes(level)) {
             return;
         }
         let structured = level.and_then(|level| self.hclog(level, piece.bytes));
@@ -255,7 +257,8 @@ impl Reading {
         } else if !detail && !record.message.trim().is_empty() {
             self.logs.memory().remember(&record);
         }
-        if record.level >= self.logs.sink.least {
+        // What is no log line is seldom and may matter, such as a panic.
+        if level.is_none_or(|level| self.logs.sink.least.includes(level)) {
             (self.logs.sink.receive)(record);
         }
     }
@@ -270,10 +273,8 @@ impl Reading {
             if PANIC_BEGINNINGS.iter().any(|beginning| text.starts_with(beginning)) {
                 self.panicking = true;
             }
-            let prefixed =
-                PREFIXES.iter().find_map(|(prefix, level)| Some((text.strip_prefix(prefix)?, *level)));
-            if let Some((rest, level)) = prefixed {
-                return (self.record(level, rest.trim_start().to_owned()), level < Level::Info);
+            if let Some((level, length)) = prefix(text.as_bytes()) {
+                return (self.record(level, text[length..].trim_start().to_owned()), level < Level::Info);
             }
         }
         let level = if self.panicking { Level::Error } else { Level::Debug };
@@ -339,6 +340,8 @@ const REMEMBERED_LINE_BYTES: usize = 1000;
 const REMEMBERED_PANIC_BYTES: usize = 32 * 1024;
 /// Beginnings of the Go runtime's panic messages.
 const PANIC_BEGINNINGS: [&str; 2] = ["panic: ", "fatal error: "];
+/// The form of the time in a line of Go's `log`.
+const TIME: &[u8] = b"0000/00/00 00:00:00 ";
 /// Level prefixes of Go programs that do not use hclog.
 const PREFIXES: [(&str, Level); 5] = [
     ("[TRACE]", Level::Trace),
@@ -347,6 +350,16 @@ const PREFIXES: [(&str, Level); 5] = [
     ("[WARN]", Level::Warn),
     ("[ERROR]", Level::Error),
 ];
+
+/// The level in the prefix of a line, and the length of the prefix, which is ASCII. Go's `log` writes the time before it.
+fn prefix(line: &[u8]) -> Option<(Level, usize)> {
+    let is_time = |(byte, form): (&u8, &u8)| if *form == b'0' { byte.is_ascii_digit() } else { byte == form };
+    let is_stamped = line.len() > TIME.len() && line.iter().zip(TIME).all(is_time);
+    let start = if is_stamped { TIME.len() } else { 0 };
+    PREFIXES.iter().find_map(|(prefix, level)| {
+        line[start..].starts_with(prefix.as_bytes()).then_some((*level, start + prefix.len()))
+    })
+}
 
 /// The level in a line of hclog's JSON, without building the record; `None` for other lines.
 fn hclog_level(line: &[u8]) -> Option<Level> {

@@ -10,7 +10,7 @@ use super::guardian::{Guardian, OtherSessions};
 /// How to launch a provider.
 #[derive(Clone)]
 pub struct LaunchSpec {
-    /// Name in messages and log records.
+    /// Name in messages and log records. Providers' own log lines have a level of their own where it is their type.
     pub name: String,
     /// The executable; not searched in `PATH`.
     pub executable: PathBuf,

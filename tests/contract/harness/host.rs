@@ -263,20 +263,25 @@ impl Host {
             Bridge::Ours => link(&setup.executable, directory.path(), &setup.program),
             Bridge::Go => link(&tool("go-bridge"), directory.path(), &setup.program),
         };
-        let provider = match setup.provider {
-            Provider::Sandbox if setup.wrapper.is_some() => {
-                let real = directory.path().join("real");
-                std::fs::create_dir_all(&real).expect("a directory in a directory of ours");
-                let real = link(&setup.executable, &real, SANDBOX);
-                let script = setup.wrapper.as_deref().unwrap_or_default();
-                script_at(&directory.path().join(SANDBOX), &format!("REAL='{}'\n{script}", real.display()))
-            }
-            Provider::Sandbox => link(&setup.executable, directory.path(), SANDBOX),
-            Provider::Conformance => link(&tool(CONFORMANCE), directory.path(), CONFORMANCE),
+        let (program_of_provider, provider_name) = match setup.provider {
+            Provider::Sandbox => (setup.executable.clone(), SANDBOX.to_owned()),
+            Provider::Conformance => (tool(CONFORMANCE), CONFORMANCE.to_owned()),
             Provider::Foreign(name) => {
                 let name = format!("terraform-provider-{name}");
-                link(&tool(&name), directory.path(), &name)
+                (tool(&name), name)
             }
+        };
+        let provider = match &setup.wrapper {
+            Some(script) => {
+                let real = directory.path().join("real");
+                std::fs::create_dir_all(&real).expect("a directory in a directory of ours");
+                let real = link(&program_of_provider, &real, &provider_name);
+                script_at(
+                    &directory.path().join(provider_name),
+                    &format!("REAL='{}'\n{script}", real.display()),
+                )
+            }
+            None => link(&program_of_provider, directory.path(), &provider_name),
         };
         let objects = directory.path().join("objects");
         std::fs::create_dir_all(&objects).expect("a directory in a directory of ours");

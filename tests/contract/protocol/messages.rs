@@ -51,7 +51,8 @@ on_both_protocols! {
         assert!(warning.message.contains("This title is allowed, but not advised."), "{warning:?}");
     }
 
-    async fn the_providers_own_lines_are_for_debugging_and_have_the_resource(host, session: sandbox) {
+    async fn the_providers_own_lines_are_for_debugging_and_have_the_resource(protocol) {
+        let (host, session) = Setup::sandbox(protocol).with("TF_LOG_SDK", "debug").session().await?;
         let faulty = session.faulty();
         faulty.make(&json!({"mode": "flood", "size": 3})).await?;
         let line = host.engine.line("a line of the provider's", |line| line.message.contains("one of many")).await;
@@ -100,7 +101,8 @@ on_both_protocols! {
         }
     }
 
-    async fn a_line_has_no_resource_when_it_may_be_about_two(host, session: sandbox) {
+    async fn a_line_has_no_resource_when_it_may_be_about_two(protocol) {
+        let (host, session) = Setup::sandbox(protocol).with("TF_LOG_SDK", "debug").session().await?;
         let hanging = session.resource("sandbox:index/faulty:Faulty", "hanging");
         let flooding = session.resource("sandbox:index/faulty:Faulty", "flooding");
         let (hangs, floods) = (json!({"mode": "hang"}), json!({"mode": "flood", "size": 3}));
@@ -118,7 +120,8 @@ on_both_protocols! {
         assert!(lines.iter().all(|line| line.urn.is_empty()), "{lines:?}");
     }
 
-    async fn a_flood_of_lines_stops_neither_the_daemon_nor_the_provider(host, session: sandbox) {
+    async fn a_flood_of_lines_stops_neither_the_daemon_nor_the_provider(protocol) {
+        let (host, session) = Setup::sandbox(protocol).with("TF_LOG_SDK", "debug").session().await?;
         session.faulty().make(&json!({"mode": "flood", "size": 50_000})).await?;
         // However many lines there were, the daemon lives and the provider works.
         session.note().make(&json!({"title": "Hello"})).await?;

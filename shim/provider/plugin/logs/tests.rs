@@ -1,4 +1,5 @@
 use super::*;
+use crate::plugin::LogLevel;
 
 /// All records of a sink.
 #[derive(Clone, Default)]
@@ -6,10 +7,10 @@ struct Received(Arc<Mutex<Vec<LogRecord>>>);
 
 impl Received {
     fn logs(&self) -> Logs {
-        self.logs_from(Level::Trace)
+        self.logs_from(LogLevel::From(Level::Trace))
     }
 
-    fn logs_from(&self, least: Level) -> Logs {
+    fn logs_from(&self, least: LogLevel) -> Logs {
         let list = Arc::clone(&self.0);
         let receive = move |record| list.lock().expect("not poisoned").push(record);
         Logs::new("random".into(), LogSink::from_level(least, receive))
@@ -51,7 +52,8 @@ async fn a_record_of_hclog_is_taken_apart() {
 
 #[tokio::test]
 async fn a_line_that_is_not_json_is_judged_by_its_beginning() {
-    let text = b"[WARN] careful\n[ERROR]broken\nhello\n{\"not\":\"a record\"}\n{broken json\n";
+    let text =
+        b"[WARN] careful\n2026/01/02 15:04:05 [ERROR]broken\nhello\n{\"not\":\"a record\"}\n{broken json\n";
     let (received, _) = drained(Origin::Stderr, text).await;
     assert_eq!(
         received.summary(),
@@ -146,16 +148,17 @@ async fn control_characters_do_not_reach_a_terminal_through_an_error() {
 }
 
 #[tokio::test]
-async fn a_sink_hears_nothing_below_its_level_and_the_last_lines_are_kept_all_the_same() {
+async fn a_sink_hears_no_log_line_below_its_level_and_the_last_lines_are_kept_all_the_same() {
     let text = br#"{"@level":"trace","@message":"called"}
 {"@level":"info","@message":"ready"}
 {"@level":"error","@message":"broken"}
+2026/01/02 15:04:05 [DEBUG] printed by an older SDK
 stray
 "#;
     let received = Received::default();
-    let logs = received.logs_from(Level::Warn);
+    let logs = received.logs_from(LogLevel::From(Level::Warn));
     logs.drain(Origin::Stderr, &text[..], None::<fn(&[u8]) -> bool>).await;
-    assert_eq!(received.summary(), [(Level::Error, "broken".into())]);
+    assert_eq!(received.summary(), [(Level::Error, "broken".into()), (Level::Debug, "stray".into())]);
     assert_eq!(logs.last_words().lines, ["ready", "broken", "stray"]);
 }
 
