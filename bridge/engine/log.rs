@@ -1,13 +1,18 @@
 //! Ordered delivery of log lines to the user; those that cannot be delivered go to standard error.
+//!
+//! Each message is a call of the engine. Debug lines wait up to a tenth of a second for others, and are one message then,
+//! about a resource if all of them are. Other lines are sent at once, after debug lines that came before them.
 
 use std::borrow::Cow;
 use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use isthmus_common::printable;
 use isthmus_provider::KnownSecrets;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 
 use super::client::{Engine, Generation};
 use super::severity::Severity;
@@ -16,8 +21,11 @@ use super::severity::Severity;
 /// dropped and counted, so that memory is bounded.
 const CAPACITY: usize = 4096;
 
-/// Maximum length of a message of joined lines.
-const LONGEST_JOINED: usize = 16 * 1024;
+/// How long a debug line may wait for others to be sent with it.
+const WINDOW: Duration = Duration::from_millis(100);
+
+/// Length of a message from which on no line is joined to it.
+const LONGEST_JOINED: usize = 64 * 1024;
 
 #[derive(Clone, Debug)]
 pub(crate) struct LogLine {
@@ -74,7 +82,7 @@ impl EngineLog {
         }
     }
 
-    /// Waits until all earlier lines are delivered or dropped. A call does so before it returns,
+    /// Waits until all earlier lines are delivered or dropped. A call with warnings does so before it returns,
     /// because the engine may end the plugin then. Returns whether none was lost, earlier ones included.
     pub(crate) async fn flush(&self) -> bool {
         let (done, delivered) = oneshot::channel();
@@ -84,48 +92,85 @@ impl EngineLog {
 }
 
 async fn deliver(engine: Option<Engine>, mut lines: mpsc::Receiver<Item>, lost: Arc<AtomicU64>) {
-    let mut engine = engine;
-    let mut is_whole = true;
-    let mut next = lines.recv().await;
-    while let Some(item) = next.take() {
+    let mut delivery = Delivery { engine, is_whole: true };
+    let mut waiting = Waiting::default();
+    loop {
+        let item = match waiting.until {
+            Some(until) => tokio::time::timeout_at(until, lines.recv()).await,
+            None => Ok(lines.recv().await),
+        };
         match item {
-            Item::Flush(done) => {
+            Ok(Some(Item::Line(line))) if line.severity == Severity::Debug => {
+                if let Some(full) = waiting.add(line) {
+                    delivery.line(&full).await;
+                }
+            }
+            Ok(Some(Item::Line(line))) => {
+                delivery.waiting(&mut waiting).await;
+                delivery.line(&line).await;
+            }
+            Ok(Some(Item::Flush(done))) => {
+                delivery.waiting(&mut waiting).await;
                 // The caller may have been cancelled.
-                let _ = done.send(is_whole);
+                let _ = done.send(delivery.is_whole);
             }
-            Item::Line(mut line) => {
-                next = join_waiting(&mut line, &mut lines);
-                is_whole &= deliver_line(&mut engine, &line).await;
-            }
+            Ok(None) => return delivery.waiting(&mut waiting).await,
+            Err(_) => delivery.waiting(&mut waiting).await,
         }
         let lost = lost.swap(0, Ordering::Relaxed);
         if lost > 0 {
             let message =
                 format!("{lost} log lines were dropped, because they came faster than they could be shown");
-            let line = LogLine { severity: Severity::Warning, message, urn: String::new() };
-            deliver_line(&mut engine, &line).await;
-            is_whole = false;
-        }
-        if next.is_none() {
-            next = lines.recv().await;
+            delivery.line(&LogLine { severity: Severity::Warning, message, urn: String::new() }).await;
+            delivery.is_whole = false;
         }
     }
 }
 
-/// Joins subsequent debug lines about the same resource to a debug line: providers log half a dozen
-/// per call, and each message to the engine is a call. Returns the first item that does not belong
-/// to it.
-fn join_waiting(line: &mut LogLine, lines: &mut mpsc::Receiver<Item>) -> Option<Item> {
-    while line.severity == Severity::Debug && line.message.len() < LONGEST_JOINED {
-        match lines.try_recv().ok()? {
-            Item::Line(more) if more.severity == Severity::Debug && more.urn == line.urn => {
-                line.message.push('\n');
-                line.message.push_str(&more.message);
+/// Debug lines of the last [`WINDOW`], as one message: a provider may log dozens for each call, and each message to the
+/// engine is a call.
+#[derive(Debug, Default)]
+struct Waiting {
+    joined: Option<LogLine>,
+    until: Option<Instant>,
+}
+
+impl Waiting {
+    /// Adds a line. Returns the message before it if that is long enough.
+    fn add(&mut self, line: LogLine) -> Option<LogLine> {
+        let full = self.joined.take_if(|joined| joined.message.len() + line.message.len() > LONGEST_JOINED);
+        match &mut self.joined {
+            Some(joined) => {
+                joined.message.push('\n');
+                joined.message.push_str(&line.message);
+                if joined.urn != line.urn {
+                    joined.urn.clear();
+                }
             }
-            other => return Some(other),
+            None => self.joined = Some(line),
+        }
+        self.until.get_or_insert_with(|| Instant::now() + WINDOW);
+        full
+    }
+}
+
+#[derive(Debug)]
+struct Delivery {
+    engine: Option<Engine>,
+    /// Every line so far has arrived.
+    is_whole: bool,
+}
+
+impl Delivery {
+    async fn waiting(&mut self, waiting: &mut Waiting) {
+        if let Waiting { joined: Some(line), .. } = std::mem::take(waiting) {
+            self.line(&line).await;
         }
     }
-    None
+
+    async fn line(&mut self, line: &LogLine) {
+        self.is_whole &= deliver_line(&mut self.engine, line).await;
+    }
 }
 
 /// Returns whether the line arrived: without an engine, at stderr.
