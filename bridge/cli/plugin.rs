@@ -93,7 +93,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     if let Err(error) = limits::ensure_open_files() {
         return fail(&isthmus_common::error_chain(&error));
     }
-    runtime::run(serve(engine, starter))
+    runtime::serve(serve(engine, starter))
 }
 
 async fn serve(address: Option<String>, starter: Starter) -> ExitCode {

@@ -1,7 +1,9 @@
-//! The async runtime of a command.
+//! The async runtime of a command, and of a plugin.
 
 use std::num::NonZero;
 use std::process::ExitCode;
+
+use tokio::runtime::Builder;
 
 use super::output::fail;
 
@@ -21,15 +23,23 @@ const MOST_BLOCKING: usize = 16;
 /// Runs `work` to completion, on one thread per processor.
 pub(crate) fn block_on<T>(work: impl Future<Output = T>) -> Result<T, RuntimeError> {
     let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(processors.min(MOST_WORKERS))
-        .max_blocking_threads(MOST_BLOCKING)
-        .enable_all()
-        .build();
-    Ok(runtime.map_err(RuntimeError)?.block_on(work))
+    on(Builder::new_multi_thread().worker_threads(processors.min(MOST_WORKERS)), work)
 }
 
 /// The same for work that reports its own failures.
 pub(crate) fn run(work: impl Future<Output = ExitCode>) -> ExitCode {
     block_on(work).unwrap_or_else(|error| fail(&isthmus_common::error_chain(&error)))
+}
+
+/// Serves calls on this thread. A call goes from the engine's connection through the codecs and the journal to the
+/// provider's connection and back, and waking another thread takes longer than any of these steps. What takes over a
+/// millisecond is on the threads for work that blocks.
+pub(crate) fn serve(work: impl Future<Output = ExitCode>) -> ExitCode {
+    on(&mut Builder::new_current_thread(), work)
+        .unwrap_or_else(|error| fail(&isthmus_common::error_chain(&error)))
+}
+
+fn on<T>(builder: &mut Builder, work: impl Future<Output = T>) -> Result<T, RuntimeError> {
+    let runtime = builder.max_blocking_threads(MOST_BLOCKING).enable_all().build();
+    Ok(runtime.map_err(RuntimeError)?.block_on(work))
 }

@@ -77,7 +77,7 @@ pub(crate) fn run(package: &str, program: &Path, arguments: &[OsString]) -> Exit
     if let Err(error) = limits::ensure_open_files() {
         return fail(&error.to_string());
     }
-    runtime::run(async {
+    runtime::serve(async {
         match serve(package, program, engine_address(arguments), starter).await {
             Ok(code) => code,
             Err(error) => fail(&isthmus_common::error_chain(&error)),

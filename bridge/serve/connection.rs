@@ -1,8 +1,11 @@
 //! A connection for a tonic server, with information for its calls.
+//!
+//! A response is one system call.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use isthmus_common::Coalesced;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tonic::transport::server::Connected;
@@ -11,9 +14,15 @@ use tonic::transport::server::Connected;
 /// dropped with it.
 #[derive(Debug)]
 pub(super) struct Connection<Info, Guard> {
-    pub(super) stream: TcpStream,
-    pub(super) info: Info,
-    pub(super) _guard: Guard,
+    stream: Coalesced<TcpStream>,
+    info: Info,
+    _guard: Guard,
+}
+
+impl<Info, Guard> Connection<Info, Guard> {
+    pub(super) fn new(stream: TcpStream, info: Info, guard: Guard) -> Self {
+        Self { stream: Coalesced::new(stream), info, _guard: guard }
+    }
 }
 
 impl<Info: Clone + Send + Sync + 'static, Guard> Connected for Connection<Info, Guard> {

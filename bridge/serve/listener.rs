@@ -87,7 +87,7 @@ impl Listener {
                     // Every response is awaited, so small ones must not be delayed.
                     stream.set_nodelay(true)?;
                     let session = sessions.open();
-                    Ok(Some(Connection { stream, info: session.session(), _guard: session }))
+                    Ok(Some(Connection::new(stream, session.session(), session)))
                 }
             })
             .filter_map(|accepted: std::io::Result<Option<Connection<_, _>>>| accepted.transpose());

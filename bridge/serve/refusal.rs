@@ -62,7 +62,7 @@ impl Refuser {
     pub(super) fn refuse(&self, stream: TcpStream, reason: AccessDenied) {
         if let Ok(room) = Arc::clone(&self.room).try_acquire_owned() {
             // If the server has ended, the connection is closed.
-            let _ = self.connections.try_send(Connection { stream, info: reason, _guard: room });
+            let _ = self.connections.try_send(Connection::new(stream, reason, room));
         }
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! `ISTHMUS_KILLS` says how many runs are killed of each kind, `ISTHMUS_KILL_SEED` which.
 
+use std::collections::BTreeSet;
+
 use super::engine::{Engine, Program, Victim, Wish};
 use crate::harness::Protocol;
 
@@ -95,17 +97,20 @@ async fn whoever_is_killed(victim: Victim, protocol: Protocol) {
         engine.longest.as_millis()
     );
     assert!(cut_short * 5 >= runs, "hardly anything was killed in time: {cut_short} of {runs}");
+    let is_whole = setting("ISTHMUS_KILLS").is_some();
     assert!(
-        failed_creations * 5 >= runs,
+        !is_whole || failed_creations * 5 >= runs,
         "hardly any creation was cut off: {failed_creations} in {runs} runs"
     );
     // One kill may cut off sixteen creations, and of which the provider has made, nobody can know afterwards. Each
     // report is of one that failed; over many runs, most are of objects that are there. The aim is two thirds of them.
-    assert!(creations.len() <= engine.failed_creations, "{} failed: {creations:#?}", engine.failed_creations);
-    let is_whole = setting("ISTHMUS_KILLS").is_some() && victim != Victim::Provider;
+    // A daemon that is killed between telling and noting it down is followed by one that tells it again.
+    let distinct: BTreeSet<&String> = creations.iter().copied().collect();
+    assert!(distinct.len() <= engine.failed_creations, "{} failed: {creations:#?}", engine.failed_creations);
+    let is_knowable = victim != Victim::Provider;
     let most = strangers.len() * 2 + 4;
     assert!(
-        !is_whole || creations.len() <= most,
+        !is_whole || !is_knowable || creations.len() <= most,
         "{} reports of {strangers:?}: {creations:#?}",
         creations.len()
     );
