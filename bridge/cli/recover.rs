@@ -37,7 +37,7 @@ Examples:
 
 CONDITION is \"made\" where the provider made the object and it is not known whether the engine heard of it, and \"unknown\" where the
 outcome is not known. Compare what is listed with `pulumi stack export` and with the provider. An object that the stack does not have is
-taken over by `pulumi import --file`, or by `pulumi refresh --import-pending-creates URN ID`, or deleted at the provider; then the operation is dismissed.
+taken over by `isthmus recover import-file` and `pulumi import --file`, or deleted at the provider; then the operation is dismissed.
 
 Exits with 1 if a part of the journal cannot be read.";
 

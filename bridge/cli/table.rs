@@ -11,8 +11,13 @@ pub(super) fn table<const COLUMNS: usize>(
     let widths: Vec<usize> = (0..COLUMNS).map(width).collect();
     let mut text = String::new();
     for row in &all {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
-        text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(&widths) {
+            line.push_str(cell);
+            // A width in `format!` has 16 bits, and ids have any length.
+            line.extend(std::iter::repeat_n(' ', width - cell.chars().count() + 2));
+        }
+        text.push_str(line.trim_end());
         text.push('\n');
     }
     text
@@ -47,6 +52,13 @@ mod tests {
     fn columns_are_as_wide_as_what_is_in_them() {
         let rows = [["1", "able-dog"], ["12", ""]].map(|row| row.map(str::to_owned));
         assert_eq!(table(["NUMBER", "ID"], rows), "NUMBER  ID\n1       able-dog\n12\n");
+    }
+
+    #[test]
+    fn a_cell_may_be_of_any_length() {
+        let rows = [["1", "x"].map(str::to_owned), ["y".repeat(70_000), "z".to_owned()]];
+        let text = table(["NUMBER", "ID"], rows);
+        assert!(text.lines().all(|line| line.len() > 70_000), "{}", text.len());
     }
 
     #[test]

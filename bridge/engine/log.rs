@@ -1,7 +1,7 @@
 //! Ordered delivery of log lines to the user; those that cannot be delivered go to standard error.
 //!
 //! Each message is a call of the engine. Debug lines wait up to a tenth of a second for others, and are one message then,
-//! about a resource if all of them are. Other lines are sent at once, after debug lines that came before them.
+//! about a resource if none of them is about another. Other lines are sent at once, after debug lines that came before them.
 
 use std::borrow::Cow;
 use std::io::Write as _;
@@ -132,6 +132,8 @@ async fn deliver(engine: Option<Engine>, mut lines: mpsc::Receiver<Item>, lost: 
 #[derive(Debug, Default)]
 struct Waiting {
     joined: Option<LogLine>,
+    /// Lines are about several resources, so the message is about none.
+    is_of_several: bool,
     until: Option<Instant>,
 }
 
@@ -143,11 +145,17 @@ impl Waiting {
             Some(joined) => {
                 joined.message.push('\n');
                 joined.message.push_str(&line.message);
-                if joined.urn != line.urn {
+                if joined.urn.is_empty() && !self.is_of_several {
+                    joined.urn = line.urn;
+                } else if !line.urn.is_empty() && joined.urn != line.urn {
+                    self.is_of_several = true;
                     joined.urn.clear();
                 }
             }
-            None => self.joined = Some(line),
+            None => {
+                self.is_of_several = false;
+                self.joined = Some(line);
+            }
         }
         self.until.get_or_insert_with(|| Instant::now() + WINDOW);
         full
@@ -199,5 +207,25 @@ fn write_to_stderr(severity: Severity, message: &str) {
         let line = format!("{}: {message}\n", format!("{severity:?}").to_lowercase());
         // There is no other place for it.
         let _ = std::io::stderr().lock().write_all(line.as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_about_the_one_resource_that_its_lines_are_about() {
+        for (urns, expected) in [(&["", "a", "", "a"][..], "a"), (&["a", "b", "", "a"], ""), (&["", ""], "")]
+        {
+            let mut waiting = Waiting::default();
+            for urn in urns {
+                let line =
+                    LogLine { severity: Severity::Debug, message: "x".to_owned(), urn: (*urn).to_owned() };
+                assert!(waiting.add(line).is_none());
+            }
+            let joined = waiting.joined.expect("there are lines");
+            assert_eq!((joined.urn.as_str(), joined.message.lines().count()), (expected, urns.len()));
+        }
     }
 }

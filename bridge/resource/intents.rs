@@ -117,7 +117,8 @@ impl EngineIntent<'_> {
         let Self { memory, open } = self;
         fail_point("outcome-known");
         memory.operations.superseded(memory.urn, memory.id).await;
-        warn_of(memory.operations.settle(&[open.id], false).await, &memory, warnings);
+        // There may be no further call about it: the engine forgets what is deleted.
+        warn_of(memory.operations.settle(&[open.id], true).await, &memory, warnings);
         fail_point("outcome-written");
     }
 

@@ -51,7 +51,16 @@ pub(crate) async fn refresh(
     warnings: &mut OperationWarnings,
 ) -> Result<Option<Found>, OperationError> {
     let prior = target.stored(&with_id(properties, id, &target.shape), warnings).await?;
-    let Some(object) = read(target, &prior, warnings).await? else { return Ok(None) };
+    // Whether it is there or not, the engine takes what was found for its state.
+    let supersede = async || {
+        if let Some(memory) = target.memory {
+            memory.operations.superseded(memory.urn, memory.id).await;
+        }
+    };
+    let Some(object) = read(target, &prior, warnings).await? else {
+        supersede().await;
+        return Ok(None);
+    };
     let secrets = target.secrets_of(inputs);
     let identity = target.identity_of(&object, warnings).await;
     let id = target.id_after_refresh(&object, id, identity.as_ref(), &secrets, warnings);
@@ -63,9 +72,7 @@ pub(crate) async fn refresh(
     add_unread_inputs(&mut exact, &target.shape.object, prior.unread(), inputs);
     let inputs = inputs_after_refresh(inputs, &exact, &target.shape);
     target.overtake_failed_delete(&id, &properties, warnings).await;
-    if let Some(memory) = target.memory {
-        memory.operations.superseded(memory.urn, memory.id).await;
-    }
+    supersede().await;
     Ok(Some(Found { id, properties, inputs }))
 }
 

@@ -6,7 +6,7 @@ use super::in_sentences;
 
 /// A creation of which the engine was certainly or probably not told.
 pub(crate) fn of_creation(open: &OpenIntent) -> String {
-    let (id, urn) = (open.id, &open.intent.subject);
+    let id = open.id;
     let what_to_do = match &open.condition {
         Condition::Unconfirmed => format!(
             "If the stack does not have it, take it over: `isthmus recover import-file {id} > import.json` and \
@@ -14,8 +14,8 @@ pub(crate) fn of_creation(open: &OpenIntent) -> String {
         ),
         Condition::InProgress | Condition::Interrupted | Condition::Ended { .. } => format!(
             "Look at the provider whether it exists. If it does, take it over by \
-             `pulumi refresh --import-pending-creates '{urn}' ID` with its id, or delete it there. Then \
-             `isthmus recover dismiss {id}`"
+             `isthmus recover import-file {id} --id ID > import.json` with its id and `pulumi import --file import.json`, \
+             or delete it there. Then `isthmus recover dismiss {id}`"
         ),
     };
     in_sentences(&[&open.report(), &what_to_do])
@@ -56,8 +56,14 @@ pub(crate) fn of_interrupted_change(open: &OpenIntent, is_there: bool) -> String
     } else {
         "The object is not there any more"
     };
-    let what_to_do = format!("Run `pulumi refresh --target '{}'`", open.intent.subject);
+    let what_to_do = format!("Run `{}`", refresh_command(open));
     in_sentences(&[&open.report(), differs, &what_to_do])
+}
+
+/// The command that makes the stack's state that of the object.
+pub(crate) fn refresh_command(open: &OpenIntent) -> String {
+    // A resource's name may hold anything.
+    format!("pulumi refresh --target '{}'", open.intent.subject.replace('\'', r"'\''"))
 }
 
 /// A part of the journal that cannot be read.

@@ -24,10 +24,16 @@ pub(super) enum RecoverError {
     #[error("the operation {0} is in progress\nhelp: it can be dismissed when its process has ended")]
     InProgress(OperationId),
     #[error(
-        "the operation {0} cannot be imported: the id of its object is not known\nhelp: look at the provider, and use \
-         `pulumi refresh --import-pending-creates URN ID`"
+        "the operation {0} cannot be imported: the id of its object is not known\nhelp: look at the provider, and name the \
+         id: `isthmus recover import-file {0} --id ID`"
     )]
     NotMade(OperationId),
+    #[error("--id is for one operation, a creation of unknown outcome")]
+    KnownId,
+    #[error(
+        "the operation {0} cannot be imported: it has created nothing\nhelp: `isthmus recover` has the command for it"
+    )]
+    NoCreation(OperationId),
 }
 
 impl RecoverError {

@@ -7,7 +7,7 @@ use isthmus_state::{OpenIntent, OperationId};
 use prost::Message as _;
 
 use super::error::RecoverError;
-use super::open::{Journals, is_importable, warn_of_faults};
+use super::open::{Journals, is_importable, is_lost_creation, warn_of_faults};
 use crate::cli::outcome::Outcome;
 use crate::cli::output::print;
 use crate::cli::plugin::plugin_version;
@@ -20,9 +20,11 @@ const EXAMPLES: &str = "\
 Examples:
   isthmus recover import-file > import.json
   isthmus recover import-file 4f1d09ab37c2-12 > import.json
+  isthmus recover import-file 4f1d09ab37c2-15 --id able-dog > import.json
   pulumi import --file import.json
 
-Without operations, all objects are written whose ids are known. An object that the engine created again under the same name is imported under
+Without operations, all objects are written whose ids are known. The id of an object whose creation was cut short is that which the provider has;
+with --id it is imported all the same. An object that the engine created again under the same name is imported under
 its name with `-recovered`, since the stack has the other one. Look at the file before it is used: what the stack has must not be imported.";
 
 /// Write a file for `pulumi import --file` with the objects that a stack may not have.
@@ -32,6 +34,9 @@ pub(super) struct ImportFile {
     /// Only these operations.
     #[arg(value_name = "OPERATION")]
     operations: Vec<OperationId>,
+    /// The id of the object of the one operation, where it is not known
+    #[arg(long, requires = "operations")]
+    id: Option<String>,
     /// Only objects of this stack.
     #[arg(long)]
     stack: Option<String>,
@@ -49,17 +54,23 @@ impl ImportFile {
         for id in &self.operations {
             let found = open.intents.iter().find(|open| open.id == *id);
             let found = found.ok_or(RecoverError::NoSuchOperation(*id))?;
-            if !is_importable(found) {
-                return Err(RecoverError::NotMade(*id));
+            let mut found = found.clone();
+            match &self.id {
+                Some(own) if self.operations.len() == 1 && is_lost_creation(&found) => {
+                    found.intent.key.id.clone_from(own);
+                }
+                Some(_) => return Err(RecoverError::KnownId),
+                None if is_importable(&found) => {}
+                None if is_lost_creation(&found) => return Err(RecoverError::NotMade(*id)),
+                None => return Err(RecoverError::NoCreation(*id)),
             }
             chosen.push(found);
         }
         if self.operations.is_empty() {
-            chosen.extend(
-                open.intents.iter().filter(|open| is_importable(open) && !open.is_ended).filter(of_stack),
-            );
+            let known = open.intents.iter().filter(|open| is_importable(open) && !open.is_ended);
+            chosen.extend(known.filter(of_stack).cloned());
         }
-        let resources = chosen.into_iter().map(entry).collect();
+        let resources = chosen.iter().map(entry).collect();
         let file = Json::Object(vec![("resources".to_owned(), Json::Array(resources))]);
         print(&(file.to_readable() + "\n"));
         Ok(Outcome::of(is_whole))

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use clap::Args;
 use isthmus_cty::json::Json;
 use isthmus_proto::property::{Struct, Value as Property};
-use isthmus_state::{Condition, OpenIntent};
+use isthmus_state::{Condition, OpenIntent, OperationKind};
 use prost::Message as _;
 
 use super::error::RecoverError;
@@ -13,6 +13,7 @@ use super::open::{Journals, is_importable, take_ended, warn_of_faults};
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{inform, print};
 use crate::cli::table::{in_one_line, table};
+use crate::resource::reports::refresh_command;
 use crate::settings::Settings;
 use crate::translate::property::{PropertyView, classify};
 use crate::urn::Urn;
@@ -111,31 +112,43 @@ fn as_table(intents: &[OpenIntent]) -> String {
         ]
     });
     let mut text = table(["OPERATION", "SINCE", "KIND", "CONDITION", "TYPE", "ID", "RESOURCE"], rows);
-    let commands: Vec<String> = intents.iter().filter_map(command).collect();
-    if !commands.is_empty() {
-        text.push_str("\nWhere a stack does not have the object:\n");
-        for command in commands {
-            text.push_str(&format!("  {command}\n"));
+    let of = |is_wanted: fn(&OpenIntent) -> bool| {
+        intents.iter().filter(move |open| is_wanted(open)).filter_map(command)
+    };
+    for (heading, commands) in [
+        ("Where the object exists, and a stack does not have it:", of(is_creation).collect::<Vec<_>>()),
+        ("Where a stack still has the object:", of(|open| !is_creation(open)).collect()),
+    ] {
+        if !commands.is_empty() {
+            text.push_str(&format!("\n{heading}\n"));
+            for command in commands {
+                text.push_str(&format!("  {command}\n"));
+            }
         }
     }
     text
 }
 
+fn is_creation(open: &OpenIntent) -> bool {
+    open.intent.intention == OperationKind::Create
+}
+
 /// The command that takes the object over; `None` if nothing was created, or it is in progress.
 fn command(open: &OpenIntent) -> Option<String> {
-    let is_creation = open.intent.intention == isthmus_state::OperationKind::Create;
-    let urn = &open.intent.subject;
+    let import = |with_id: &str| {
+        let id = open.id;
+        Some(format!(
+            "isthmus recover import-file {id}{with_id} > import.json && pulumi import --file import.json"
+        ))
+    };
     match open.condition {
-        _ if is_importable(open) => Some(format!(
-            "isthmus recover import-file {} > import.json && pulumi import --file import.json",
-            open.id
-        )),
-        Condition::Interrupted | Condition::Ended { .. } if Urn(urn).stack().is_some() => {
-            Some(if is_creation {
-                format!("pulumi refresh --import-pending-creates '{urn}' ID")
+        _ if is_importable(open) => import(""),
+        Condition::Interrupted | Condition::Ended { .. } if Urn(&open.intent.subject).stack().is_some() => {
+            if is_creation(open) {
+                import(" --id ID")
             } else {
-                format!("pulumi refresh --target '{urn}'")
-            })
+                Some(refresh_command(open))
+            }
         }
         _ => None,
     }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use isthmus_state::{
-    Condition, LazyEncryptedStore, OpenIntent, OpenIntents, OperationId, OperationJournal, StoreAddress,
+    Condition, LazyEncryptedStore, OpenIntent, OpenIntents, OperationId, OperationJournal, OperationKind,
+    StoreAddress,
 };
 
 use super::error::RecoverError;
@@ -78,4 +79,11 @@ pub(super) fn warn_of_faults(open: &OpenIntents) -> bool {
 /// Whether the object is known, so that today's engines can import it.
 pub(super) fn is_importable(open: &OpenIntent) -> bool {
     matches!(open.condition, Condition::Unconfirmed) && open.intent.subject.starts_with(URN)
+}
+
+/// Whether this is a creation of today's engine of which nobody knows whether it was carried out.
+pub(super) fn is_lost_creation(open: &OpenIntent) -> bool {
+    open.intent.intention == OperationKind::Create
+        && matches!(open.condition, Condition::Interrupted | Condition::Ended { .. })
+        && open.intent.subject.starts_with(URN)
 }

@@ -119,7 +119,7 @@ on_both_protocols! {
         for part in [
             &format!("the creation of {} (sandbox_faulty of package sandbox)", new.urn())[..],
             "its outcome is unknown",
-            &format!("pulumi refresh --import-pending-creates '{}' ID", new.urn()),
+            &format!("`isthmus recover import-file {id} --id ID > import.json`"),
             &format!("isthmus recover dismiss {id}"),
         ] {
             assert!(warning.contains(part), "{part:?} is not in {warning}");
@@ -131,6 +131,17 @@ on_both_protocols! {
         let (code, table) = recover(&host, &["--stack", "test"]);
         assert!(code == Some(0) && table.contains(id) && table.contains("pulumi refresh --target"), "{table}");
         assert!(!recover(&host, &["--stack", "another"]).1.contains(id));
+
+        let (code, said) = recover(&host, &["import-file", id]);
+        assert!(code == Some(1) && said.contains(&format!("isthmus recover import-file {id} --id ID")), "{said}");
+        let (code, file) = recover(&host, &["import-file", id, "--id", "found-it"]);
+        let file: Json = serde_json::from_str(&file).unwrap_or_else(|_| panic!("no JSON: {code:?} {file}"));
+        let [resource] = &file["resources"].as_array().expect("resources")[..] else { panic!("{file}") };
+        assert_eq!((&resource["name"], &resource["id"]), (&json!("new-recovered"), &json!("found-it")));
+        let deletion = operations.iter().find(|open| open["kind"] == "deletion").expect("the deletion");
+        let deletion = deletion["operation"].as_str().expect("an id");
+        let (code, said) = recover(&host, &["import-file", deletion]);
+        assert!(code == Some(1) && said.contains("it has created nothing"), "{said}");
 
         let (code, said) = recover(&host, &["dismiss", id, "0123456789ab-7"]);
         assert!(code == Some(3) && said.contains("no operation 0123456789ab-7 is open"), "{said}");
@@ -166,6 +177,29 @@ on_both_protocols! {
         killed(&mut next).await;
         assert_eq!(warnings(&next), Vec::<String>::new());
         assert_eq!(told(&setup, &host, "test").await?, Vec::<String>::new());
+    }
+
+    async fn what_was_answered_of_updates_and_deletions_is_settled_however_the_daemon_ends(protocol) {
+        let (mut host, session) = Setup::sandbox(protocol).session().await?;
+        let note = session.note();
+        let made = note.make(&json!({"title": "one"})).await?;
+        let updated = note.update(&made, &json!({"title": "one", "body": "more"})).await?;
+        note.delete(&updated).await?;
+        killed(&mut host).await;
+        assert_eq!(brief(&open(&host)), []);
+    }
+
+    async fn a_deletion_that_was_cut_short_is_settled_by_a_refresh_that_finds_nothing(protocol) {
+        let setup = Setup::sandbox(protocol);
+        let (mut host, session) = setup.clone().with("FAIL_POINT", "applied:2").session().await?;
+        let note = session.note();
+        let made = note.make(&json!({"title": "one"})).await?;
+        note.delete(&made).await.expect_err("the daemon is killed when the provider has answered");
+        host.exit().await;
+        assert_eq!(brief(&open(&host)), [entry("deletion", "unknown", &made.id)]);
+        let (next, session) = configured(&setup, &host, Some("test")).await?;
+        assert_eq!(session.note().refresh(&made).await?, None);
+        opens(&next, vec![]).await;
     }
 
     async fn an_engine_that_creates_again_what_it_does_not_know_is_told_of_the_other_object(protocol) {
