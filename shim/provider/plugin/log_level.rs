@@ -10,7 +10,20 @@
 
 use std::ffi::{OsStr, OsString};
 
-use super::logs::Level;
+/// Level of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// Details of every step.
+    Trace,
+    /// For developers; also lines without a level.
+    Debug,
+    /// An ordinary event.
+    Info,
+    /// A possible problem.
+    Warn,
+    /// A failure; also every line of a panic.
+    Error,
+}
 
 /// Lowest level of the lines that are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

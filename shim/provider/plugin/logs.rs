@@ -17,23 +17,8 @@ use serde::de::IgnoredAny;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use super::lines::{LONGEST_PIECE, Lines, Piece};
-use super::log_level::LogLevel;
+use super::log_level::{Level, LogLevel};
 use crate::KnownSecrets;
-
-/// Level of a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Level {
-    /// Details of every step.
-    Trace,
-    /// For developers; also lines without a level.
-    Debug,
-    /// An ordinary event.
-    Info,
-    /// A possible problem.
-    Warn,
-    /// A failure; also every line of a panic.
-    Error,
-}
 
 /// Origin of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -25,7 +25,8 @@ use std::sync::Once;
 use isthmus_common::marker::{MARKER, Purpose, is_marked, is_own, mark, open_own_directory};
 use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, flock, fstat, statat, unlinkat};
 
-use super::logs::{Level, Logs};
+use super::log_level::Level;
+use super::logs::Logs;
 
 /// A private directory; removed on drop, unless the provider left a file in it.
 #[derive(Debug)]

@@ -12,7 +12,8 @@ use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::error::End;
 use super::guardian::{OtherSession, Reports, Spawned};
-use super::logs::{Level, Logs, Origin};
+use super::log_level::Level;
+use super::logs::{Logs, Origin};
 use super::process::{ChildProcess, Ending, Exit};
 use super::socket_directory::SocketDirectory;
 
