@@ -70,10 +70,9 @@ pub(crate) fn constraints(bytes: &[u8]) {
 /// Not all scripts: the tables of Unicode are of other versions there, which refuse U+04C0. And no two hyphens, which Go's
 /// library looks for at the third byte of a label instead of its third character.
 pub(crate) fn addresses(bytes: &[u8]) {
-    let Some(text) = std::str::from_utf8(bytes)
-        .ok()
-        .filter(|text| text.chars().all(|letter| letter < '\u{4c0}') && !text.contains("--"))
-    else {
+    let Some(text) = std::str::from_utf8(bytes).ok().filter(|text| {
+        text.chars().all(|letter| letter < '\u{530}' && letter != '\u{4c0}') && !text.contains("--")
+    }) else {
         return;
     };
     let Ok(address) = ProviderAddress::parse(text) else { return };

@@ -113,7 +113,7 @@ mod tests {
             async move { stream.lock().await.write_all(bytes).await.expect("it takes anything") }
         };
         let flush = std::future::poll_fn(|context| {
-            let mut stream = stream.try_lock().expect("nobody holds it across an await");
+            let mut stream = stream.try_lock().expect("no task holds it across an await");
             Pin::new(&mut *stream).poll_flush(context)
         });
         let later = async {

@@ -1535,10 +1535,10 @@ const PROVIDERS: &[Entry] = &[
 const USERS: &[Entry] = &[
     Entry {
         id: "quiet-providers",
-        what: "the log lines of a provider, where nobody has set `TF_LOG`",
+        what: "the log lines of a provider without `TF_LOG`",
         go_bridge: "all of them are written, and shown by `pulumi up --debug`",
-        isthmus: "the provider is asked for warnings and errors only, which `--debug` shows",
-        why: "lines that nobody reads take half of a provider's time; Terraform shows none of them",
+        isthmus: "the provider logs warnings and errors only, which `--debug` shows",
+        why: "logging takes half of a provider's time; Terraform shows no such lines",
         back: "`TF_LOG=debug` or `trace` shows them as ordinary lines; `TF_LOG_SDK=trace` and the like only with `--debug` ([settings.md](settings.md))",
         shown: Shown::Elsewhere("tests/contract/protocol/provider_logs.rs"),
     },

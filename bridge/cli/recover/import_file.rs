@@ -24,8 +24,8 @@ Examples:
   pulumi import --file import.json
 
 Without operations, all objects are written whose ids are known. The id of an object whose creation was cut short is that which the provider has;
-with --id it is imported all the same. An object that the engine created again under the same name is imported under
-its name with `-recovered`, since the stack has the other one. Look at the file before it is used: what the stack has must not be imported.";
+with --id it is imported all the same. An object that was reported is imported under its name with `-recovered`,
+since an engine that goes on creates another one under the name: change it in the file if yours has not. What the stack has must not be imported.";
 
 /// Write a file for `pulumi import --file` with the objects that a stack may not have.
 #[derive(Debug, Args)]
@@ -79,7 +79,7 @@ impl ImportFile {
 
 fn entry(open: &OpenIntent) -> Json {
     let urn = Urn(&open.intent.subject);
-    // It is reported when the engine creates it again.
+    // An engine that has been told goes on, and usually has created another one under the name.
     let name = if open.is_shown { format!("{}-recovered", urn.name()) } else { urn.name().to_owned() };
     let text = |text: &str| Json::String(text.to_owned());
     let mut members = vec![

@@ -81,7 +81,7 @@ pub(super) fn is_importable(open: &OpenIntent) -> bool {
     matches!(open.condition, Condition::Unconfirmed) && open.intent.subject.starts_with(URN)
 }
 
-/// Whether this is a creation of today's engine of which nobody knows whether it was carried out.
+/// Whether this is a creation of today's engine with an unknown outcome.
 pub(super) fn is_lost_creation(open: &OpenIntent) -> bool {
     open.intent.intention == OperationKind::Create
         && matches!(open.condition, Condition::Interrupted | Condition::Ended { .. })

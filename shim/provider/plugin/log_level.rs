@@ -1,8 +1,8 @@
-//! Which log lines a provider is asked for.
+//! The log levels in a provider's environment.
 //!
 //! Providers log every step of every call unless their environment says otherwise, and formatting those lines takes half
-//! of their time. Terraform shows none of them without `TF_LOG`. So a provider is asked for what its user has asked for,
-//! and for warnings and errors otherwise.
+//! of their time. Terraform shows none of them without `TF_LOG`. So a provider's level is the one that its user has set,
+//! and otherwise that of warnings.
 //!
 //! HashiCorp's SDKs have a variable for each part: `TF_LOG_SDK` and one for each subsystem, which does not follow it, and
 //! `TF_LOG_PROVIDER_` with the provider's type for its own lines (terraform-plugin-go `internal/logging`, also in
@@ -51,7 +51,7 @@ const SDK_VARIABLES: [&str; 6] = [
 const PROVIDER_PREFIX: &str = "TF_LOG_PROVIDER_";
 
 impl LogLevel {
-    /// What a provider is asked for unless its user asks for something else.
+    /// The level of a provider whose user has set none.
     pub const QUIET: Self = Self::From(Level::Warn);
 
     /// Parses a value of `TF_LOG`; `JSON` means all lines, as JSON.
@@ -72,7 +72,7 @@ impl LogLevel {
         self <= Self::From(level)
     }
 
-    /// Lowest level of the lines that providers with these variables are asked for by their user, or [`Self::QUIET`].
+    /// The lowest level that these variables set for any part of a provider, or [`Self::QUIET`].
     pub fn lowest(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         let variables: Vec<(OsString, OsString)> = variables.into_iter().collect();
         let get = |name: &str| Some(variables.iter().find(|(set, _)| set == name)?.1.as_os_str());
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_is_asked_for_warnings_unless_its_user_asks_for_more() {
+    fn the_level_is_that_of_warnings_unless_the_user_sets_another() {
         for (set, level) in [
             (&[][..], "WARN"),
             (&[("TF_LOG", "")], "WARN"),
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_a_single_variable_asks_for_are_wanted() {
+    fn a_variable_for_one_part_lowers_the_level_of_what_is_wanted() {
         assert_eq!(lowest(&[]), LogLevel::QUIET);
         assert_eq!(lowest(&[("TF_LOG", "off")]), LogLevel::Off);
         assert_eq!(lowest(&[("TF_LOG", "off"), ("TF_LOG_SDK_MUX", "info")]), LogLevel::From(Level::Info));

@@ -41,12 +41,12 @@ fn components(written: &BTreeSet<(String, String)>) -> BTreeSet<&str> {
 const ALL: [&str; 5] = ["conformance", "sdk.framework", "sdk.helper_schema", "sdk.mux", "sdk.proto"];
 
 on_both_protocols! {
-    async fn a_provider_writes_no_line_that_nobody_has_asked_for(protocol) {
+    async fn without_a_level_a_provider_writes_warnings_and_errors_only(protocol) {
         assert_eq!(written(protocol, &[]).await?, BTreeSet::new());
         assert_eq!(written(protocol, &[("TF_LOG", "off")]).await?, BTreeSet::new());
     }
 
-    async fn every_library_logs_at_the_level_that_the_user_has_asked_for(protocol) {
+    async fn every_library_logs_at_the_level_that_the_user_has_set(protocol) {
         for variable in ["TF_LOG", "TF_LOG_PROVIDER"] {
             let lines = written(protocol, &[(variable, "trace")]).await?;
             assert_eq!(components(&lines), BTreeSet::from(ALL), "{lines:?}");
@@ -72,7 +72,7 @@ on_both_protocols! {
         }
     }
 
-    async fn lines_that_a_single_variable_asks_for_reach_the_engine_for_debugging(protocol) {
+    async fn lines_that_a_single_variable_enables_reach_the_engine_for_debugging(protocol) {
         let setup = Setup::conformance(protocol).with("TF_LOG_PROVIDER_CONFORMANCE", "trace");
         let (host, session) = setup.session().await?;
         session.record().make(&json!({"name": "first"})).await?;
