@@ -124,7 +124,7 @@ async fn pulumi(channel: &Channel, name: &str, timings: &mut Timings) -> Result<
         ..Default::default()
     };
     let request = diff(&inputs, &read.properties, "b");
-    let differs = timings.of(("pulumirpc", "Diff"), client.diff(request)).await?;
+    let differs = timings.of(("pulumirpc", "Diff of a change"), client.diff(request)).await?;
     assert_eq!(differs.changes(), pulumirpc::diff_response::DiffChanges::DiffSome);
     let news = Some(note(name, "b"));
     let update = pulumirpc::UpdateRequest {
@@ -171,7 +171,7 @@ async fn lumi(channel: &Channel, name: &str, timings: &mut Timings) -> Result<()
         olds: Some(olds.clone()),
         news: Some(second.clone()),
     };
-    let in_place = timings.of(("lumirpc", "Diff"), client.diff(diff(&first))).await?;
+    let in_place = timings.of(("lumirpc", "Diff of a change"), client.diff(diff(&first))).await?;
     assert_eq!(in_place.replaces, Vec::<String>::new());
     let update = lumirpc::UpdateRequest {
         id: id.clone(),
