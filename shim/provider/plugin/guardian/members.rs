@@ -39,14 +39,16 @@ impl Process {
         let (command, rest) = rest.rsplit_once(") ")?;
         let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
         let number = |index: usize| fields.get(index).and_then(|field| field.parse::<i32>().ok());
+        // The kernel writes -1 for the session of a process that is just being reaped.
+        let other = |index: usize| number(index).filter(|id| *id > 0).and_then(Pid::from_raw);
         // If only the first of several threads has ended, the process looks like a zombie.
         let has_ended = matches!(*fields.first()?, "Z" | "X") && number(THREADS)? <= 1;
         Some(Self {
             id: Pid::from_raw(id.parse().ok()?)?,
             command: command.to_owned(),
             has_ended,
-            parent: Pid::from_raw(number(PARENT)?),
-            session: Pid::from_raw(number(SESSION)?),
+            parent: other(PARENT),
+            session: other(SESSION),
             started: fields.get(STARTED)?.parse().ok()?,
         })
     }
@@ -184,6 +186,13 @@ mod tests {
         let process = Process::parse("42 (a) R 0 0 0 0 -1 0 1 2 3 4 5 6 7 8 20 0 1 0 12345")
             .expect("a line of the kernel");
         assert_eq!((process.parent, process.session), (None, None));
+    }
+
+    #[test]
+    fn a_process_that_is_being_reaped_has_no_session() {
+        let process = Process::parse("42 (a) X 0 -1 -1 0 -1 0 1 2 3 4 5 6 7 8 20 0 1 0 12345")
+            .expect("a line of the kernel");
+        assert_eq!((process.parent, process.session, process.has_ended), (None, None, true));
     }
 
     #[test]
