@@ -26,10 +26,12 @@ use std::time::Duration;
 
 use isthmus_provider::schema_cache::SchemaCache;
 use isthmus_state::{EncryptedStore, LazyEncryptedStore};
+use tokio::sync::OnceCell;
 use tokio_util::task::TaskTracker;
 
 use crate::engine::{EngineLog, LogLine, Severity};
 use crate::home::{self, OpenStoreError, StateDirectoryError};
+use crate::project::backend::Backend;
 use crate::resource::Operations;
 use crate::settings::{InvalidSettings, Settings};
 
@@ -46,11 +48,23 @@ pub(crate) use sessions::Sessions;
 pub(crate) use start::{ProviderSource, StartError, start, unverified};
 pub(crate) use unconfirmed::UnconfirmedCreations;
 
+/// What has started this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StartedBy {
+    /// An engine, whose environment and working directory this process has.
+    Engine,
+    /// Something else; engines attach.
+    Other,
+}
+
 /// What all sessions share.
 #[derive(Debug)]
 pub(crate) struct Daemon {
     /// Log of sessions whose engine is not attached yet.
     log: EngineLog,
+    started_by: StartedBy,
+    /// The backend of the engine that has started this process, found on first use.
+    backend: OnceCell<Option<Backend>>,
     /// The version of this plugin as packages refer to it.
     plugin_version: semver::Version,
     settings: Arc<Settings>,
@@ -77,6 +91,7 @@ pub(crate) struct Daemon {
 impl Daemon {
     pub(crate) fn new(
         log: EngineLog,
+        started_by: StartedBy,
         plugin_version: semver::Version,
         configured: Result<Settings, InvalidSettings>,
     ) -> Arc<Self> {
@@ -87,6 +102,8 @@ impl Daemon {
         let state_store = home::state_store(&settings).map(Arc::new);
         Arc::new(Self {
             log,
+            started_by,
+            backend: OnceCell::new(),
             plugin_version,
             only_instance: Mutex::default(),
             operations: Operations::new(home::journal(&settings, &state_store)),
@@ -118,6 +135,17 @@ impl Daemon {
     /// Time that a stopped call has to finish.
     pub(crate) fn stop_grace_period(&self) -> Duration {
         self.settings.stop_grace_period
+    }
+
+    /// The backend of the engine's stacks, if it can be found.
+    async fn backend(&self) -> Option<Backend> {
+        let find = async || match self.started_by {
+            StartedBy::Engine => {
+                tokio::task::spawn_blocking(Backend::of_this_process).await.unwrap_or_default()
+            }
+            StartedBy::Other => None,
+        };
+        self.backend.get_or_init(find).await.clone()
     }
 
     /// The version of this plugin as packages refer to it.

@@ -118,10 +118,13 @@ pub(crate) fn pulumi() -> Option<PathBuf> {
 }
 
 fn directory(settings: &Settings, variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, HomeError> {
-    settings.home.clone().or_else(|| Some(pulumi_home(variable)?.join("isthmus"))).ok_or(HomeError)
+    let directory = settings.home.clone().or_else(|| Some(pulumi_home(variable)?.join("isthmus")));
+    // Absolute for messages: an engine runs its plugins in the project's directory.
+    directory.map(|directory| std::path::absolute(&directory).unwrap_or(directory)).ok_or(HomeError)
 }
 
-fn pulumi_home(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+/// The Pulumi home, with the environment `variable`.
+pub(crate) fn pulumi_home(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let variable = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     variable("PULUMI_HOME").or_else(|| Some(variable("HOME")?.join(".pulumi")))
 }

@@ -5,6 +5,7 @@
 //! installed dependencies, other projects and other file systems are skipped, links to directories
 //! are not followed (as in the Pulumi CLI), and depth and number of entries are limited.
 
+pub(crate) mod backend;
 pub(crate) mod document;
 pub(crate) mod stale;
 
@@ -82,6 +83,12 @@ impl Project {
     pub(crate) fn runtime(&self) -> Option<String> {
         let file = self.file.as_deref()?;
         document::runtime(file.file_name()?.to_str()?, &read_file(file).ok()?)
+    }
+
+    /// The URL of the backend, if the project file names one.
+    fn backend_url(&self) -> Option<String> {
+        let file = self.file.as_deref()?;
+        document::backend_url(file.file_name()?.to_str()?, &read_file(file).ok()?)
     }
 
     /// Reads the files below the directory that name plugin versions. `progress` is called for each

@@ -43,7 +43,7 @@ pub(crate) use diff::{Change, ChangeKind, Comparison, Difference};
 pub(crate) use engine_state::EngineState;
 pub(crate) use error::{MissingKey, OperationError, Partial, StateError};
 pub(crate) use failure::{Failure, InputPath, Inputs};
-pub(crate) use operations::{Memory, Operations, Reports};
+pub(crate) use operations::{Caller, Memory, Operations, Origin, Reports};
 pub(crate) use plan_memory::{EarlierPlans, PlanMemory};
 pub(crate) use read::{import, read, refresh};
 pub(crate) use state::Prior;

@@ -13,7 +13,7 @@ use super::limits;
 use super::output::{self, fail, print};
 use super::runtime;
 use super::starter::Starter;
-use crate::daemon::{Daemon, Sessions};
+use crate::daemon::{Daemon, Sessions, StartedBy};
 use crate::engine::{Engine, EngineLog, Generation, LogLine, Severity};
 use crate::package::mapping;
 use crate::serve::{Listener, ServeError};
@@ -121,7 +121,8 @@ async fn serve(address: Option<String>, starter: Starter) -> ExitCode {
         Err(invalid) if engine_process.is_none() => send(Severity::Error, invalid.to_string()),
         Err(_) => {}
     }
-    let daemon = Daemon::new(log, plugin_version(), configured);
+    let started_by = if engine_process.is_some() { StartedBy::Engine } else { StartedBy::Other };
+    let daemon = Daemon::new(log, started_by, plugin_version(), configured);
     if let Err(error) = announce(listener.port()) {
         return fail(&isthmus_common::error_chain(&error));
     }

@@ -7,7 +7,7 @@ use isthmus_state::{
 
 use super::Daemon;
 use crate::engine::{EngineLog, LogLine, Severity};
-use crate::resource::{Reports, reports};
+use crate::resource::{Caller, Reports, reports};
 
 /// An unconfirmed creation is reported to a legacy engine after so many starts of its plugin that did not
 /// mention it.
@@ -22,8 +22,14 @@ impl Daemon {
     }
 
     /// Reports to the engine of a stack what it is to be told.
-    pub(crate) async fn report_operations(&self, package: &str, stack: &str, log: &EngineLog) {
-        let Reports { intents, faults } = self.operations.reports(package, stack);
+    pub(crate) async fn report_operations(
+        &self,
+        package: &str,
+        stack: &str,
+        caller: &Caller,
+        log: &EngineLog,
+    ) {
+        let Reports { intents, faults } = self.operations.reports(package, stack, caller);
         if intents.is_empty() && faults.is_empty() {
             return;
         }
@@ -49,7 +55,7 @@ impl Daemon {
         let Ok(lazy) = &self.state_store else { return };
         let reported = async {
             let Some(state_store) = lazy.existing().await? else { return Ok(()) };
-            let OpenIntents { intents, faults } = state_store.journal().open_intents().await?;
+            let OpenIntents { intents, faults, .. } = state_store.journal().open_intents().await?;
             for fault in &faults {
                 let message = reports::of_fault(fault);
                 log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });

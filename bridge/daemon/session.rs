@@ -18,6 +18,7 @@ use crate::package::parameters::{
 };
 use crate::package::selection;
 use crate::project::stale;
+use crate::resource::Caller;
 use crate::urn::Urn;
 
 #[derive(Debug)]
@@ -25,8 +26,7 @@ pub(crate) struct Session {
     daemon: Arc<Daemon>,
     /// The provider of every session without one of its own.
     only_provider: Option<Arc<ProviderSlot>>,
-    /// Differs from that of every other connection.
-    number: u64,
+    caller: Caller,
     /// The stack whose resources were worked on.
     stack: OnceLock<String>,
     /// Whether the engine was told of operations that are not settled.
@@ -92,7 +92,7 @@ impl Session {
         Self {
             daemon,
             only_provider,
-            number,
+            caller: Caller::new(number),
             stack: OnceLock::new(),
             was_told: AtomicBool::new(false),
             log,
@@ -109,9 +109,9 @@ impl Session {
         &self.daemon
     }
 
-    /// The number of the connection.
-    pub(crate) fn number(&self) -> u64 {
-        self.number
+    /// What is known of the engine.
+    pub(crate) fn caller(&self) -> &Caller {
+        &self.caller
     }
 
     pub(crate) fn log(&self) -> EngineLog {
@@ -297,10 +297,11 @@ impl Session {
     /// The provider is configured: learns what other processes have left in the journal, and tells the engine
     /// of it, if it says which stack it works on.
     pub(crate) async fn learn_operations(&self, package: &str, urn: Option<&str>) {
+        self.caller.configured(urn, self.daemon.backend().await);
         self.daemon.learn_operations(&self.log()).await;
         if let Some(stack) = urn.and_then(|urn| Urn(urn).stack()) {
             self.was_told.store(true, Ordering::Relaxed);
-            self.daemon.report_operations(package, stack, &self.log()).await;
+            self.daemon.report_operations(package, stack, &self.caller, &self.log()).await;
         }
     }
 
@@ -313,7 +314,7 @@ impl Session {
         // Another call may have set it: all are about one stack.
         self.stack.set(stack.to_owned()).ok();
         if !self.was_told.swap(true, Ordering::Relaxed) {
-            self.daemon.report_operations(package, stack, &self.log()).await;
+            self.daemon.report_operations(package, stack, &self.caller, &self.log()).await;
         }
     }
 
@@ -323,7 +324,7 @@ impl Session {
         let Ok(choice) = self.choice.try_lock() else { return };
         let choice = choice.as_ref().map(|choice| choice.calls().snapshot());
         if choice.is_some_and(|calls| !calls.are_running()) {
-            self.daemon.operations().run_ended(self.number, self.stack.get().map(String::as_str)).await;
+            self.daemon.operations().run_ended(&self.caller, self.stack.get().map(String::as_str)).await;
         }
     }
 

@@ -24,7 +24,7 @@ use crate::cli::plugin::{PortError, announce, plugin_version, serve_until_ended}
 use crate::cli::runtime;
 use crate::cli::starter::Starter;
 use crate::config;
-use crate::daemon::{self, Calls, Daemon, Instance, ProviderSource};
+use crate::daemon::{self, Calls, Daemon, Instance, ProviderSource, StartedBy};
 use crate::engine::{Engine, EngineError, EngineLog, Generation, LogLine, Severity};
 use crate::home::OpenStoreError;
 use crate::package::catalogue::Package;
@@ -109,7 +109,7 @@ async fn serve(
     let configured = settings.provider.clone().or_else(|| linked(program, path.as_deref()));
     let executable = provider(package, configured, path)
         .ok_or_else(|| StartError::NoProvider { package: package.to_owned() })?;
-    let daemon = Daemon::new(log.clone(), plugin_version(), Ok(settings));
+    let daemon = Daemon::new(log.clone(), StartedBy::Engine, plugin_version(), Ok(settings));
     let instance = start(package, None, executable, daemon.settings(), &log)
         .await
         .map_err(|error| StartError::Provider { package: package.to_owned(), error })?;
@@ -142,7 +142,7 @@ async fn serve(
 async fn refuse(invalid: InvalidSettings, log: EngineLog, starter: Starter) -> Result<ExitCode, StartError> {
     let listener = Listener::open().await?;
     announce(listener.port())?;
-    let daemon = Daemon::new(log, plugin_version(), Err(invalid));
+    let daemon = Daemon::new(log, StartedBy::Engine, plugin_version(), Err(invalid));
     Ok(serve_until_ended(listener, &daemon, Some(starter)).await?)
 }
 

@@ -143,6 +143,12 @@ pub(super) fn runtime(name: &str, text: &str) -> Option<String> {
     runtime.as_str().or_else(|| runtime["name"].as_str()).map(str::to_owned)
 }
 
+/// The backend in a project file of this name: `backend`, with `url`.
+pub(super) fn backend_url(name: &str, text: &str) -> Option<String> {
+    let url = parse(name, text).ok()?["backend"]["url"].as_str()?.to_owned();
+    (!url.is_empty()).then_some(url)
+}
+
 fn parse(name: &str, text: &str) -> Result<Value, DocumentError> {
     let format = if name.ends_with(".json") { Format::Json } else { Format::Yaml };
     match format {

@@ -67,7 +67,7 @@ impl Work {
             memory: Some(Memory {
                 urn: &self.urn,
                 id: "",
-                session: self.session.number(),
+                caller: self.session.caller(),
                 operations: self.session.daemon().operations(),
             }),
         })
@@ -91,7 +91,8 @@ impl Work {
 
     /// The engine has the resource under this id.
     pub(super) async fn mentions(&self, id: &str) {
-        self.session.daemon().operations().mentioned(&self.urn, id).await;
+        let package = &self.instance.package.identity().name;
+        self.session.daemon().operations().mentioned(&self.urn, id, package, self.session.caller()).await;
     }
 
     /// Restores the write-only values that are withheld from the engine.

@@ -41,7 +41,7 @@ impl<'a> Target<'a> {
         let memory = self.memory?;
         if intention == OperationKind::Create {
             report_lost_creations(&memory, warnings);
-            memory.operations.doubt(memory.urn, memory.session).await;
+            memory.operations.doubt(memory.urn, memory.caller).await;
         }
         let intent = Intent {
             intention,
@@ -53,7 +53,7 @@ impl<'a> Target<'a> {
             subject: memory.urn.to_owned(),
             // The engine stores it.
             prior: None,
-            companion: self.package.reference(),
+            companion: memory.caller.origin(self.package),
         };
         fail_point("intent-begins");
         let begun = memory.operations.begin(intent.clone()).await;
@@ -68,6 +68,7 @@ impl<'a> Target<'a> {
                     condition: Condition::InProgress,
                     is_shown: false,
                     is_ended: false,
+                    is_doubted: false,
                     passed: 0,
                     object: Bytes::new(),
                 };
@@ -84,7 +85,7 @@ impl<'a> Target<'a> {
 
 /// The engine creates a resource of which it was not told that it was created before.
 fn report_lost_creations(memory: &Memory<'_>, warnings: &mut OperationWarnings) {
-    for lost in memory.operations.lost_creations(memory.urn, memory.session) {
+    for lost in memory.operations.lost_creations(memory.urn, memory.caller) {
         fail_point("lost-creation-found");
         warnings.texts.push(reports::of_lost_creation(&lost));
         warnings.reported.push(lost.id);
@@ -108,7 +109,7 @@ impl EngineIntent<'_> {
         let object = encoded(properties);
         let Self { memory, open } = self;
         fail_point("outcome-known");
-        warn_of(memory.operations.made(open, memory.session, object).await, &memory, warnings);
+        warn_of(memory.operations.made(open, memory.caller, object).await, &memory, warnings);
         fail_point("outcome-written");
     }
 
@@ -126,7 +127,7 @@ impl EngineIntent<'_> {
     pub(super) async fn failed(self, error: &OperationError, warnings: &mut OperationWarnings) {
         let Self { memory, open } = self;
         let recorded = match known_of_unknown_outcome(error) {
-            Some(known) => memory.operations.unknown(open, memory.session, &known).await,
+            Some(known) => memory.operations.unknown(open, memory.caller, &known).await,
             // Nothing was made or changed, or the engine gets what was.
             None => memory.operations.settle(&[open.id], true).await,
         };

@@ -4,7 +4,10 @@
 //! evidence: the URN and id of a resource that the engine has. Looking for it costs nothing while no
 //! operation is open.
 
-use std::collections::{HashMap, HashSet};
+mod known;
+mod origin;
+
+use std::collections::HashSet;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -15,9 +18,13 @@ use isthmus_state::{
     OperationJournal, OperationKind,
 };
 
+use known::{KnownOperation, KnownOperations};
+
 use super::warnings::OperationWarnings;
 use crate::home::StateDirectoryError;
 use crate::urn::Urn;
+
+pub(crate) use origin::{Caller, Origin};
 
 /// A creation is reported when so many runs of its stack have passed without mentioning it: the preview
 /// and the update of one `pulumi up`, of which only the update deletes what the program does not have.
@@ -29,8 +36,7 @@ pub(crate) struct Memory<'a> {
     pub urn: &'a str,
     /// The engine's id for it; empty before it is created.
     pub id: &'a str,
-    /// The number of the engine's connection.
-    pub session: u64,
+    pub caller: &'a Caller,
     pub operations: &'a Operations,
 }
 
@@ -46,16 +52,9 @@ pub(crate) struct Operations {
 
 #[derive(Debug, Default)]
 struct OpenOperations {
-    by_urn: HashMap<String, Vec<KnownOperation>>,
+    known: KnownOperations,
     /// What cannot be read, and was not reported.
     faults: Vec<JournalFault>,
-}
-
-#[derive(Debug)]
-struct KnownOperation {
-    open: OpenIntent,
-    /// The connection that was answered; `None`: another process, or an earlier one.
-    session: Option<u64>,
 }
 
 /// What is to be reported to the engine of a stack.
@@ -94,12 +93,12 @@ impl Operations {
     pub(super) async fn made(
         &self,
         mut open: OpenIntent,
-        session: u64,
+        caller: &Caller,
         object: Bytes,
     ) -> Result<(), OperationsError> {
         let made = self.journal()?.made(open.id, &open.intent.key.id, object).await;
         open.condition = Condition::Unconfirmed;
-        self.add(open, Some(session));
+        self.add(open, caller);
         Ok(made?)
     }
 
@@ -107,12 +106,12 @@ impl Operations {
     pub(super) async fn unknown(
         &self,
         mut open: OpenIntent,
-        session: u64,
+        caller: &Caller,
         known: &str,
     ) -> Result<(), OperationsError> {
         let noted = self.journal()?.unknown(open.id, known).await;
         open.condition = Condition::Ended { text: known.to_owned(), object: None };
-        self.add(open, Some(session));
+        self.add(open, caller);
         Ok(noted?)
     }
 
@@ -129,46 +128,33 @@ impl Operations {
         Ok(())
     }
 
-    fn add(&self, open: OpenIntent, session: Option<u64>) {
-        let mut all = self.open();
-        all.by_urn.entry(open.intent.subject.clone()).or_default().push(KnownOperation { open, session });
+    fn add(&self, open: OpenIntent, caller: &Caller) {
+        self.open().known.insert(KnownOperation::new(open, Some(caller.number())));
     }
 
     /// Reads what other processes have left in the journal.
     pub(crate) async fn learn(&self) -> Result<(), OperationsError> {
         let Ok(journal) = &self.journal else { return Ok(()) };
         journal.forget_cached().await;
-        let OpenIntents { intents, faults } = journal.open_intents().await?;
+        let OpenIntents { intents, faults, .. } = journal.open_intents().await?;
         let mut all = self.open();
-        let own: HashSet<OperationId> = all
-            .by_urn
-            .values()
-            .flatten()
-            .filter(|known| known.session.is_some())
-            .map(|known| known.open.id)
-            .collect();
         // Others may have been settled elsewhere.
-        for known in all.by_urn.values_mut() {
-            known.retain(|known| known.session.is_some());
-        }
-        all.by_urn.retain(|_, known| !known.is_empty());
+        all.known.remove_where(|known| known.session.is_none());
+        let own: HashSet<OperationId> = all.known.iter().map(|known| known.open.id).collect();
         for open in intents {
             if !matches!(open.condition, Condition::InProgress) && !own.contains(&open.id) {
-                let subject = open.intent.subject.clone();
-                all.by_urn.entry(subject).or_default().push(KnownOperation { open, session: None });
+                all.known.insert(KnownOperation::new(open, None));
             }
         }
         all.faults = faults.into_iter().filter(|fault| !fault.is_shown).collect();
         Ok(())
     }
 
-    /// A call of the engine mentions a resource: the creation of it is settled.
-    pub(crate) async fn mentioned(&self, urn: &str, id: &str) {
-        let settled = self.take(urn, |known| {
-            let open = &known.open;
-            open.intent.intention == OperationKind::Create
-                && matches!(open.condition, Condition::Unconfirmed)
-                && open.intent.key.id == id
+    /// A call of the engine mentions a resource of a package: the creation of it is settled.
+    pub(crate) async fn mentioned(&self, urn: &str, id: &str, package: &str, caller: &Caller) {
+        let settled = self.take(|known| {
+            let of_object = known.of_object(id).filter(|known| known.is_known_by(urn, package, caller));
+            of_object.map(|known| known.open.id).collect()
         });
         // If it cannot be written, there will be evidence again.
         self.settle(&settled, false).await.ok();
@@ -177,45 +163,49 @@ impl Operations {
     /// An update, a deletion or a refresh of a resource has succeeded: earlier ones of unknown outcome are
     /// settled.
     pub(super) async fn superseded(&self, urn: &str, id: &str) {
-        let settled = self.take(urn, |known| is_change_of(&known.open, id));
+        let settled = self.take(|known| {
+            let changes = known.of_urn(urn).filter(|known| is_change_of(&known.open, id));
+            changes.map(|known| known.open.id).collect()
+        });
         self.settle(&settled, false).await.ok();
     }
 
     /// An update or a deletion of a resource whose outcome is unknown.
     pub(super) fn interrupted_change(&self, urn: &str, id: &str) -> Option<OpenIntent> {
         let all = self.open();
-        let known = all.by_urn.get(urn)?.iter().find(|known| is_change_of(&known.open, id));
-        known.map(|known| known.open.clone())
+        all.known.of_urn(urn).map(|known| &known.open).find(|open| is_change_of(open, id)).cloned()
     }
 
     /// Creations of this URN that this connection was not told of, and that were not reported. A creation
     /// that it asks for now shows that it does not know them.
-    pub(super) fn lost_creations(&self, urn: &str, session: u64) -> Vec<OpenIntent> {
+    pub(super) fn lost_creations(&self, urn: &str, caller: &Caller) -> Vec<OpenIntent> {
         let all = self.open();
-        let known = all.by_urn.get(urn).into_iter().flatten();
-        let lost = known.filter(|known| {
+        let lost = all.known.of_urn(urn).filter(|known| {
             known.open.intent.intention == OperationKind::Create
                 && !known.open.is_shown
                 && !known.open.is_ended
-                && known.session != Some(session)
+                && known.session != Some(caller.number())
+                && known.may_be_of(caller)
         });
         lost.map(|known| known.open.clone()).collect()
     }
 
     /// The engine creates a resource whose earlier creation it presumably knew, without having mentioned it:
     /// perhaps it could not save its state then. Or it replaces the resource without comparing it, and mentions
-    /// it yet.
-    pub(super) async fn doubt(&self, urn: &str, session: u64) {
+    /// it yet, or has renamed it, and mentions it under its new URN.
+    pub(super) async fn doubt(&self, urn: &str, caller: &Caller) {
         let doubted: Vec<OperationId> = {
             let mut all = self.open();
-            let known = all.by_urn.get_mut(urn).into_iter().flatten();
-            let doubted = known.filter(|known| known.open.is_ended && known.session != Some(session));
+            let doubted = all.known.of_urn(urn).filter(|known| {
+                known.open.is_presumably_known()
+                    && known.session != Some(caller.number())
+                    && known.may_be_of(caller)
+            });
+            let doubted = doubted.map(|known| known.open.id).collect::<Vec<_>>();
+            for id in &doubted {
+                all.known.get_mut(*id).into_iter().for_each(|known| known.open.is_doubted = true);
+            }
             doubted
-                .map(|known| {
-                    known.open.is_ended = false;
-                    known.open.id
-                })
-                .collect()
         };
         let Ok(journal) = &self.journal else { return };
         journal.mark(&doubted, Mark::Doubted).await.ok();
@@ -223,20 +213,21 @@ impl Operations {
 
     /// The engine of a connection has ended in order: it presumably knows what it was answered. `stack`: the
     /// one that it has worked on, of which a run has passed.
-    pub(crate) async fn run_ended(&self, session: u64, stack: Option<&str>) {
+    pub(crate) async fn run_ended(&self, caller: &Caller, stack: Option<&str>) {
         let mut ended = Vec::new();
         let mut passed = Vec::new();
         {
             let mut all = self.open();
             let unconfirmed = |known: &&mut KnownOperation| {
-                matches!(known.open.condition, Condition::Unconfirmed) && !known.open.is_ended
+                matches!(known.open.condition, Condition::Unconfirmed) && !known.open.is_presumably_known()
             };
-            for known in all.by_urn.values_mut().flatten().filter(unconfirmed) {
+            for known in all.known.iter_mut().filter(unconfirmed) {
+                let is_of_stack = known.may_be_of(caller) && Urn(&known.open.intent.subject).stack() == stack;
                 let open = &mut known.open;
-                if known.session == Some(session) {
+                if known.session == Some(caller.number()) {
                     open.is_ended = true;
                     ended.push(open.id);
-                } else if stack.is_some() && Urn(&open.intent.subject).stack() == stack {
+                } else if stack.is_some() && is_of_stack {
                     open.passed += 1;
                     passed.push(open.id);
                 }
@@ -250,13 +241,13 @@ impl Operations {
     }
 
     /// What the engine of a stack has to be told about a package.
-    pub(crate) fn reports(&self, package: &str, stack: &str) -> Reports {
+    pub(crate) fn reports(&self, package: &str, stack: &str, caller: &Caller) -> Reports {
         let all = self.open();
         let is_due = |known: &&KnownOperation| {
             let open = &known.open;
             let is_due = match open.condition {
                 Condition::Interrupted | Condition::Ended { .. } => true,
-                Condition::Unconfirmed => open.passed >= RUNS && !open.is_ended,
+                Condition::Unconfirmed => open.passed >= RUNS && !open.is_presumably_known(),
                 Condition::InProgress => false,
             };
             is_due
@@ -265,22 +256,25 @@ impl Operations {
                 && open.intent.intention == OperationKind::Create
                 && open.intent.key.package == package
                 && Urn(&open.intent.subject).stack() == Some(stack)
+                && known.may_be_of(caller)
         };
-        let intents = all.by_urn.values().flatten().filter(is_due).map(|known| known.open.clone());
+        let mut intents: Vec<OpenIntent> =
+            all.known.iter().filter(is_due).map(|known| known.open.clone()).collect();
+        intents.sort_by_key(|open| open.since);
         let faults = all.faults.iter().map(|fault| JournalFault {
             id: fault.id,
             reason: fault.reason.clone(),
             is_shown: fault.is_shown,
         });
-        Reports { intents: intents.collect(), faults: faults.collect() }
+        Reports { intents, faults: faults.collect() }
     }
 
     /// Records that reports were delivered.
     pub(crate) async fn shown(&self, ids: &[OperationId]) {
         {
             let mut all = self.open();
-            for known in all.by_urn.values_mut().flatten() {
-                known.open.is_shown |= ids.contains(&known.open.id);
+            for id in ids {
+                all.known.get_mut(*id).into_iter().for_each(|known| known.open.is_shown = true);
             }
             all.faults.retain(|fault| fault.id.is_none_or(|id| !ids.contains(&id)));
         }
@@ -321,14 +315,12 @@ impl Operations {
         }
     }
 
-    fn take(&self, urn: &str, is_taken: impl Fn(&KnownOperation) -> bool) -> Vec<OperationId> {
+    /// Removes what `find` finds.
+    fn take(&self, find: impl FnOnce(&KnownOperations) -> Vec<OperationId>) -> Vec<OperationId> {
         let mut all = self.open();
-        let Some(known) = all.by_urn.get_mut(urn) else { return Vec::new() };
-        let taken = known.extract_if(.., |known| is_taken(known)).map(|known| known.open.id).collect();
-        if known.is_empty() {
-            all.by_urn.remove(urn);
-        }
-        taken
+        let found = find(&all.known);
+        found.iter().for_each(|id| all.known.remove(*id));
+        found
     }
 
     fn open(&self) -> MutexGuard<'_, OpenOperations> {

@@ -3,18 +3,26 @@
 use isthmus_state::{Condition, JournalFault, OpenIntent};
 
 use super::in_sentences;
+use crate::urn::Urn;
 
 /// A creation of which the engine was certainly or probably not told.
 pub(crate) fn of_creation(open: &OpenIntent) -> String {
-    let id = open.id;
+    let (id, import) = (open.id, import_command(open));
     let what_to_do = match &open.condition {
-        Condition::Unconfirmed => format!(
-            "If the stack does not have it, take it over: `isthmus recover import-file {id} > import.json` and \
+        // No URN names the organization, and what the engine has forgotten on purpose looks the same.
+        Condition::Unconfirmed if open.is_doubted => format!(
+            "A stack of the same name in another organization may have it, or the stack itself under another URN, or it was \
+             removed from the stack on purpose. If none has it, take it over: `{import} > import.json` and \
              `pulumi import --file import.json`; or delete it at the provider. Then `isthmus recover dismiss {id}`"
+        ),
+        Condition::Unconfirmed => format!(
+            "If the stack does not have it, and none of the same name in another organization, take it over: \
+             `{import} > import.json` and `pulumi import --file import.json`; or delete it at the provider. Then \
+             `isthmus recover dismiss {id}`"
         ),
         Condition::InProgress | Condition::Interrupted | Condition::Ended { .. } => format!(
             "Look at the provider whether it exists. If it does, take it over by \
-             `isthmus recover import-file {id} --id ID > import.json` with its id and `pulumi import --file import.json`, \
+             `{import} > import.json` with its id and `pulumi import --file import.json`, \
              or delete it there. Then `isthmus recover dismiss {id}`"
         ),
     };
@@ -43,8 +51,8 @@ pub(crate) fn of_lost_creation(open: &OpenIntent) -> String {
         }
     };
     let what_to_do = format!(
-        "`isthmus recover` lists what is there besides: take it over or delete it at the provider, and then \
-         `isthmus recover dismiss {id}`"
+        "`isthmus recover` lists what is there besides: take it over, or delete it at the provider if no stack has it, and \
+         then `isthmus recover dismiss {id}`"
     );
     in_sentences(&[&report, again, &what_to_do])
 }
@@ -58,6 +66,13 @@ pub(crate) fn of_interrupted_change(open: &OpenIntent, is_there: bool) -> String
     };
     let what_to_do = format!("Run `{}`", refresh_command(open));
     in_sentences(&[&open.report(), differs, &what_to_do])
+}
+
+/// The command that writes a file for the import of a created object.
+pub(crate) fn import_command(open: &OpenIntent) -> String {
+    let id = if matches!(open.condition, Condition::Unconfirmed) { "" } else { " --id ID" };
+    let parent = Urn(&open.intent.subject).parent_type().map_or("", |_| " --parent URN");
+    format!("isthmus recover import-file {}{id}{parent}", open.id)
 }
 
 /// The command that makes the stack's state that of the object.

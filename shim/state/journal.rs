@@ -91,6 +91,7 @@ impl Journal {
             is_shown: false,
             passed: 0,
             is_ended: false,
+            is_doubted: false,
             object: Bytes::new(),
         };
         let plain = entry.encode_to_vec();
@@ -107,7 +108,7 @@ impl Journal {
     /// # Errors
     /// When the journal cannot be read.
     pub async fn open_intents(&self) -> Result<OpenIntents, EncryptedStoreError> {
-        let mut open = OpenIntents::default();
+        let mut open = OpenIntents { has_journal: true, ..OpenIntents::default() };
         let mut after = Some(RecordNumber(0));
         while let Some(from) = after {
             let Page { records, damaged, next, fault } =
@@ -170,7 +171,7 @@ impl Journal {
                 Mark::Shown => entry.is_shown = true,
                 Mark::Passed => entry.passed += 1,
                 Mark::Ended => entry.is_ended = true,
-                Mark::Doubted => entry.is_ended = false,
+                Mark::Doubted => entry.is_doubted = true,
             }
             let plain = entry.encode_to_vec();
             // Refused if its process has changed it meanwhile: then it is another report.
@@ -224,6 +225,7 @@ impl Journal {
             condition,
             is_shown: entry.is_shown,
             is_ended: entry.is_ended,
+            is_doubted: entry.is_doubted,
             passed: usize::try_from(entry.passed).unwrap_or(usize::MAX),
             object: entry.object,
         })

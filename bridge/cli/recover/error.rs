@@ -28,12 +28,30 @@ pub(super) enum RecoverError {
          id: `isthmus recover import-file {0} --id ID`"
     )]
     NotMade(OperationId),
+    #[error(
+        "the operation {id} cannot be imported without the parent of its resource\nhelp: name its URN, which is of type {wanted}: \
+         `isthmus recover import-file {id} --parent URN`; `pulumi stack --show-urns` has it"
+    )]
+    Parent { id: OperationId, wanted: String },
+    #[error("{}", other_parent(*id, wanted.as_deref()))]
+    OtherParent { id: OperationId, wanted: Option<String> },
     #[error("--id is for one operation, a creation of unknown outcome")]
     KnownId,
     #[error(
         "the operation {0} cannot be imported: it has created nothing\nhelp: `isthmus recover` has the command for it"
     )]
     NoCreation(OperationId),
+}
+
+fn other_parent(id: OperationId, wanted: Option<&str>) -> String {
+    match wanted {
+        Some(wanted) => {
+            format!(
+                "--parent is for one operation, and names a URN of the type of its parent; that of {id} is {wanted}"
+            )
+        }
+        None => format!("the resource of operation {id} has no parent\nhelp: leave out --parent"),
+    }
 }
 
 impl RecoverError {

@@ -13,7 +13,8 @@ use super::open::{Journals, is_importable, take_ended, warn_of_faults};
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{inform, print};
 use crate::cli::table::{in_one_line, table};
-use crate::resource::reports::refresh_command;
+use crate::resource::Origin;
+use crate::resource::reports::{import_command, refresh_command};
 use crate::settings::Settings;
 use crate::translate::property::{PropertyView, classify};
 use crate::urn::Urn;
@@ -43,8 +44,10 @@ pub(super) struct List {
 
 impl List {
     pub(super) async fn run(&self, settings: &Settings) -> Result<Outcome, RecoverError> {
-        let mut open = Journals::configured(settings)?.open().await?;
+        let journals = Journals::configured(settings)?;
+        let mut open = journals.open().await?;
         let is_whole = warn_of_faults(&open);
+        let missing = (!open.has_journal).then(|| journals.location());
         let ended = if self.all { 0 } else { take_ended(&mut open) };
         open.intents.retain(|open| {
             let stack = Urn(&open.intent.subject).stack().and_then(|stack| stack.split(':').nth(2));
@@ -55,7 +58,13 @@ impl List {
             let all = open.intents.iter().map(|open| self.object(open));
             print(&(Json::Array(all.collect()).to_readable() + "\n"));
         } else if open.intents.is_empty() {
-            inform("nothing to recover: engines know the outcome of every change");
+            inform(&match &missing {
+                None => "nothing to recover: engines know the outcome of every change".to_owned(),
+                Some(place) => format!(
+                    "nothing to recover: there is no journal in {place}, which is where changes are noted down before they \
+                     are made; ISTHMUS_HOME names another home directory"
+                ),
+            });
         } else {
             print(&as_table(&open.intents));
         }
@@ -82,9 +91,17 @@ impl List {
             ("urn", text(&open.intent.subject)),
             ("id", text(&key.id)),
             ("reported", Json::Bool(open.is_shown)),
-            ("ended", Json::Bool(open.is_ended)),
+            ("ended", Json::Bool(open.is_presumably_known())),
             ("report", text(&open.report())),
         ];
+        let is_of_today = Urn(&open.intent.subject).stack().is_some();
+        let origin = is_of_today.then(|| Origin::decode(&open.intent.companion[..]).ok()).flatten();
+        let Origin { provider, backend, .. } = origin.unwrap_or_default();
+        for (name, value) in [("provider", provider), ("backend", backend)] {
+            if !value.is_empty() {
+                members.push((name, Json::String(value)));
+            }
+        }
         if let Some(command) = command(open) {
             members.push(("command", Json::String(command)));
         }
@@ -135,17 +152,13 @@ fn is_creation(open: &OpenIntent) -> bool {
 
 /// The command that takes the object over; `None` if nothing was created, or it is in progress.
 fn command(open: &OpenIntent) -> Option<String> {
-    let import = |with_id: &str| {
-        let id = open.id;
-        Some(format!(
-            "isthmus recover import-file {id}{with_id} > import.json && pulumi import --file import.json"
-        ))
-    };
+    let import =
+        || Some(format!("{} > import.json && pulumi import --file import.json", import_command(open)));
     match open.condition {
-        _ if is_importable(open) => import(""),
+        _ if is_importable(open) => import(),
         Condition::Interrupted | Condition::Ended { .. } if Urn(&open.intent.subject).stack().is_some() => {
             if is_creation(open) {
-                import(" --id ID")
+                import()
             } else {
                 Some(refresh_command(open))
             }

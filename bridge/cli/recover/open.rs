@@ -36,12 +36,18 @@ impl Journals {
         if let Some(store) = &self.store
             && let Some(store) = store.existing().await?
         {
-            let OpenIntents { intents, faults } = store.journal().open_intents().await?;
+            let OpenIntents { intents, faults, has_journal } = store.journal().open_intents().await?;
+            open.has_journal |= has_journal;
             open.intents.extend(intents);
             open.faults.extend(faults);
         }
         open.intents.sort_by_key(|open| open.since);
         Ok(open)
+    }
+
+    /// Where the operations of today's engines are.
+    pub(super) fn location(&self) -> String {
+        self.operations.location()
     }
 
     /// Settles operations of either journal.
@@ -64,7 +70,7 @@ impl Journals {
 /// Removes the objects that engines presumably know, and returns their number.
 pub(super) fn take_ended(open: &mut OpenIntents) -> usize {
     let before = open.intents.len();
-    open.intents.retain(|open| !open.is_ended);
+    open.intents.retain(|open| !open.is_presumably_known());
     before - open.intents.len()
 }
 

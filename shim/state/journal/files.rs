@@ -239,7 +239,7 @@ impl JournalFiles {
                 is_shown: replay.is_fault_shown(file.id),
             })
         });
-        Ok(OpenIntents { faults: faults.collect(), intents })
+        Ok(OpenIntents { has_journal: true, faults: faults.collect(), intents })
     }
 
     /// What failed deletions have left.
@@ -380,7 +380,14 @@ impl JournalFiles {
     /// Compacts and reads all files; `None` if there are none.
     async fn scanned(&self) -> Result<Option<directory::Scan>, JournalFilesError> {
         let path = self.directory.clone();
-        if self.keys.get().is_none() && !blocking(move || path.exists()).await {
+        // Without an answer whether it is there, it is not taken for empty.
+        let is_there = move || match std::fs::symlink_metadata(&path) {
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                Ok(false)
+            }
+            metadata => metadata.map(|_| true),
+        };
+        if self.keys.get().is_none() && !blocking(is_there).await.map_err(|error| self.failed(error))? {
             return Ok(None);
         }
         // Otherwise what this process has added would be missing. On a full disk it is.
@@ -490,7 +497,8 @@ fn open_intent(id: OperationId, begun: &Begun, steps: &Steps, locked: &HashSet<F
         holder: format!("process {}", begun.process),
         condition,
         is_shown: steps.is_shown,
-        is_ended: steps.is_ended && !steps.is_doubted,
+        is_ended: steps.is_ended,
+        is_doubted: steps.is_doubted,
         passed: steps.passed.len(),
         object: made.map(|made| made.object.clone()).unwrap_or_default(),
     }

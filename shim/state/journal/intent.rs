@@ -73,8 +73,10 @@ pub struct OpenIntent {
     pub condition: Condition,
     /// Whether it was reported.
     pub is_shown: bool,
-    /// Whether the run that created the object has ended in order, so that the engine presumably knows it.
+    /// Whether the run that created the object has ended in order.
     pub is_ended: bool,
+    /// Whether the engine has created the resource again after that, without having mentioned the object.
+    pub is_doubted: bool,
     /// Number of runs of its stack that have passed without mentioning its object.
     pub passed: usize,
     /// The created object in the caller's encoding, if the engine stores it and the journal has it.
@@ -84,6 +86,8 @@ pub struct OpenIntent {
 /// Open intents, as far as the journal can be read.
 #[derive(Debug, Default)]
 pub struct OpenIntents {
+    /// Whether there is a journal at all.
+    pub has_journal: bool,
     /// Readable intents, oldest first.
     pub intents: Vec<OpenIntent>,
     /// What cannot be read: its operations are unknown.
@@ -168,6 +172,8 @@ pub(super) struct Entry {
     pub(super) passed: u32,
     #[prost(bool, tag = "13")]
     pub(super) is_ended: bool,
+    #[prost(bool, tag = "14")]
+    pub(super) is_doubted: bool,
     /// The created object in the caller's encoding, if the engine stores it.
     #[prost(bytes = "bytes", tag = "12")]
     pub(super) object: Bytes,
@@ -261,6 +267,12 @@ impl OperationKind {
 }
 
 impl OpenIntent {
+    /// Whether the engine presumably knows the created object: its run has ended in order, and nothing speaks
+    /// against it.
+    pub fn is_presumably_known(&self) -> bool {
+        self.is_ended && !self.is_doubted
+    }
+
     /// One sentence for the user.
     pub fn report(&self) -> String {
         let Intent { intention, key, subject, .. } = &self.intent;
@@ -275,6 +287,10 @@ impl OpenIntent {
             Condition::Interrupted => {
                 format!("the {noun} of {what} by {} was interrupted: its outcome is unknown", self.holder)
             }
+            Condition::Unconfirmed if self.is_doubted => format!(
+                "{what} was created by {}, and the engine has created the resource again since, which it does if it could not save its state",
+                self.holder
+            ),
             Condition::Unconfirmed => format!(
                 "{what} was created by {}, and it is not known whether the engine got the response",
                 self.holder

@@ -77,6 +77,12 @@ impl Resource {
         Self { ignored: paths.iter().map(|path| (*path).to_owned()).collect(), ..self.clone() }
     }
 
+    /// The same below a parent of this type.
+    pub(crate) fn below(&self, parent: &str) -> Self {
+        let Self { token, name, .. } = self;
+        Self { urn: format!("urn:pulumi:test::contract::{parent}${token}::{name}"), ..self.clone() }
+    }
+
     /// How the engine calls it.
     pub(crate) fn urn(&self) -> &str {
         &self.urn

@@ -25,10 +25,49 @@ async fn configured(
 ) -> Result<(Host, Session), tonic::Status> {
     let host = setup.clone().beside(first).start().await;
     let session = host.parameterized().await?;
-    let urn = stack.map(|stack| format!("urn:pulumi:{stack}::contract::pulumi:providers:sandbox::default"));
+    configure(&session, stack.map(|stack| provider(stack, "default"))).await?;
+    Ok((host, session))
+}
+
+/// The URN of a provider resource.
+fn provider(stack: &str, name: &str) -> String {
+    format!("urn:pulumi:{stack}::contract::pulumi:providers:sandbox::{name}")
+}
+
+async fn configure(session: &Session, urn: Option<String>) -> Result<(), tonic::Status> {
     let request = ConfigureRequest { urn, ..ConfigureRequest::default() };
     session.call("Configure", request, async |mut client, request| client.configure(request).await).await?;
+    Ok(())
+}
+
+/// A daemon with a provider that is configured as this resource of the stack `test`.
+async fn configured_first(setup: &Setup, name: &str) -> Result<(Host, Session), tonic::Status> {
+    let host = setup.clone().start().await;
+    let session = host.parameterized().await?;
+    configure(&session, Some(provider("test", name))).await?;
     Ok((host, session))
+}
+
+/// The operations that are not settled, with those of runs that ended in order.
+fn all_open(host: &Host) -> Vec<Json> {
+    let (code, said) = recover(host, &["list", "--json", "--all"]);
+    assert_eq!(code, Some(0), "{said}");
+    serde_json::from_str(&said).expect("a JSON array")
+}
+
+/// The file that `isthmus recover import-file` writes, though it leaves something out.
+fn import_file_with_warnings(host: &Host) -> Json {
+    let (code, said) = recover(host, &["import-file"]);
+    let end = said.rfind('}').unwrap_or_else(|| panic!("no JSON: {said}"));
+    assert!(code == Some(1) && said[end..].contains("is left out, because it has a parent"), "{said}");
+    serde_json::from_str(&said[..=end]).expect("JSON")
+}
+
+/// The file that `isthmus recover import-file` writes.
+fn import_file(host: &Host, words: &[&str]) -> Json {
+    let (code, file) = recover(host, &[&["import-file"], words].concat());
+    assert_eq!(code, Some(0), "{file}");
+    serde_json::from_str(&file).expect("JSON")
 }
 
 /// What a daemon says when a provider is configured for this stack. It is killed, as by an engine of 2017.
@@ -288,6 +327,141 @@ on_both_protocols! {
             killed(&mut next).await;
         }
         assert_eq!(brief(&open(&host)), [entry("creation", "made", &lost.id)]);
+    }
+
+    async fn stacks_of_one_name_in_two_backends_are_told_apart(protocol) {
+        let setup = Setup::sandbox(protocol);
+        let ours = setup.clone().with("PULUMI_BACKEND_URL", "https://ours.example");
+        let theirs = setup.clone().with("PULUMI_BACKEND_URL", "https://theirs.example");
+        for is_ended in [true, false] {
+            let (mut host, session) = configured_first(&ours, "default").await?;
+            let made = session.note().make(&json!({"title": "ours"})).await?;
+            if is_ended {
+                session.cancel().await?;
+            }
+            killed(&mut host).await;
+            let left = [entry("creation", "made", &made.id)];
+            assert_eq!(all_open(&host)[0]["backend"], "https://ours.example");
+            let mut of_theirs = None;
+            for run in 0..4 {
+                let (mut next, session) = configured(&theirs, &host, Some("test")).await?;
+                match &of_theirs {
+                    None => of_theirs = Some(session.note().make(&json!({"title": "theirs"})).await?),
+                    Some(made) => drop(session.note().diff(made, &made.inputs).await?),
+                }
+                session.cancel().await?;
+                killed(&mut next).await;
+                assert_eq!(warnings(&next), Vec::<String>::new(), "ended: {is_ended}, run {run}");
+            }
+            let of_ours = all_open(&host).into_iter().filter(|open| open["backend"] == "https://ours.example");
+            assert_eq!(brief(&of_ours.collect::<Vec<_>>()), left);
+            assert_eq!(brief(&open(&host)), if is_ended { &[][..] } else { &left[..] });
+            // Its own engine is told.
+            let (mut next, session) = configured(&ours, &host, Some("test")).await?;
+            session.note().make(&json!({"title": "again"})).await?;
+            killed(&mut next).await;
+            let due = usize::from(!is_ended);
+            let told = warnings(&next).iter().filter(|warning| warning.contains(&made.id)).count();
+            assert_eq!(told, due, "ended: {is_ended}: {:?}", warnings(&next));
+        }
+    }
+
+    async fn an_object_that_is_mentioned_under_another_urn_of_its_provider_is_known(protocol) {
+        let setup = Setup::sandbox(protocol);
+        let (mut host, session) = configured_first(&setup, "east").await?;
+        let made = session.note().make(&json!({"title": "one"})).await?;
+        killed(&mut host).await;
+        let left = [entry("creation", "made", &made.id)];
+
+        let (mut next, session) = configured(&setup, &host, Some("test")).await?;
+        session.resource(NOTE, "renamed").diff(&made, &made.inputs).await?;
+        killed(&mut next).await;
+        assert_eq!(brief(&open(&host)), left, "it is of another provider, which may have another object of this id");
+
+        let mut next = setup.clone().beside(&host).start().await;
+        let session = next.parameterized().await?;
+        configure(&session, Some(provider("test", "east"))).await?;
+        session.resource(FAULTY, "renamed").diff(&made, &json!({})).await.ok();
+        assert_eq!(brief(&open(&host)), left, "it is of another type");
+        session.resource(NOTE, "renamed").diff(&made, &made.inputs).await?;
+        opens(&host, vec![]).await;
+        killed(&mut next).await;
+        assert_eq!(warnings(&next), Vec::<String>::new());
+    }
+
+    async fn a_resource_that_was_renamed_after_its_run_is_not_doubted_for_long(protocol) {
+        let setup = Setup::sandbox(protocol);
+        let (mut host, session) = setup.clone().session().await?;
+        let moved = session.note().make(&json!({"title": "moved"})).await?;
+        let deleted = session.resource(NOTE, "deleted").make(&json!({"title": "deleted"})).await?;
+        session.cancel().await?;
+        killed(&mut host).await;
+        // As by `pulumi state rename`, and by an alias; then the program has another resource of the old name.
+        let (mut next, session) = configured(&setup, &host, Some("test")).await?;
+        let again = session.note().make(&json!({"title": "again"})).await?;
+        let too = session.resource(NOTE, "deleted").make(&json!({"title": "again"})).await?;
+        assert_eq!(open(&host).len(), 4, "they are doubted");
+        session.resource(NOTE, "renamed").diff(&moved, &moved.inputs).await?;
+        session.resource(NOTE, "other").delete(&deleted).await?;
+        let mut left = vec![entry("creation", "made", &again.id), entry("creation", "made", &too.id)];
+        left.sort();
+        opens(&host, left).await;
+        killed(&mut next).await;
+        assert_eq!(warnings(&next), Vec::<String>::new());
+    }
+
+    async fn an_import_file_names_the_provider_and_the_parent_of_a_resource(protocol) {
+        const SITE: &str = "contract:index:Site";
+        let setup = Setup::sandbox(protocol);
+        let (mut host, session) = configured_first(&setup, "east").await?;
+        let east = session.resource(NOTE, "east").make(&json!({"title": "one"})).await?;
+        let below = session.resource(NOTE, "below").below(SITE);
+        below.make(&json!({"title": "two"})).await?;
+        killed(&mut host).await;
+
+        let file = import_file_with_warnings(&host);
+        let [resource] = &file["resources"].as_array().expect("resources")[..] else { panic!("one resource: {file}") };
+        assert_eq!((&resource["name"], &resource["id"]), (&json!("east"), &json!(east.id)));
+        assert_eq!(file["nameTable"], json!({"east-existing": provider("test", "east")}), "names must differ");
+        assert_eq!(resource["provider"], "east-existing");
+
+        let operations = open(&host);
+        let child = operations.iter().find(|open| open["urn"] == below.urn()).expect("the child");
+        let id = child["operation"].as_str().expect("an id");
+        assert!(child["command"].as_str().expect("a command").contains(&format!("import-file {id} --parent URN")));
+        let (code, said) = recover(&host, &["import-file", id]);
+        assert!(code == Some(1) && said.contains(&format!("{id} --parent URN")) && said.contains(SITE), "{said}");
+        let other = "urn:pulumi:test::contract::contract:index:Other::site";
+        let (code, said) = recover(&host, &["import-file", id, "--parent", other]);
+        assert!(code == Some(1) && said.contains(&format!("that of {id} is {SITE}")), "{said}");
+        let parent = format!("urn:pulumi:test::contract::{SITE}::site");
+        let file = import_file(&host, &[id, "--parent", &parent]);
+        assert_eq!(file["nameTable"], json!({"east": provider("test", "east"), "site": parent}));
+        let resource = &file["resources"][0];
+        assert_eq!((&resource["parent"], &resource["provider"]), (&json!("site"), &json!("east")));
+        let only = operations.iter().find(|open| open["urn"] != below.urn()).expect("the other");
+        let only = only["operation"].as_str().expect("an id");
+        let (code, said) = recover(&host, &["import-file", only, "--parent", &parent]);
+        assert!(code == Some(1) && said.contains("has no parent"), "{said}");
+    }
+
+    async fn where_there_is_no_journal_nothing_is_said_of_changes(protocol) {
+        let host = Setup::sandbox(protocol).start().await;
+        let journal = host.directory().join("isthmus/journal");
+        let (code, said) = recover(&host, &[]);
+        let expected = format!("note: nothing to recover: there is no journal in {}", journal.display());
+        assert!(code == Some(0) && said.starts_with(&expected), "{said}");
+        std::fs::create_dir_all(host.directory().join("isthmus")).expect("a directory");
+        for place in ["a file", "a link to nothing"] {
+            if place == "a file" {
+                std::fs::write(&journal, "").expect("a file");
+            } else {
+                std::fs::remove_file(&journal).expect("the file");
+                std::os::unix::fs::symlink("nowhere", &journal).expect("a link");
+            }
+            let (code, said) = recover(&host, &[]);
+            assert!(code == Some(1) && said.contains(&journal.display().to_string()), "{place}: {said}");
+        }
     }
 
     async fn an_interrupted_update_that_has_changed_nothing_is_settled_without_a_word(protocol) {
