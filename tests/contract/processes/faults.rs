@@ -40,7 +40,7 @@ const FAULTS: [(&str, &str); 9] = [
 ];
 
 /// Faults of the host: what happens, what comes of it, and the file and the name of the test that shows it.
-const OF_THE_HOST: [[&str; 4]; 16] = [
+const OF_THE_HOST: [[&str; 4]; 18] = [
     [
         "SIGHUP, SIGINT, SIGTERM",
         "calls are stopped, providers end, exit status 0",
@@ -58,6 +58,18 @@ const OF_THE_HOST: [[&str; 4]; 16] = [
         "no process of a provider is left",
         "tests/contract/processes/endings/matrix.rs",
         "whatever_ends_the_daemon_no_process_of_a_provider_is_left",
+    ],
+    [
+        "SIGSTOP, to a provider",
+        "its calls wait; when the daemon or its engine ends, it is killed after `ISTHMUS_STOP_GRACE_PERIOD` (30 seconds)",
+        "tests/contract/processes/host_faults.rs",
+        "a_suspended_provider_is_killed_when_the_grace_period_is_over",
+    ],
+    [
+        "SIGSTOP, to a guardian",
+        "its provider outlives a killed daemon until SIGCONT or SIGKILL ends both",
+        "tests/contract/processes/host_faults.rs",
+        "a_suspended_guardian_ends_its_provider_when_it_goes_on",
     ],
     [
         "signals that end no process, SIGPIPE",

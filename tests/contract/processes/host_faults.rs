@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, prlimit};
 
 use crate::harness::host::until;
-use crate::harness::processes::ended;
+use crate::harness::processes::{self, ended};
 use crate::harness::{Host, Setup, json, on_both_protocols};
 use crate::services::driver::{At, Service};
 
@@ -91,6 +91,31 @@ on_both_protocols! {
             ended(provider).await;
             drop(session);
         }
+    }
+
+    async fn a_suspended_provider_is_killed_when_the_grace_period_is_over(protocol) {
+        let setup = Setup::sandbox(protocol).with("ISTHMUS_STOP_GRACE_PERIOD", "1");
+        let (mut host, session) = setup.session().await?;
+        session.note().make(&json!({"title": "Hello"})).await?;
+        let provider = host.provider_process();
+        processes::signal(provider, Signal::STOP);
+        host.signal(Signal::TERM);
+        let status = host.exit().await;
+        assert_eq!(status.code(), Some(0), "{status}");
+        ended(provider).await;
+    }
+
+    async fn a_suspended_guardian_ends_its_provider_when_it_goes_on(protocol) {
+        let (mut host, session) = Setup::sandbox(protocol).session().await?;
+        session.note().make(&json!({"title": "Hello"})).await?;
+        let (provider, guardian) = (host.provider_process(), host.children()[0]);
+        processes::signal(guardian, Signal::STOP);
+        host.signal(Signal::KILL);
+        host.exit().await;
+        assert!(processes::lives(provider), "nothing else may kill it");
+        processes::signal(guardian, Signal::CONT);
+        ended(provider).await;
+        ended(guardian).await;
     }
 
     async fn signals_that_do_not_end_the_daemon_do_not_disturb_it(host, session: sandbox) {
