@@ -1,9 +1,11 @@
 //! Forms in which texts quote secrets.
 //!
-//! Providers are Go programs: they format values by `%s`, `%v` and `%q`, as JSON (of requests and
+//! Providers are Go programs: they format values by `%s`, `%v`, `%q` and `%+q`, as JSON (of requests and
 //! responses, sometimes within another JSON text), in URLs, as base64 (of bodies, and of
 //! `Authorization` headers, after a prefix), and in hexadecimal (`%x`). Servers escape differently: many escape all of JSON
-//! that is not ASCII, with hexadecimal digits in upper or lower case.
+//! that is not ASCII, with hexadecimal digits in upper or lower case. Providers and servers in Rust escape as `{:?}` does.
+//!
+//! Of a text without anything to escape, all these are one form.
 
 use std::fmt::Write as _;
 
@@ -23,9 +25,12 @@ pub(super) fn forms(text: &str) -> Vec<String> {
     };
     let json_forms = [json(text), html_safe_json(text)];
     let ascii_forms = json_forms.each_ref().map(|escaped| ascii_json(escaped));
-    let in_lower_case = json_forms.into_iter().chain(ascii_forms);
+    // PHP's encoder escapes the slashes too.
+    let slashed = [&json_forms[0], &ascii_forms[0]].map(|escaped| escaped.replace('/', "\\/"));
+    let in_lower_case = json_forms.into_iter().chain(ascii_forms).chain(slashed);
     let in_both_cases = in_lower_case.flat_map(|escaped| [upper_case_unicode_escapes(&escaped), escaped]);
-    for escaped in in_both_cases.chain([go_quoted(text)]) {
+    let quoted = [go_quoted(text, GoQuoting::Printable), go_quoted(text, GoQuoting::Ascii)];
+    for escaped in in_both_cases.chain(quoted).chain(rust_escaped(text)) {
         if escaped != text {
             // Nested JSON and quoting.
             add(json(&escaped));
@@ -119,8 +124,17 @@ fn upper_case_unicode_escapes(json: &str) -> String {
     escaped
 }
 
-/// The contents of a string as by Go's `%q`.
-fn go_quoted(text: &str) -> String {
+/// What Go's quoting leaves as it is, beyond ASCII.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum GoQuoting {
+    /// Printable characters: `%q`, `strconv.Quote`.
+    Printable,
+    /// Nothing: `%+q`, `strconv.QuoteToASCII`.
+    Ascii,
+}
+
+/// The contents of a string as by Go's `%q` or `%+q`.
+fn go_quoted(text: &str, quoting: GoQuoting) -> String {
     let mut quoted = String::new();
     for character in text.chars() {
         match character {
@@ -136,14 +150,29 @@ fn go_quoted(text: &str) -> String {
             other if other < ' ' || other == '\u{7f}' => {
                 write!(quoted, "\\x{:02x}", u32::from(other)).expect("a string takes everything");
             }
-            // Rust and Go consider the same characters printable.
-            other if other.escape_debug().len() > 1 && other != '\'' => {
+            ascii if ascii.is_ascii() => quoted.push(ascii),
+            other if quoting == GoQuoting::Ascii || !is_printable(other) => {
                 push_unicode_escape(&mut quoted, other);
             }
             other => quoted.push(other),
         }
     }
     quoted
+}
+
+/// Rust and Go consider the same characters printable. Combining ones are: Rust escapes them only
+/// at the beginning of a text.
+fn is_printable(character: char) -> bool {
+    let mut behind_a_letter = String::from("x");
+    behind_a_letter.push(character);
+    behind_a_letter.escape_debug().count() == 2
+}
+
+/// The contents of a string as by `{:?}`, `escape_debug` and `escape_default` of Rust: they differ in
+/// single quotes, combining characters, and those beyond ASCII.
+fn rust_escaped(text: &str) -> [String; 3] {
+    let debug = format!("{text:?}");
+    [debug[1..debug.len() - 1].to_owned(), text.escape_debug().to_string(), text.escape_default().to_string()]
 }
 
 fn push_unicode_escape(text: &mut String, character: char) {
@@ -239,9 +268,58 @@ mod tests {
     }
 
     #[test]
+    fn slashes_that_php_escapes_are_among_the_forms() {
+        // By `json_encode`, with its default and with `JSON_UNESCAPED_UNICODE`.
+        for expected in [r"k\u00e9y\/+\/", r"kéy\/+\/"] {
+            assert!(forms("kéy/+/").contains(&expected.to_owned()), "{expected}");
+        }
+    }
+
+    #[test]
     fn what_go_escapes_is_escaped_as_go_does() {
         // By `strconv.Quote`.
-        assert_eq!(go_quoted("\u{0}\u{7}\u{1b}\u{7f}'\u{200b}é\u{e000}"), r"\x00\a\x1b\x7f'\u200bé\ue000");
+        let printable = |text| go_quoted(text, GoQuoting::Printable);
+        assert_eq!(printable("\u{0}\u{7}\u{1b}\u{7f}'\u{200b}é\u{e000}"), r"\x00\a\x1b\x7f'\u200bé\ue000");
+        let text =
+            "é\u{301}\u{ad}\u{a0}\u{1f512}\u{7}\u{8}\u{c}\u{b}\u{7f}\u{85}\u{2028}'\"\\e\u{301}\u{e0041}";
+        assert_eq!(
+            printable(text),
+            "é\u{301}\\u00ad\\u00a0\u{1f512}\\a\\b\\f\\v\\x7f\\u0085\\u2028'\\\"\\\\e\u{301}\\U000e0041"
+        );
+        // By `strconv.QuoteToASCII`.
+        assert_eq!(
+            go_quoted(text, GoQuoting::Ascii),
+            r#"\u00e9\u0301\u00ad\u00a0\U0001f512\a\b\f\v\x7f\u0085\u2028'\"\\e\u0301\U000e0041"#
+        );
+    }
+
+    #[test]
+    fn what_rust_and_go_escape_is_among_the_forms() {
+        let forms = forms("it's\0 é\u{1b}\u{2028}\u{1f512}\u{8}");
+        for expected in [
+            // By `{:?}` of a text, and by `escape_debug`, which escapes single quotes as well.
+            "it's\\0 é\\u{1b}\\u{2028}\u{1f512}\\u{8}",
+            "it\\'s\\0 é\\u{1b}\\u{2028}\u{1f512}\\u{8}",
+            // By `escape_default`.
+            r"it\'s\u{0} \u{e9}\u{1b}\u{2028}\u{1f512}\u{8}",
+            // By `%q` and `%+q`.
+            "it's\\x00 é\\x1b\\u2028\u{1f512}\\b",
+            r"it's\x00 \u00e9\x1b\u2028\U0001f512\b",
+            // The same within JSON.
+            "it's\\\\0 é\\\\u{1b}\\\\u{2028}\u{1f512}\\\\u{8}",
+            r"it's\\x00 \\u00e9\\x1b\\u2028\\U0001f512\\b",
+        ] {
+            assert!(forms.contains(&expected.to_owned()), "{expected} is not among {forms:#?}");
+        }
+    }
+
+    #[test]
+    fn a_text_without_anything_to_escape_has_few_forms() {
+        let texts = ["sesame-sesame", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", "two words"];
+        for text in texts {
+            let count = forms(text).len();
+            assert!(count <= 16, "{text} has {count}");
+        }
     }
 
     #[test]
