@@ -8,8 +8,10 @@
 //! values, the beginning is stored.
 
 mod forms;
+mod fragments;
 mod index;
 mod parts;
+mod stretches;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -34,8 +36,8 @@ const SHORTEST_LINE: usize = 16;
 const MOST_LINES: usize = 256;
 /// Stored bytes of a value.
 const LONGEST: usize = 4096;
-/// Memory limit of values in bytes; with all their forms they need ten times that, and more if not
-/// ASCII.
+/// Memory limit of values in bytes; with all their forms they need ten to twenty times that, and more
+/// if not ASCII.
 const ROOM: usize = 2 << 20;
 /// Additional bytes per value.
 const OVERHEAD: usize = 64;
@@ -261,6 +263,9 @@ impl Registry {
                 for form in forms(text) {
                     self.index.add(&form, occurrence, goes_on);
                 }
+                if occurrence == Occurrence::Anywhere {
+                    self.index.add_fragments(text, goes_on);
+                }
             }
             Kind::Number => self.index.add(text, occurrence, goes_on),
         }
@@ -286,6 +291,7 @@ fn beginning(text: &str, most: usize) -> &str {
 mod tests {
     use base64::Engine as _;
     use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -436,6 +442,178 @@ mod tests {
             ("met on the way", true),
         ] {
             assert_eq!(secrets.is_configured(text), expected, "{text}");
+        }
+    }
+
+    /// The text in lines of this width.
+    fn wrapped(text: &str, width: usize) -> Vec<&str> {
+        let lines = text.as_bytes().chunks(width).map(|line| std::str::from_utf8(line).expect("ASCII"));
+        lines.collect()
+    }
+
+    #[test]
+    fn base64_is_redacted_wherever_the_text_stands_in_it() {
+        let secret = "sesame-sesame";
+        let secrets = knowing(&[secret]);
+        for before in ["", "u:", "user:", "someone:", "k=v&user=", "{\"a\":{\"b\":[\""] {
+            for behind in ["", "x", "&more", "\"]}}"] {
+                for engine in [&STANDARD, &STANDARD_NO_PAD, &URL_SAFE, &URL_SAFE_NO_PAD] {
+                    let encoded = engine.encode(format!("{before}{secret}{behind}"));
+                    let first = before.len() * 8 / 6;
+                    let end = if behind.is_empty() {
+                        encoded.len()
+                    } else {
+                        ((before.len() + secret.len()) * 8).div_ceil(6)
+                    };
+                    let expected = format!("body: {}[secret]{}.", &encoded[..first], &encoded[end..]);
+                    assert_eq!(secrets.redact(&format!("body: {encoded}.")), expected, "{before}|{behind}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_escaped_or_encoded_again_within_base64_is_redacted() {
+        let secret = "-----A KEY-----\nwith \"lines\" & \u{1f512}";
+        let secrets = knowing(&[secret]);
+        let json = serde_json::json!({ "key": secret }).to_string();
+        let basic = STANDARD.encode(format!("user:{secret}"));
+        for inner in [
+            json.clone(),
+            serde_json::json!({ "document": json }).to_string(),
+            "id:-----A+KEY-----%0Awith+%22lines%22+%26+%F0%9F%94%92".to_owned(),
+            format!("{{\"auths\":{{\"registry\":{{\"auth\":\"{basic}\"}}}}}}"),
+            format!("{secret:?}"),
+        ] {
+            for encoded in [STANDARD.encode(&inner), URL_SAFE_NO_PAD.encode(&inner)] {
+                let redacted = secrets.redact(&encoded).into_owned();
+                assert!(
+                    redacted.contains("[secret]") && redacted.len() < encoded.len(),
+                    "{inner}: {redacted}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn base64_with_escapes_is_redacted() {
+        let secret = "~~~~???>>>\u{ff}\u{fe}~~~~sesame!";
+        let secrets = knowing(&[secret]);
+        let encoded = STANDARD.encode(secret);
+        assert!(encoded.contains('+') && encoded.contains('/') && encoded.contains('='), "{encoded}");
+        for (plus, slash, padding) in
+            [("%2B", "%2F", "%3D"), ("%2b", "%2f", "="), ("+", "\\/", "="), ("\\u002B", "\\u002F", "=")]
+        {
+            let escaped = encoded.replace('+', plus).replace('/', slash).replace('=', padding);
+            assert_eq!(secrets.redact(&format!("<{escaped}>")), "<[secret]>", "{escaped}");
+        }
+    }
+
+    #[test]
+    fn base64_in_lines_is_redacted() {
+        let secret = "the secret in the middle of a document, of more than a line when it is encoded";
+        let secrets = knowing(&[secret]);
+        for line_end in
+            ["\n", "\r\n", "\n    ", "\\n", "\\r\\n", "\\\\n", "\\\\\\\\r\\\\\\\\n", "%0A", "%0D%0A"]
+        {
+            for width in [60, 64, 70, 72, 76] {
+                let encoded = wrapped(&STANDARD.encode(secret), width).join(line_end);
+                assert_eq!(secrets.redact(&format!("\"{encoded}\"")), "\"[secret]\"", "{line_end:?}");
+                for before in 0..width {
+                    let document = format!("{}{secret}, and the end", "x".repeat(before));
+                    let encoded = wrapped(&STANDARD.encode(document), width).join(line_end);
+                    let redacted = secrets.redact(&encoded).into_owned();
+                    let (_, behind) = redacted.split_once("[secret]").expect("it is redacted");
+                    let shown = redacted.len() - "[secret]".len();
+                    let most = (before + 13) * 4 / 3 + 4 + 2 * line_end.len();
+                    assert!(shown <= most && behind.len() <= 20 + line_end.len(), "{encoded}: {redacted}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn of_base64_in_lines_each_line_is_redacted_by_itself() {
+        for length in [13, 40, 64, 500] {
+            let secret = (0..length).map(|at| char::from(b'!' + (at * at % 89) as u8)).collect::<String>();
+            let secrets = knowing(&[&secret]);
+            for (width, before) in
+                [60, 64, 70, 72, 76].into_iter().flat_map(|width| (0..width).map(move |at| (width, at)))
+            {
+                let document = format!("{}{secret}{}", "x".repeat(before), "y".repeat(before));
+                let encoded = STANDARD.encode(&document);
+                let mut is_shown = vec![false; encoded.len()];
+                for (number, line) in wrapped(&encoded, width).into_iter().enumerate() {
+                    let redacted = secrets.redact(line).into_owned();
+                    let (first, last) = (redacted.split('[').next(), redacted.rsplit(']').next());
+                    let (first, last) = (first.unwrap_or_default().len(), last.unwrap_or_default().len());
+                    for at in (0..first).chain(line.len() - last..line.len()) {
+                        is_shown[number * width + at] = true;
+                    }
+                }
+                let shows = |byte: &usize| (byte * 8 / 6..(byte * 8 + 8).div_ceil(6)).all(|at| is_shown[at]);
+                let shown: Vec<usize> = (before..before + length).filter(shows).collect();
+                // Less than four bytes of either end are too few to be found.
+                assert!(
+                    shown.len() <= 6 && shown.len() * 3 <= length,
+                    "{length} {width} {before}: {shown:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn of_a_long_secret_in_base64_the_beginning_is_known_and_nothing_behind_it_is_shown() {
+        let secrets = knowing(&[&"0123456789".repeat(1000)]);
+        let encoded = STANDARD.encode("0123456789".repeat(1000));
+        assert_eq!(secrets.redact(&format!("it is {encoded} (all of it)")), "it is [secret]");
+    }
+
+    #[test]
+    fn what_is_no_secret_stays_as_it_is_in_base64() {
+        let secrets = knowing(&["sesame-sesame", &"a long secret with some words in it ".repeat(30)]);
+        secrets.learn_number("1234", Retention::Usual);
+        for text in [
+            STANDARD.encode("nothing but a text with some words, and a number: 12345"),
+            wrapped(&STANDARD.encode("nothing but a text with some words ".repeat(20)), 76).join("\n"),
+            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855".to_owned(),
+            "/home/user/.terraform.d/plugin-cache/registry.terraform.io/hashicorp/random/3.6.0".to_owned(),
+            "sesame-sesam".to_owned(),
+            format!("({})", STANDARD.encode("sesame-sesam")),
+        ] {
+            assert_eq!(secrets.redact(&text), text);
+        }
+    }
+
+    proptest! {
+        // As the fuzzer does (`fuzz/targets/provider.rs`), with texts that are made of what matters.
+        #[test]
+        fn neither_a_secret_nor_its_base64_is_left_wherever_a_text_is_cut(
+            pieces in proptest::collection::vec(
+                prop_oneof![
+                    3 => Just("Tr0ub4dor&3 horse".to_owned()),
+                    3 => Just("VHIwdWI0ZG9y\\nJjMgaG9yc2U".to_owned()),
+                    2 => Just("VHIwdWI0ZG9yJjMgaG9yc2U=".to_owned()),
+                    1 => "[A-Za-z0-9+/=]{0,80}",
+                    1 => "[-\\\\nru0%2BbFf/ \t\r\n=.\"x]{0,6}",
+                    1 => any::<String>(),
+                ],
+                0..8,
+            ),
+        ) {
+            let secrets = knowing(&["Tr0ub4dor&3 horse"]);
+            let text = pieces.concat();
+            let shows = |text: &str| {
+                ["Tr0ub4dor&3 horse", "VHIwdWI0ZG9yJjMgaG9yc2U", "VHIwdWI0ZG9y\\nJjMgaG9yc2U"]
+                    .iter()
+                    .any(|form| text.contains(form))
+            };
+            let redacted = secrets.redact(&text).into_owned();
+            prop_assert!(!shows(&redacted), "{redacted:?}");
+            prop_assert_eq!(&*secrets.redact(&redacted), &redacted);
+            let (before, behind) = text.split_at(secrets.cut(&text));
+            let pieces = secrets.redact(before).into_owned() + &secrets.redact(behind);
+            prop_assert!(!shows(&pieces), "{pieces:?}");
         }
     }
 

@@ -12,8 +12,7 @@ use std::fmt::Write as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
 
-/// Minimum bytes of a form: shorter ones occur by chance.
-const SHORTEST_FRAGMENT: usize = 8;
+use super::stretches;
 
 /// All distinct forms of `text`, itself first.
 pub(super) fn forms(text: &str) -> Vec<String> {
@@ -43,32 +42,17 @@ pub(super) fn forms(text: &str) -> Vec<String> {
         }
         add(percent_encoded(text, QUERY, digits).replace('+', "%20"));
     }
-    for engine in [&STANDARD, &STANDARD_NO_PAD, &URL_SAFE, &URL_SAFE_NO_PAD] {
-        add(engine.encode(text));
+    // That of longer texts is decoded.
+    for engine in [&STANDARD_NO_PAD, &STANDARD, &URL_SAFE_NO_PAD, &URL_SAFE] {
+        let encoded = engine.encode(text);
+        if encoded.trim_end_matches('=').len() < stretches::SHORTEST {
+            add(encoded);
+        }
     }
     for digits in [UPPER_CASE, LOWER_CASE] {
         add(hexadecimal(text, digits));
     }
-    for before in 0..3 {
-        for engine in [&STANDARD_NO_PAD, &URL_SAFE_NO_PAD] {
-            let fragment = within_base64(text, before, engine);
-            if fragment.len() >= SHORTEST_FRAGMENT {
-                add(fragment);
-            }
-        }
-    }
     forms
-}
-
-/// The base64 characters that depend only on `text`, if it begins `before` bytes after a multiple
-/// of three.
-fn within_base64(text: &str, before: usize, engine: &base64::engine::GeneralPurpose) -> String {
-    let mut bytes = vec![0; before];
-    bytes.extend_from_slice(text.as_bytes());
-    let encoded = engine.encode(&bytes);
-    // Of six bits each; characters that share bits with adjacent bytes are omitted.
-    let (first, end) = ((before * 8).div_ceil(6), bytes.len() * 8 / 6);
-    encoded.get(first..end).unwrap_or_default().to_owned()
 }
 
 /// The contents of a JSON string.
@@ -239,9 +223,6 @@ mod tests {
             "a%22b%20%3c&%3e%0a%2f%3f%c3%a9+x",
             "612262203c263e0a2f3fc3a92b78",
             "612262203C263E0A2F3FC3A92B78",
-            "YSJiIDwmPgovP8OpK3g=",
-            "YSJiIDwmPgovP8OpK3g",
-            "YSJiIDwmPgovP8OpK3g=",
         ] {
             assert!(forms.contains(&expected.to_owned()), "{expected} is not among {forms:#?}");
         }
@@ -319,18 +300,6 @@ mod tests {
         for text in texts {
             let count = forms(text).len();
             assert!(count <= 16, "{text} has {count}");
-        }
-    }
-
-    #[test]
-    fn base64_is_known_wherever_the_text_stands_in_it() {
-        let secret = "sesame-sesame";
-        for around in ["", "u:", "user:", "someone:", "k=v&user="] {
-            for behind in ["", "x", "&more"] {
-                let encoded = STANDARD.encode(format!("{around}{secret}{behind}"));
-                let found = forms(secret).iter().any(|form| encoded.contains(form.as_str()));
-                assert!(found, "{around}|{behind}: {encoded} has none of {:#?}", forms(secret));
-            }
         }
     }
 }

@@ -4,22 +4,33 @@
 //! them. Automata (`aho-corasick`) suit constant sets: with a thousand secrets, rebuilding one
 //! takes longer than the call. So forms are found by a hash of their first bytes, and adding one is
 //! cheap.
+//!
+//! Of base64 there are no forms, except of short texts: it is decoded, and searched as well.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use isthmus_common::REDACTED;
 
+use super::fragments::Fragments;
+use super::stretches::{Stretch, Stretches, WIDEST_REST};
+
 /// Hashed bytes of forms that are found anywhere, and their minimum length.
 const LONG: usize = 8;
 /// The same for forms that are found as whole tokens only.
 const SHORT: usize = 3;
+/// How many times base64 is decoded: credentials of container registries are encoded within a document
+/// that is.
+const MOST_ENCODINGS: usize = 2;
+/// End of an occurrence whose secret goes on behind what is known of it.
+const TO_THE_END: usize = usize::MAX;
 
 /// Forms of secrets.
 #[derive(Default)]
 pub(super) struct Index {
     anywhere: HashMap<[u8; LONG], Vec<Form>>,
     tokens: HashMap<[u8; SHORT], Vec<Form>>,
+    fragments: Fragments,
     /// A bit for each pair of first bytes: it excludes almost all positions of a text.
     beginnings: Vec<u64>,
     /// Length of the longest form.
@@ -62,6 +73,11 @@ impl Index {
         self.beginnings[word] |= bit;
     }
 
+    /// Adds a secret whose parts are found in lines of wrapped base64.
+    pub(super) fn add_fragments(&mut self, secret: &str, goes_on: bool) {
+        self.fragments.add(secret.as_bytes(), goes_on);
+    }
+
     /// The text with all occurrences replaced; `None` if there are none.
     pub(super) fn redact(&self, text: &str) -> Option<String> {
         let occurrences = self.occurrences(text);
@@ -78,22 +94,61 @@ impl Index {
 
     /// The position where an incomplete text can be cut without cutting a form.
     pub(super) fn cut(&self, text: &str) -> usize {
-        let cut = text.floor_char_boundary(text.len().saturating_sub(self.longest));
+        let cut = text.floor_char_boundary(text.len().saturating_sub(self.longest.max(WIDEST_REST)));
+        let last = Stretches::new(text.as_bytes()).last();
+        let cut = last.and_then(|stretch| stretch.cut(self.longest)).map_or(cut, |other| other.min(cut));
         let across = self.occurrences(text).into_iter().find(|occurrence| occurrence.contains(&cut));
         across.map_or(cut, |occurrence| occurrence.start)
     }
 
     /// Ranges of all forms; overlapping ones are merged.
     fn occurrences(&self, text: &str) -> Vec<Range<usize>> {
+        let mut found = self.found(text.as_bytes(), MOST_ENCODINGS);
+        found.sort_unstable_by_key(|range| range.start);
         let mut occurrences: Vec<Range<usize>> = Vec::new();
-        for at in 0..text.len() {
-            let Some(end) = self.end_of_longest(text.as_bytes(), at) else { continue };
+        for Range { start, end } in found {
+            let end = end.min(text.len());
             match occurrences.last_mut() {
-                Some(last) if at < last.end => last.end = last.end.max(end),
-                Some(_) | None => occurrences.push(at..end),
+                Some(last) if start < last.end => last.end = last.end.max(end),
+                Some(_) | None => occurrences.push(start..end),
             }
         }
         occurrences
+    }
+
+    /// Ranges of all forms in any order, also in base64 that is encoded this many times.
+    fn found(&self, text: &[u8], encodings: usize) -> Vec<Range<usize>> {
+        let ends = (0..text.len()).filter_map(|at| Some(at..self.end_of_longest(text, at)?));
+        let mut found: Vec<Range<usize>> = ends.collect();
+        if encodings > 0 {
+            let is_outermost = encodings == MOST_ENCODINGS;
+            for stretch in Stretches::new(text) {
+                self.find_in_stretch(&stretch, encodings - 1, is_outermost, &mut found);
+            }
+        }
+        found
+    }
+
+    fn find_in_stretch(
+        &self,
+        stretch: &Stretch<'_>,
+        encodings: usize,
+        is_outermost: bool,
+        found: &mut Vec<Range<usize>>,
+    ) {
+        for (alignment, bytes) in stretch.decoded().iter().enumerate() {
+            let place = |Range { start, end }| match end {
+                TO_THE_END => stretch.place(alignment, &(start..bytes.len())).start..TO_THE_END,
+                _ => stretch.place(alignment, &(start..end)),
+            };
+            found.extend(self.found(bytes, encodings).into_iter().map(place));
+            if is_outermost {
+                let end = stretch.may_continue.then(|| self.fragments.end_in(bytes)).flatten();
+                let beginning = stretch.may_go_on.then(|| self.fragments.beginning_in(bytes)).flatten();
+                let parts = end.into_iter().chain(beginning).chain(self.fragments.middles_in(bytes));
+                found.extend(parts.map(|part| stretch.place_of_fragment(alignment, &part)));
+            }
+        }
     }
 
     /// The end of the longest form that begins there.
@@ -108,7 +163,7 @@ impl Index {
         let tokens = rest.first_chunk::<SHORT>().and_then(|key| self.tokens.get(key)).into_iter().flatten();
         let tokens = tokens.filter(|form| is_token(text, at, at + form.text.len()));
         let ends = anywhere.chain(tokens).filter(|form| rest.starts_with(&form.text));
-        ends.map(|form| if form.goes_on { text.len() } else { at + form.text.len() }).max()
+        ends.map(|form| if form.goes_on { TO_THE_END } else { at + form.text.len() }).max()
     }
 }
 

@@ -208,3 +208,16 @@ async fn a_secret_that_a_long_line_is_cut_in_is_redacted_all_the_same() {
         assert_eq!(whole, text.trim_end().replace("sesame-sesame", "[secret]"), "{before}");
     }
 }
+
+#[tokio::test]
+async fn a_secret_in_base64_that_a_long_line_is_cut_in_is_redacted_all_the_same() {
+    // `user:sesame-sesame`, in lines.
+    let encoded = "dXNlcjpzZXNhbWU\\nt\\nc2VzYW1l";
+    for before in (LONGEST_PIECE - 40)..=LONGEST_PIECE {
+        let received = Received::default();
+        let text = format!("{}.{encoded}.{}\n", "x".repeat(before), "y".repeat(LONGEST_PIECE));
+        knowing(&received).drain(Origin::Stderr, text.as_bytes(), None::<fn(&[u8]) -> bool>).await;
+        let whole: String = received.records().into_iter().map(|record| record.message).collect();
+        assert_eq!(whole, text.trim_end().replace(&encoded[6..], "[secret]"), "{before}");
+    }
+}
