@@ -10,6 +10,7 @@
 mod forms;
 mod fragments;
 mod index;
+mod numbers;
 mod parts;
 mod stretches;
 
@@ -99,7 +100,7 @@ impl KnownSecrets {
         parts(text).iter().for_each(|part| self.learn_as(part, Kind::Text, retention));
     }
 
-    /// Records a secret number, in decimal form.
+    /// Records a secret number, in decimal form. It is found in every spelling.
     pub fn learn_number(&self, decimal: &str, retention: Retention) {
         self.learn_as(decimal, Kind::Number, retention);
     }
@@ -269,12 +270,21 @@ impl Registry {
             }
             Kind::Number => self.index.add(text, occurrence, goes_on),
         }
+        // A text with a number is one where the schema has a number.
+        if !goes_on && (kind == Kind::Number || is_long_number(text)) {
+            self.index.add_number(text);
+        }
     }
 }
 
 /// The first and last line of a key in PEM are not secret.
 fn is_armour(line: &str) -> bool {
     line.starts_with("-----") && line.ends_with("-----")
+}
+
+/// Whether a text is a number whose other spellings are secret, too.
+fn is_long_number(text: &str) -> bool {
+    text.len() >= FOUND_ANYWHERE && text.bytes().all(|byte| byte.is_ascii_digit() || b".-".contains(&byte))
 }
 
 fn is_worth_knowing(text: &str) -> bool {
@@ -347,6 +357,24 @@ mod tests {
         secrets.learn_number("271828182", Retention::Usual);
         secrets.learn_number("7", Retention::Usual);
         assert_eq!(secrets.redact("271828182, 2718281828, 7"), "[secret], 2718281828, 7");
+    }
+
+    #[test]
+    fn numbers_are_redacted_as_other_programs_print_them() {
+        let secrets = knowing(&["111122223333", "1111-2222-3333"]);
+        secrets.learn_number("12345678901234", Retention::Usual);
+        for (text, expected) in [
+            ("id: 1.2345678901234e+13, or 12345678901234.0.", "id: [secret], or [secret]."),
+            (
+                r#"{"id":1.2345678901234e13,"x":"\n1.2345678901234E13"}"#,
+                r#"{"id":[secret],"x":"\n[secret]"}"#,
+            ),
+            ("account 1.11122223333e+11", "account [secret]"),
+            ("-1.2345678901234e+13", "-[secret]"),
+            ("1.2345678901235e+13 at 10.1.2.3", "1.2345678901235e+13 at 10.1.2.3"),
+        ] {
+            assert_eq!(secrets.redact(text), expected);
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ use std::ops::Range;
 use isthmus_common::REDACTED;
 
 use super::fragments::Fragments;
+use super::numbers::{self, Numbers};
 use super::stretches::{Stretch, Stretches, WIDEST_REST};
 
 /// Hashed bytes of forms that are found anywhere, and their minimum length.
@@ -31,6 +32,7 @@ pub(super) struct Index {
     anywhere: HashMap<[u8; LONG], Vec<Form>>,
     tokens: HashMap<[u8; SHORT], Vec<Form>>,
     fragments: Fragments,
+    numbers: Numbers,
     /// A bit for each pair of first bytes: it excludes almost all positions of a text.
     beginnings: Vec<u64>,
     /// Length of the longest form.
@@ -78,6 +80,12 @@ impl Index {
         self.fragments.add(secret.as_bytes(), goes_on);
     }
 
+    /// Adds a number that is found in every spelling.
+    pub(super) fn add_number(&mut self, decimal: &str) {
+        self.numbers.add(decimal);
+        self.longest = self.longest.max(numbers::LONGEST);
+    }
+
     /// The text with all occurrences replaced; `None` if there are none.
     pub(super) fn redact(&self, text: &str) -> Option<String> {
         let occurrences = self.occurrences(text);
@@ -118,7 +126,10 @@ impl Index {
 
     /// Ranges of all forms in any order, also in base64 that is encoded this many times.
     fn found(&self, text: &[u8], encodings: usize) -> Vec<Range<usize>> {
-        let ends = (0..text.len()).filter_map(|at| Some(at..self.end_of_longest(text, at)?));
+        let ends = (0..text.len()).filter_map(|at| {
+            let end = self.end_of_longest(text, at).max(self.numbers.end(text, at))?;
+            Some(at..end)
+        });
         let mut found: Vec<Range<usize>> = ends.collect();
         if encodings > 0 {
             let is_outermost = encodings == MOST_ENCODINGS;
@@ -173,7 +184,7 @@ fn place(first: u8, second: u8) -> (usize, u64) {
 }
 
 /// Whether the range is a whole token.
-fn is_token(text: &[u8], begin: usize, end: usize) -> bool {
+pub(super) fn is_token(text: &[u8], begin: usize, end: usize) -> bool {
     let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || !byte.is_ascii();
     // The letter of an escape (`\n`) is not part of the word.
     let is_escape = begin >= 2 && text[begin - 2] == b'\\';
