@@ -6,12 +6,17 @@
 //! and result in a non-zero exit code.
 //!
 //! Failures of standard error are ignored: there is no other place to report them to.
+//!
+//! Errors, warnings and notes quote registries, providers and files of others, so they are escaped
+//! here. Of standard output, only its writers know what is such a text, and what is a program's input.
 
 #![expect(clippy::disallowed_methods, reason = "it is what the others have to use")]
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::sync::OnceLock;
+
+use isthmus_common::printable;
 
 /// The exit code of a usage error, as clap's.
 pub(crate) const USAGE_ERROR: u8 = 2;
@@ -62,17 +67,17 @@ pub(crate) fn finish(code: ExitCode) -> ExitCode {
 }
 
 pub(crate) fn fail(reason: &str) -> ExitCode {
-    write_to_stderr(&format!("error: {reason}\n"));
+    write_to_stderr(&printable(&format!("error: {reason}\n")));
     ExitCode::FAILURE
 }
 
 pub(crate) fn warn(text: &str) {
-    write_to_stderr(&format!("warning: {text}\n"));
+    write_to_stderr(&printable(&format!("warning: {text}\n")));
 }
 
 /// Writes a note to standard error.
 pub(crate) fn inform(text: &str) {
-    write_to_stderr(&format!("note: {text}\n"));
+    write_to_stderr(&printable(&format!("note: {text}\n")));
 }
 
 pub(crate) fn write_to_stderr(text: &str) {

@@ -1,12 +1,13 @@
 //! Rows of text in aligned columns.
 
-/// A table with a header. The last column is not padded.
+/// A table with a header. The last column is not padded. Cells are names of others, so each is
+/// [in one line](in_one_line).
 pub(super) fn table<const COLUMNS: usize>(
     head: [&str; COLUMNS],
     rows: impl IntoIterator<Item = [String; COLUMNS]>,
 ) -> String {
     let mut all = vec![head.map(str::to_owned)];
-    all.extend(rows);
+    all.extend(rows.into_iter().map(|row| row.map(|cell| in_one_line(&cell))));
     let width = |column: usize| all.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
     let widths: Vec<usize> = (0..COLUMNS).map(width).collect();
     let mut text = String::new();
@@ -23,10 +24,19 @@ pub(super) fn table<const COLUMNS: usize>(
     text
 }
 
-/// Escapes control characters, which ids may contain.
-pub(super) fn in_one_line(id: &str) -> String {
-    let has_control = id.chars().any(char::is_control);
-    if has_control { format!("{id:?}") } else { id.to_owned() }
+/// A name of others, such as an id, in one line: quoted and escaped if it has characters that are not
+/// printable. Those include controls of the writing direction (CVE-2021-42574) and all that is
+/// invisible, also the joiners that texts may have (`isthmus_common::printable`): by an id, an object is
+/// chosen to be changed or removed.
+pub(super) fn in_one_line(name: &str) -> String {
+    if name.chars().all(is_printable) { name.to_owned() } else { format!("{name:?}") }
+}
+
+/// Accents and other combining characters are: they are escaped only where nothing is before them.
+fn is_printable(character: char) -> bool {
+    let mut behind_a_letter = String::from("x");
+    behind_a_letter.push(character);
+    matches!(character, '"' | '\'' | '\\') || behind_a_letter.escape_debug().count() == 2
 }
 
 /// Formats a number of bytes, in powers of 1000 with one decimal.
@@ -55,10 +65,32 @@ mod tests {
     }
 
     #[test]
+    fn a_cell_that_misleads_is_quoted() {
+        let rows = [["1\n2", "x"], ["3", "a \u{202e}b"]].map(|row| row.map(str::to_owned));
+        assert_eq!(table(["NUMBER", "ID"], rows), "NUMBER  ID\n\"1\\n2\"  x\n3       \"a \\u{202e}b\"\n");
+    }
+
+    #[test]
     fn a_cell_may_be_of_any_length() {
         let rows = [["1", "x"].map(str::to_owned), ["y".repeat(70_000), "z".to_owned()]];
         let text = table(["NUMBER", "ID"], rows);
         assert!(text.lines().all(|line| line.len() > 70_000), "{}", text.len());
+    }
+
+    #[test]
+    fn a_name_that_misleads_is_quoted() {
+        for (name, shown) in [
+            ("vpc-1 \"x\" it's C:\\new", "vpc-1 \"x\" it's C:\\new"),
+            ("e\u{301}lan \u{1f512} \u{645}\u{631}", "e\u{301}lan \u{1f512} \u{645}\u{631}"),
+            ("a\u{1b}[31m\n", "\"a\\u{1b}[31m\\n\""),
+            ("\u{202e}nimda", "\"\\u{202e}nimda\""),
+            ("\u{2067}a\u{2069}", "\"\\u{2067}a\\u{2069}\""),
+            ("a\u{200b}b", "\"a\\u{200b}b\""),
+            ("a\u{200d}b\u{200c}c\u{2028}", "\"a\\u{200d}b\\u{200c}c\\u{2028}\""),
+            ("\u{feff}a\u{a0}b", "\"\\u{feff}a\\u{a0}b\""),
+        ] {
+            assert_eq!(in_one_line(name), shown);
+        }
     }
 
     #[test]

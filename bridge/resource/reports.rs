@@ -1,5 +1,6 @@
 //! What users are told of operations that are not settled, and what they can do.
 
+use isthmus_common::is_misleading;
 use isthmus_state::{Condition, JournalFault, OpenIntent};
 
 use super::in_sentences;
@@ -77,8 +78,26 @@ pub(crate) fn import_command(open: &OpenIntent) -> String {
 
 /// The command that makes the stack's state that of the object.
 pub(crate) fn refresh_command(open: &OpenIntent) -> String {
-    // A resource's name may hold anything.
-    format!("pulumi refresh --target '{}'", open.intent.subject.replace('\'', r"'\''"))
+    format!("pulumi refresh --target {}", quoted_for_shell(&open.intent.subject))
+}
+
+/// An argument for a shell. A resource's name may hold anything; if it would mislead who reads the
+/// command, it is escaped as in Bash and Zsh.
+fn quoted_for_shell(argument: &str) -> String {
+    if !argument.contains(is_misleading) {
+        return format!("'{}'", argument.replace('\'', r"'\''"));
+    }
+    let mut quoted = String::from("$'");
+    for character in argument.chars() {
+        match character {
+            '\'' | '\\' => quoted.extend(['\\', character]),
+            misleading if is_misleading(misleading) => {
+                quoted.push_str(&format!("\\u{:04x}", u32::from(misleading)));
+            }
+            other => quoted.push(other),
+        }
+    }
+    quoted + "'"
 }
 
 /// A part of the journal that cannot be read.
@@ -89,4 +108,20 @@ pub(crate) fn of_fault(fault: &JournalFault) -> String {
     };
     let reason = format!("cannot read all interrupted operations: {}", fault.reason);
     in_sentences(&[&reason, "Compare the provider's objects with the stacks", &what_to_do])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_argument_is_quoted_as_a_shell_reads_it() {
+        for (argument, quoted) in [
+            ("urn:pulumi:dev::shop::a:b:C::name $(x) \\", r"'urn:pulumi:dev::shop::a:b:C::name $(x) \'"),
+            ("it's \u{645}\u{200c}\u{62e}", "'it'\\''s \u{645}\u{200c}\u{62e}'"),
+            ("a\u{202e}it's\\\u{1b}[2J\n", r"$'a\u202eit\'s\\\u001b[2J\u000a'"),
+        ] {
+            assert_eq!(quoted_for_shell(argument), quoted);
+        }
+    }
 }

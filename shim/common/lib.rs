@@ -1,7 +1,7 @@
 //! What the crates of the Terraform side share.
 //!
 //! - [`error_chain`] and [`with_help`]: how an error and its causes are printed.
-//! - [`Secret`]: a value that is not printed. [`printable()`]: a text of others without what a terminal obeys.
+//! - [`Secret`]: a value that is not printed. [`printable()`]: a text of others without what misleads a terminal or its reader.
 //! - [`permissions`] and [`marker`]: what another user may change, and which directories are isthmus's own to remove.
 //! - [`trust`]: which servers are trusted, for downloads and for databases.
 //! - [`Platform`]: the names of operating systems and processors in registries and caches.
@@ -34,7 +34,7 @@ pub use coalesced::Coalesced;
 pub use fail_point::fail_point;
 pub use file_stamp::FileStamp;
 pub use platform::Platform;
-pub use printable::printable;
+pub use printable::{is_misleading, printable};
 pub use secret::{REDACTED, Secret};
 pub use tasks::{BoxFuture, blocking};
 pub use variables::{OWN_VARIABLES, is_for_others, own_variables};

@@ -2,24 +2,46 @@
 
 use std::borrow::Cow;
 
-/// `text` with control characters escaped, which a terminal would obey: it could hide or forge what
-/// is printed. Line ends and tabs stay.
+/// `text` with [misleading](is_misleading) characters escaped. Line ends and tabs stay.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    let obeyed = |character: char| character.is_control() && !matches!(character, '\n' | '\t');
-    if !text.contains(obeyed) {
+    let is_escaped = |character: char| is_misleading(character) && !matches!(character, '\n' | '\t');
+    if !text.contains(is_escaped) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {
         let is_line_end = character == '\r' && characters.peek() == Some(&'\n');
-        if obeyed(character) && !is_line_end {
+        if is_escaped(character) && !is_line_end {
             shown.extend(character.escape_default());
         } else {
             shown.push(character);
         }
     }
     Cow::Owned(shown)
+}
+
+/// Whether a terminal obeys the character, or a reader sees another text than there is:
+///
+/// - control characters, which could hide or forge what is printed;
+/// - controls of the writing direction, which reorder what stands around them: "Trojan Source",
+///   CVE-2021-42574;
+/// - separators of lines and paragraphs, which some programs show as line ends;
+/// - spaces and joiners without width, by which two names look the same.
+///
+/// Not the joiners U+200C and U+200D, which words of Persian and of Indian languages and emoji are
+/// written with, nor letters that are written from right to left.
+pub fn is_misleading(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            // The Arabic letter mark, and the marks, embeddings, overrides and isolates of both directions.
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+                // Separators of lines and paragraphs.
+                | '\u{2028}' | '\u{2029}'
+                // The space, the joiner and the byte order mark without width.
+                | '\u{200b}' | '\u{2060}' | '\u{feff}'
+        )
 }
 
 #[cfg(test)]
@@ -36,6 +58,38 @@ mod tests {
             ("élan \u{1f512}", "élan \u{1f512}"),
         ] {
             assert_eq!(printable(text), shown);
+        }
+    }
+
+    #[test]
+    fn what_reorders_or_hides_text_is_escaped() {
+        for character in
+            "\u{61c}\u{200b}\u{200e}\u{200f}\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2028}\u{2029}\u{2060}\
+                          \u{2066}\u{2067}\u{2068}\u{2069}\u{feff}"
+                .chars()
+        {
+            let escaped = format!("a\\u{{{:x}}}b", u32::from(character));
+            assert_eq!(printable(&format!("a{character}b")), escaped);
+        }
+        assert_eq!(
+            printable("is admin \u{202e}\u{2066}// \u{2069}"),
+            "is admin \\u{202e}\\u{2066}// \\u{2069}"
+        );
+    }
+
+    #[test]
+    fn ordinary_text_stays_as_it_is() {
+        for text in [
+            // A family, joined; a flag of two letters; a heart with a variation selector.
+            "\u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467} \u{1f1e9}\u{1f1ea} \u{2764}\u{fe0f}",
+            // Persian with a joiner, Arabic, Hebrew, Hindi with a joiner.
+            "\u{645}\u{6cc}\u{200c}\u{62e}\u{648}\u{627}\u{647}\u{645}",
+            "\u{645}\u{631}\u{62d}\u{628}\u{627} \u{5e9}\u{5dc}\u{5d5}\u{5dd}",
+            "\u{915}\u{94d}\u{200d}\u{937}",
+            // A combining accent, a space that does not break, a hyphen that may.
+            "e\u{301} 5\u{a0}km co\u{ad}operate",
+        ] {
+            assert!(matches!(printable(text), Cow::Borrowed(_)), "{text:?}");
         }
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::cache::{note_if_empty, open};
 use super::error::ProvidersError;
 use crate::cli::outcome::Outcome;
-use crate::cli::table::{bytes, table};
+use crate::cli::table::{bytes, in_one_line, table};
 use crate::cli::{print, verification};
 
 const EXAMPLES: &str = "\
@@ -71,16 +71,6 @@ fn as_text(cache: &ProviderCache, inventory: &Inventory) -> String {
         ));
     }
     text
-}
-
-/// Escapes control characters, which names may contain.
-fn in_one_line(name: &str) -> String {
-    name.chars()
-        .flat_map(|character| {
-            let escaped = character.is_control().then(|| character.escape_default().to_string());
-            escaped.unwrap_or_else(|| character.to_string()).chars().collect::<Vec<_>>()
-        })
-        .collect()
 }
 
 fn as_json(cache: &ProviderCache, inventory: &Inventory) -> String {

@@ -1,6 +1,7 @@
 //! `isthmus recover dismiss`: acknowledges operations.
 
 use clap::Args;
+use isthmus_common::printable;
 use isthmus_state::{Condition, OpenIntent, OperationId};
 
 use super::error::RecoverError;
@@ -42,7 +43,7 @@ impl Dismiss {
         }
         journals.dismiss(&self.operations).await?;
         for (id, report) in self.operations.iter().zip(reports) {
-            print(&format!("dismissed {id}: {report}\n"));
+            print(&printable(&format!("dismissed {id}: {report}\n")));
         }
         Ok(Outcome::Done)
     }

@@ -12,7 +12,7 @@ use super::error::RecoverError;
 use super::open::{Journals, is_importable, take_ended, warn_of_faults};
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{inform, print};
-use crate::cli::table::{in_one_line, table};
+use crate::cli::table::table;
 use crate::resource::Origin;
 use crate::resource::reports::{import_command, refresh_command};
 use crate::settings::Settings;
@@ -117,7 +117,7 @@ impl List {
 fn as_table(intents: &[OpenIntent]) -> String {
     let rows = intents.iter().map(|open| {
         let key = &open.intent.key;
-        let id = if key.id.is_empty() { "-".to_owned() } else { in_one_line(&key.id) };
+        let id = if key.id.is_empty() { "-".to_owned() } else { key.id.clone() };
         [
             open.id.to_string(),
             time(open.since),
@@ -125,7 +125,7 @@ fn as_table(intents: &[OpenIntent]) -> String {
             condition(open).to_owned(),
             key.type_name.clone(),
             id,
-            in_one_line(&open.intent.subject),
+            open.intent.subject.clone(),
         ]
     });
     let mut text = table(["OPERATION", "SINCE", "KIND", "CONDITION", "TYPE", "ID", "RESOURCE"], rows);

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use isthmus_common::TERRAFORM_VERSION;
+use isthmus_common::{TERRAFORM_VERSION, printable};
 use isthmus_provider::KnownSecrets;
 use isthmus_state::stacks::{ComponentObject, Kind, SequenceError, SequenceFile, StacksPlan, StacksState};
 use isthmus_state::tfstate::TfState;
@@ -254,15 +254,15 @@ impl Counts {
         match outcome {
             Ok(ImportOutcome::Added { id }) => {
                 self.added += 1;
-                print(&format!("{name}: added, id {id:?}\n"));
+                print(&printable(&format!("{name}: added, id {id:?}\n")));
             }
             Ok(ImportOutcome::Same { id }) => {
                 self.same += 1;
-                print(&format!("{name}: in the store already, id {id:?}\n"));
+                print(&printable(&format!("{name}: in the store already, id {id:?}\n")));
             }
             Ok(ImportOutcome::Replaced { id }) => {
                 self.replaced += 1;
-                print(&format!("{name}: replaced, id {id:?}\n"));
+                print(&printable(&format!("{name}: replaced, id {id:?}\n")));
             }
             Ok(ImportOutcome::Conflict { id, number, is_certain }) => {
                 self.failed += 1;

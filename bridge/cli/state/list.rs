@@ -10,7 +10,7 @@ use super::open::{EMPTY, open_existing_state_store};
 use super::record::{Record, Records, records, warn_of};
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{inform, print};
-use crate::cli::table::{in_one_line, table};
+use crate::cli::table::table;
 use crate::settings::Settings;
 
 const EXAMPLES: &str = "\
@@ -92,7 +92,7 @@ fn as_table(records: &[Record]) -> String {
             record.number().to_string(),
             record.key.package.clone(),
             record.key.type_name.clone(),
-            in_one_line(&record.key.id),
+            record.key.id.clone(),
             record.condition().to_owned(),
             record.object.address.as_ref().map(ToString::to_string).unwrap_or_default(),
         ]
@@ -103,7 +103,7 @@ fn as_table(records: &[Record]) -> String {
 fn stack_table(records: &[StackRecord]) -> String {
     let rows = records.iter().map(|record| {
         let (kind, name) = kind_and_name(&record.key);
-        [record.place.number.0.to_string(), kind.to_owned(), in_one_line(name)]
+        [record.place.number.0.to_string(), kind.to_owned(), name.to_owned()]
     });
     table(["NUMBER", "KIND", "ADDRESS"], rows)
 }

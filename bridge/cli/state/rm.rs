@@ -1,6 +1,7 @@
 //! `isthmus state rm`: removes records and leaves their objects as they are.
 
 use clap::Args;
+use isthmus_common::printable;
 
 use super::error::StateError;
 use super::open::open_existing_state_store;
@@ -56,7 +57,7 @@ impl Rm {
             state_store.stack_records().remove(*number).await?;
         }
         for (number, what) in objects.into_iter().chain(others) {
-            print(&format!("removed record {}, {what}\n", number.0));
+            print(&printable(&format!("removed record {}, {what}\n", number.0)));
         }
         Ok(Outcome::Done)
     }

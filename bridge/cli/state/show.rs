@@ -1,6 +1,7 @@
 //! `isthmus state show`: shows whole objects.
 
 use clap::Args;
+use isthmus_common::printable;
 use isthmus_cty::json::Json;
 
 use super::error::StateError;
@@ -49,7 +50,7 @@ impl Show {
             print(&(Json::Array(all.collect()).to_readable() + "\n"));
         } else {
             let all = shown.into_iter().map(|record| described(record, self.secrets));
-            print(&all.collect::<Vec<_>>().join("\n"));
+            print(&printable(&all.collect::<Vec<_>>().join("\n")));
         }
         Ok(Outcome::Done)
     }

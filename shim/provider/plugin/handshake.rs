@@ -12,6 +12,7 @@ use std::path::PathBuf;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
+use isthmus_common::is_misleading;
 use rustls::pki_types::CertificateDer;
 use rustls::server::ParsedCertificate;
 
@@ -304,7 +305,7 @@ pub(super) fn shown_bytes(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(cut.len() + 8);
     for chunk in cut.utf8_chunks() {
         for character in chunk.valid().chars() {
-            if character.is_control() || matches!(character, '"' | '\\') {
+            if is_misleading(character) || matches!(character, '"' | '\\') {
                 text.extend(character.escape_default());
             } else {
                 text.push(character);

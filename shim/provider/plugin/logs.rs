@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use isthmus_common::is_misleading;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
@@ -375,7 +376,7 @@ fn text_of(value: serde_json::Value) -> String {
     }
 }
 
-/// Truncates a text and escapes control characters.
+/// Truncates a text and escapes misleading characters.
 fn fit_to_show(text: &str, most_bytes: usize) -> String {
     let mut shown = String::new();
     for character in text.chars() {
@@ -385,7 +386,7 @@ fn fit_to_show(text: &str, most_bytes: usize) -> String {
         }
         match character {
             '\t' => shown.push('\t'),
-            control if control.is_control() => shown.extend(control.escape_default()),
+            misleading if is_misleading(misleading) => shown.extend(misleading.escape_default()),
             other => shown.push(other),
         }
     }

@@ -91,7 +91,7 @@ fn what_is_in_the_cache_is_listed_with_who_vouches_for_it() {
          hashicorp/random  3.9.0    {platform}  signed by 89ABCDEF01234567  1.2 kB  terraform-provider-random_v3.9.0\n\
          hashicorp/tls     4.0.0    {platform}  unverified                  9 B     terraform-provider-tls_v4.0.0\n\
          1.2 kB in {}\n\
-         passed over {HASHICORP}/tls/4.1.0/x\\u{{1b}}: it is not named by an operating system and a processor\n\
+         passed over \"{HASHICORP}/tls/4.1.0/x\\u{{1b}}\": it is not named by an operating system and a processor\n\
          1 not finished, by installations that go on or were broken off ({unfinished} B); `isthmus providers prune` removes the latter\n",
         machine.cache().display()
     );

@@ -35,13 +35,14 @@ fn is_printable(what: &str, text: &str) {
     assert!(text.contains("\\u{1b}[2Jgone"), "{what}: {text:?}");
     let obeyed = |character: char| character.is_control() && !matches!(character, '\n' | '\t');
     assert!(!text.contains(obeyed), "{what}: {text:?}");
+    assert!(!text.contains(['\u{202e}', '\u{2066}']), "the writing direction, {what}: {text:?}");
 }
 
 on_both_protocols! {
     async fn what_a_provider_says_cannot_take_the_terminal_over(protocol) {
         let setup = Setup::sandbox(protocol).with("SANDBOX_ODD", "usable").with("TF_LOG", "TRACE");
         let (host, session) = setup.session().await?;
-        let says = |how: &str, during: &str| json!({"open": "\u{1b}[2Jgone\rforged", "how": how, "during": during});
+        let says = |how: &str, during: &str| json!({"open": "\u{1b}[2Jgone\rforged\u{202e}\u{2066}", "how": how, "during": during});
         let leak = |how: &str| session.resource("sandbox:index/leak:Leak", how);
         let checked = leak("validate").check(&says("error", "validate")).await?;
         is_printable("Check", &checked.failures[0].1);

@@ -1,5 +1,6 @@
 //! What is shown, as JSON and as an indented outline: the outline leaves out what is empty.
 
+use isthmus_common::is_misleading;
 use isthmus_cty::json::Json;
 
 use crate::cli::table::in_one_line;
@@ -95,11 +96,11 @@ fn line(depth: usize, text: &str, out: &mut String) {
     out.push('\n');
 }
 
-/// JSON without the control characters that its strings may contain as they are.
+/// JSON without the misleading characters that its strings may contain as they are.
 fn escaped(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for character in json.chars() {
-        if character.is_control() {
+        if is_misleading(character) {
             out.push_str(&format!("\\u{:04x}", u32::from(character)));
         } else {
             out.push(character);

@@ -145,6 +145,8 @@ async fn a_trace_without_end_is_cut() {
 async fn control_characters_do_not_reach_a_terminal_through_an_error() {
     let (_, last) = drained(Origin::Stderr, b"\x1b[2Jgone\xff\n").await;
     assert_eq!(last.lines, ["\\u{1b}[2Jgone\u{fffd}"]);
+    let (_, last) = drained(Origin::Stderr, "admin\u{202e} \u{1f468}\u{200d}\u{1f469}\n".as_bytes()).await;
+    assert_eq!(last.lines, ["admin\\u{202e} \u{1f468}\u{200d}\u{1f469}"]);
 }
 
 #[tokio::test]
