@@ -6,6 +6,7 @@
 
 mod accept;
 mod access;
+mod bounded;
 mod connection;
 mod listener;
 mod redacted;

@@ -71,7 +71,7 @@ pub(super) async fn send_page(
             }),
             Ok(None) => break,
             Err(error) => {
-                let status = redacted_status(status::of_operation(error), session.secrets());
+                let status = redacted_status(status::of_operation(error), session).await;
                 return results.end(Err(status));
             }
         };

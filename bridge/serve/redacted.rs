@@ -1,4 +1,4 @@
-//! Redaction of all responses of both services.
+//! Redaction of all responses of both services, and the bounds of statuses.
 //!
 //! Providers quote values in diagnostics, statuses and panic traces. Secrets marked by an engine
 //! are noted here when a call comes in; those that schemas call sensitive are noted where values
@@ -15,12 +15,17 @@ use prost::Message as _;
 use tonic::codegen::BoxStream;
 use tonic::{Request, Response, Status};
 
+use super::bounded::bounded;
 use super::connected_session;
+use crate::daemon::Session;
 use crate::status::with_texts;
 use crate::translate::marked_secrets::note_secrets;
 
 /// The detail with the reasons by which an engine keeps a partially created resource.
 pub(super) const INIT_FAILED: &str = "type.googleapis.com/pulumirpc.ErrorResourceInitFailed";
+
+/// The detail with the keys that a configuration lacks.
+pub(super) const MISSING_KEYS: &str = "type.googleapis.com/pulumirpc.ConfigureErrorMissingKeys";
 
 #[derive(Clone, Debug)]
 pub(super) struct Redacted<Service>(pub(super) Service);
@@ -65,7 +70,10 @@ macro_rules! redacted {
                     answer.get_mut().redact(session.secrets());
                     answer
                 });
-                redacted.map_err(|status| redacted_status(status, session.secrets()))
+                match redacted {
+                    Ok(answer) => Ok(answer),
+                    Err(status) => Err(redacted_status(status, &session).await),
+                }
             })+
         }
     };
@@ -119,8 +127,13 @@ fn note_in(bag: Option<&Struct>, secrets: &KnownSecrets, retention: Retention) {
     }
 }
 
-/// Redacts a status: its text and the reasons in its details.
-pub(crate) fn redacted_status(status: Status, secrets: &KnownSecrets) -> Status {
+/// The status that is returned: its text and the reasons in its details are redacted, and bounded.
+pub(crate) async fn redacted_status(status: Status, session: &Session) -> Status {
+    // Half a secret is not found, so it is cut after that.
+    bounded(redacted(&status, session.secrets()), session).await
+}
+
+fn redacted(status: &Status, secrets: &KnownSecrets) -> Status {
     let mut message = status.message().to_owned();
     clean(&mut message, secrets);
     let details = match rpc::Status::decode(status.details()) {
@@ -132,7 +145,7 @@ pub(crate) fn redacted_status(status: Status, secrets: &KnownSecrets) -> Status 
         // No details, or none of ours (`status.rs`), which are the only ones sent.
         Ok(_) | Err(_) => bytes::Bytes::new(),
     };
-    with_texts(&status, message, details)
+    with_texts(status, message, details)
 }
 
 fn redact_reasons(detail: &mut prost_types::Any, secrets: &KnownSecrets) {

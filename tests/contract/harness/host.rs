@@ -664,7 +664,11 @@ pub(crate) async fn until<T>(what: &str, found: impl Fn() -> Option<T>) -> T {
 /// Opens a bare connection to a port of this machine.
 pub(crate) async fn channel(port: u16) -> Channel {
     let address = format!("http://127.0.0.1:{port}");
-    let endpoint = Endpoint::from_shared(address).expect("an address").connect_timeout(PATIENCE);
+    // The limit of headers is that of Go's library, so of engines.
+    let endpoint = Endpoint::from_shared(address)
+        .expect("an address")
+        .connect_timeout(PATIENCE)
+        .http2_max_header_list_size(16 << 20);
     endpoint.connect().await.expect("the port accepts connections")
 }
 

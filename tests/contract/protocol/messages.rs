@@ -1,7 +1,8 @@
 //! What the user is told, and about which resource.
 
 use crate::harness::engine::{Line, Severity};
-use crate::harness::{Setup, json, on_both_protocols, secret};
+use crate::harness::resource::half_made;
+use crate::harness::{Setup, json, json_of, on_both_protocols, secret};
 
 on_both_protocols! {
     async fn a_warning_is_shown_once_with_its_resource(host, session: sandbox) {
@@ -16,6 +17,27 @@ on_both_protocols! {
         assert_eq!(warning.urn, note.urn());
         assert!(warning.message.contains("A questionable title"), "{warning:?}");
         assert!(warning.message.contains("`title`"), "the property is named: {warning:?}");
+    }
+
+    async fn a_long_error_is_cut_and_the_engine_gets_the_whole_of_it_before(protocol) {
+        let (host, session) = Setup::sandbox(protocol).with("SANDBOX_ODD", "usable").session().await?;
+        for how in ["error", "status", "partial"] {
+            let long = format!("what went wr\u{f6}ng with {how}, ").repeat(10_000);
+            let leak = session.resource("sandbox:index/leak:Leak", how);
+            let inputs = json!({"open": &long, "how": how, "during": "create"});
+            let status = leak.make(&inputs).await.expect_err(how);
+            let says = "bytes are left out; the whole text is in the log before this error]";
+            assert!(status.message().len() < 8 << 10 && status.message().ends_with(says), "{how}: {status}");
+            let is_whole = |line: &Line| line.severity == Severity::Info && line.message.contains(&long);
+            assert_eq!(host.engine.shown().iter().filter(|line| is_whole(line)).count(), 1, "{how}");
+            let made = half_made(&status);
+            assert_eq!(made.is_some(), how == "partial", "{how}");
+            if let Some(made) = made {
+                assert!(made.reasons.iter().all(|reason| reason.len() < 4 << 10), "{:?}", made.reasons);
+                let properties = json_of(made.properties.as_ref().expect("properties"));
+                assert_eq!(properties["open"], json!(long), "the engine stores the whole object");
+            }
+        }
     }
 
     async fn a_terraform_name_in_place_of_a_token_is_answered_with_the_token(session: sandbox) {
