@@ -12,11 +12,12 @@
 
 #![expect(clippy::disallowed_methods, reason = "it is what the others have to use")]
 
+use std::borrow::Cow;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
-use isthmus_common::printable;
+use isthmus_common::{output_last, printable};
 
 /// The exit code of a usage error, as clap's.
 pub(crate) const USAGE_ERROR: u8 = 2;
@@ -67,17 +68,23 @@ pub(crate) fn finish(code: ExitCode) -> ExitCode {
 }
 
 pub(crate) fn fail(reason: &str) -> ExitCode {
-    write_to_stderr(&printable(&format!("error: {reason}\n")));
+    write_note("error", reason);
     ExitCode::FAILURE
 }
 
 pub(crate) fn warn(text: &str) {
-    write_to_stderr(&printable(&format!("warning: {text}\n")));
+    write_note("warning", text);
 }
 
 /// Writes a note to standard error.
 pub(crate) fn inform(text: &str) {
-    write_to_stderr(&printable(&format!("note: {text}\n")));
+    write_note("note", text);
+}
+
+fn write_note(kind: &str, text: &str) {
+    let ordered = output_last(text);
+    let text = if matches!(ordered, Cow::Owned(_)) { ordered.trim_end() } else { text };
+    write_to_stderr(&printable(&format!("{kind}: {text}\n")));
 }
 
 pub(crate) fn write_to_stderr(text: &str) {

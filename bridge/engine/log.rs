@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use isthmus_common::printable;
+use isthmus_common::{output_last, printable};
 use isthmus_provider::KnownSecrets;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
@@ -74,6 +74,9 @@ impl EngineLog {
     /// Enqueues a line, without waiting.
     pub(crate) fn send(&self, mut line: LogLine) {
         self.secrets.redact_in_place(&mut line.message);
+        if let Cow::Owned(ordered) = output_last(&line.message) {
+            line.message = ordered.trim_end().to_owned();
+        }
         if let Cow::Owned(shown) = printable(&line.message) {
             line.message = shown;
         }

@@ -1,5 +1,6 @@
 //! Translation of a provider's diagnostics to Pulumi's names.
 
+use isthmus_common::split_output;
 use isthmus_proto::property::Struct;
 use isthmus_provider::plugin::ProtocolVersion;
 use isthmus_provider::{Diagnostic, ProviderError, Rpc};
@@ -24,16 +25,20 @@ pub(crate) fn describe(diagnostic: &Diagnostic, shape: &ObjectShape) -> String {
     text
 }
 
-/// Joins texts as sentences, adding full stops where they are missing. Empty ones are left out.
+/// Joins texts as sentences, adding full stops where they are missing. Empty ones are left out, and what
+/// they quote of a provider's output comes last.
 pub(crate) fn in_sentences(texts: &[&str]) -> String {
-    let mut sentences = String::new();
-    for text in texts.iter().map(|text| text.trim()).filter(|text| !text.is_empty()) {
-        if !sentences.is_empty() {
+    let (mut sentences, mut output) = (String::new(), String::new());
+    for text in texts {
+        let (text, blocks) = split_output(text);
+        output.push_str(&blocks);
+        let text = text.trim();
+        if !sentences.is_empty() && !text.is_empty() {
             sentences.push_str(if sentences.ends_with(['.', '!', '?', ':', ';']) { " " } else { ". " });
         }
         sentences.push_str(text);
     }
-    sentences
+    sentences + &output
 }
 
 impl Target<'_> {
@@ -116,6 +121,10 @@ mod tests {
             (&["Bad.", "Very bad.\n", "See there."], "Bad. Very bad. See there."),
             (&["Bad?", "", "Very bad!", "See there."], "Bad? Very bad! See there."),
             (&["", " "], ""),
+            (
+                &["It ended\nlast output of the provider:\n    bye\n", "Look at it"],
+                "It ended. Look at it\nlast output of the provider:\n    bye\n",
+            ),
         ] {
             assert_eq!(in_sentences(texts), expected);
         }

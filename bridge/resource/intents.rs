@@ -11,7 +11,7 @@
 use std::time::SystemTime;
 
 use bytes::Bytes;
-use isthmus_common::fail_point;
+use isthmus_common::{fail_point, split_output};
 use isthmus_proto::property::Struct;
 use isthmus_provider::Diagnostic;
 use isthmus_state::{
@@ -145,7 +145,8 @@ fn encoded(properties: &Struct) -> Bytes {
 /// What is known of a failed change whose outcome is unknown; `None` if it is known.
 fn known_of_unknown_outcome(error: &OperationError) -> Option<String> {
     match error {
-        OperationError::Provider { outcome_unknown: true, text, .. } => Some(text.clone()),
+        // Reports are sentences, and go on behind it.
+        OperationError::Provider { outcome_unknown: true, text, .. } => Some(split_output(text).0),
         // An object exists that cannot be returned to the engine.
         OperationError::Output(error) => Some(error.to_string()),
         _ => None,

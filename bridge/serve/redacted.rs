@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-use isthmus_common::printable;
+use isthmus_common::{output_last, printable};
 use isthmus_proto::property::Struct;
 use isthmus_proto::{lumirpc, pulumirpc, rpc};
 use isthmus_provider::{KnownSecrets, Retention};
@@ -114,8 +114,13 @@ redacted! { lumirpc::resource_provider_server::ResourceProvider:
 }
 
 /// Redacts a text, and then escapes what a terminal would obey: an escaped secret is found by fewer forms.
+/// What it quotes of a provider's output comes last.
 fn clean(text: &mut String, secrets: &KnownSecrets) {
     secrets.redact_in_place(text);
+    if let Cow::Owned(ordered) = output_last(text) {
+        text.clear();
+        text.push_str(ordered.trim_end());
+    }
     if let Cow::Owned(shown) = printable(text) {
         *text = shown;
     }

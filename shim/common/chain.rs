@@ -2,16 +2,20 @@
 
 use std::error::Error;
 
+use crate::split_output;
+
 /// Separator of a hint within the text of an error.
 const HELP: &str = "\nhelp: ";
 
-/// The texts of an error and its causes, joined by colons, followed by the hints of each. No
-/// error's text in this project contains that of its cause, so nothing is repeated.
+/// The texts of an error and its causes, joined by colons, followed by the hints of each, and by what
+/// each quotes of a process's output. No error's text in this project contains that of its cause, so
+/// nothing is repeated.
 pub fn error_chain(error: &dyn Error) -> String {
-    let (mut messages, mut help) = (String::new(), String::new());
+    let (mut messages, mut help, mut output) = (String::new(), String::new(), String::new());
     let mut next = Some(error);
     while let Some(error) = next {
-        let text = error.to_string();
+        let (text, blocks) = split_output(&error.to_string());
+        output.push_str(&blocks);
         let message = text.find(HELP).unwrap_or(text.len());
         if !messages.is_empty() {
             messages.push_str(": ");
@@ -20,21 +24,23 @@ pub fn error_chain(error: &dyn Error) -> String {
         help.push_str(&text[message..]);
         next = error.source();
     }
-    messages + &help
+    messages + &help + &output
 }
 
 /// An error's text, with each hint in its own line.
-pub fn with_help(mut text: String, help: impl IntoIterator<Item = String>) -> String {
+pub fn with_help(text: String, help: impl IntoIterator<Item = String>) -> String {
+    let (mut text, output) = split_output(&text);
     for line in help {
         text.push_str(HELP);
         text.push_str(&line);
     }
-    text
+    text + &output
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{OutputKind, output_block};
 
     #[derive(Debug, thiserror::Error)]
     #[error("failed to read a\nhelp: close it\nhelp: or wait")]
@@ -46,5 +52,19 @@ mod tests {
         let text = "failed to read a: it is locked\nhelp: close it\nhelp: or wait\nhelp: unlock it";
         assert_eq!(error_chain(&Outer(cause)), text);
         assert_eq!(error_chain(&std::io::Error::other("no")), "no");
+    }
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("it ended{}\nhelp: see there", output_block(OutputKind::LastLines, ["its last line"]))]
+    struct Ended(#[source] std::io::Error);
+
+    #[test]
+    fn output_stands_below_all_messages_and_hints() {
+        let text = error_chain(&Ended(std::io::Error::other("the connection broke")));
+        let sentence = "it ended: the connection broke\nhelp: see there";
+        let output = "\nlast output of the provider:\n    its last line\n";
+        assert_eq!(text, format!("{sentence}{output}"));
+        let with_help = with_help(text, ["try again".to_owned()]);
+        assert_eq!(with_help, format!("{sentence}\nhelp: try again{output}"));
     }
 }

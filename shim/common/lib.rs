@@ -1,6 +1,7 @@
 //! What the crates of the Terraform side share.
 //!
 //! - [`error_chain`] and [`with_help`]: how an error and its causes are printed.
+//! - [`output_block()`]: what a process has printed, in the text of an error.
 //! - [`Secret`]: a value that is not printed. [`printable()`]: a text of others without what misleads a terminal or its reader.
 //! - [`permissions`] and [`marker`]: what another user may change, and which directories are isthmus's own to remove.
 //! - [`trust`]: which servers are trusted, for downloads and for databases.
@@ -21,6 +22,7 @@ mod coalesced;
 pub mod fail_point;
 mod file_stamp;
 pub mod marker;
+mod output_block;
 pub mod permissions;
 mod platform;
 mod printable;
@@ -33,6 +35,7 @@ pub use chain::{error_chain, with_help};
 pub use coalesced::Coalesced;
 pub use fail_point::fail_point;
 pub use file_stamp::FileStamp;
+pub use output_block::{OutputKind, output_block, output_last, split_output};
 pub use platform::Platform;
 pub use printable::{is_misleading, printable};
 pub use secret::{REDACTED, Secret};

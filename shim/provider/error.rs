@@ -1,5 +1,7 @@
 //! Errors of provider operations.
 
+use isthmus_common::output_last;
+
 use super::{Deferral, Diagnostic, Interruption};
 use crate::plugin::Exit;
 use crate::rules::Violation;
@@ -97,10 +99,7 @@ pub enum ProviderError {
         deferral: Deferral,
     },
     /// The provider began an action, and its outcome is unknown.
-    #[error(
-        "the provider {provider} broke off {operation} of {type_name}: {reason}; whether the action was carried out is not \
-         known, so look before you invoke it again"
-    )]
+    #[error("{}", unfinished(provider, operation, type_name, reason))]
     Unfinished {
         /// The provider's name.
         provider: String,
@@ -287,9 +286,76 @@ fn cut_short(during: bool, cut: &Interruption, operation: &str) -> String {
 }
 
 fn gone(during: bool, exit: &Exit, operation: &str) -> String {
-    if during {
-        format!("ended during {operation}: {exit}")
-    } else {
-        format!("is gone, so {operation} cannot be called: {exit}")
+    let text = match (during, exit.is_panic()) {
+        (true, false) => format!("ended during {operation}: {exit}"),
+        (true, true) => format!(
+            "panicked during {operation}: {exit}; this is a bug in the provider: please report it to its maintainers"
+        ),
+        (false, _) => format!("is gone, so {operation} cannot be called: {exit}"),
+    };
+    output_last(&text).into_owned()
+}
+
+fn unfinished(provider: &str, operation: &str, type_name: &str, reason: &str) -> String {
+    let text = format!(
+        "the provider {provider} broke off {operation} of {type_name}: {reason}; whether the action was carried out is not \
+         known, so look before you invoke it again"
+    );
+    output_last(&text).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plugin::Ending;
+
+    fn gone(panic: Option<&str>, during: bool) -> ProviderError {
+        let exit = Exit {
+            ending: Ending::Code(2),
+            last_lines: vec!["giving up".to_owned()],
+            panic: panic.map(str::to_owned),
+        };
+        ProviderError::Gone { provider: "random".to_owned(), operation: "InvokeAction", during, exit }
+    }
+
+    #[test]
+    fn the_sentence_about_an_exit_ends_before_its_output() {
+        for (error, text) in [
+            (
+                gone(None, true),
+                "the provider random ended during InvokeAction: exit status 2\n\
+                 last output of the provider:\n    giving up\n",
+            ),
+            (
+                gone(None, false),
+                "the provider random is gone, so InvokeAction cannot be called: exit status 2\n\
+                 last output of the provider:\n    giving up\n",
+            ),
+            (
+                gone(Some("panic: boom\n"), true),
+                "the provider random panicked during InvokeAction: exit status 2; this is a bug in the provider: please \
+                 report it to its maintainers\npanic of the provider:\n    panic: boom\n",
+            ),
+        ] {
+            assert_eq!(error.to_string(), text);
+        }
+        let killed = Exit {
+            ending: Ending::Signal(9),
+            last_lines: Vec::new(),
+            panic: Some("panic: not really\n".into()),
+        };
+        assert!(super::gone(true, &killed, "Read").starts_with("ended during Read: signal 9 (SIGKILL)\n"));
+        let error = ProviderError::Unfinished {
+            provider: "random".to_owned(),
+            operation: "InvokeAction",
+            type_name: "random_call".to_owned(),
+            reason: isthmus_common::error_chain(&gone(None, true)),
+        };
+        assert_eq!(
+            error.to_string(),
+            "the provider random broke off InvokeAction of random_call: the provider random ended during InvokeAction: exit \
+             status 2; whether the action was carried out is not known, so look before you invoke it again\n\
+             last output of the provider:\n    giving up\n"
+        );
     }
 }

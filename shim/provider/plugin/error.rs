@@ -153,8 +153,7 @@ impl fmt::Display for LaunchError {
         match self.end.as_deref() {
             Some(End { exit, killed: false }) => write!(formatter, ". The process ended with {exit}"),
             Some(End { exit, killed: true }) => {
-                formatter.write_str(". The process was killed then")?;
-                exit.write_last_words(formatter)
+                write!(formatter, ". The process was killed then{}", exit.last_words())
             }
             None => Ok(()),
         }

@@ -12,6 +12,13 @@ on_both_protocols! {
         for words in ["ApplyResourceChange", "exit status 2", "sandbox_faulty was asked to crash"] {
             assert!(status.message().contains(words), "{words:?} is not in: {}", status.message());
         }
+        let (sentence, trace) = status.message().split_once("\npanic of the provider:\n").expect("what it printed");
+        assert_eq!(
+            sentence,
+            "the provider sandbox panicked during ApplyResourceChange: exit status 2; this is a bug in the provider: please \
+             report it to its maintainers"
+        );
+        assert!(trace.starts_with("    panic: ") && trace.lines().all(|line| line.starts_with("    ")), "{trace}");
     }
 
     async fn a_provider_that_dies_before_it_applies_has_done_nothing(protocol) {

@@ -360,7 +360,6 @@ impl Cell {
     /// The first line of a message, the same for every method, process and protocol.
     fn first_line(&self, status: &Status) -> String {
         let line = status.message().lines().next().unwrap_or_default();
-        let line = line.split("; its last lines of output").next().unwrap_or_default();
         let line = line.replace(self.call.name(self.protocol), "RPC");
         line.replace('|', "\\|")
     }
