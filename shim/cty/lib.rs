@@ -12,6 +12,7 @@
 
 mod convert;
 mod dynamic_value;
+mod go;
 mod identity;
 pub mod json;
 pub mod msgpack;
@@ -23,6 +24,7 @@ mod value;
 
 pub use convert::{ConvertError, ConvertReason, convert};
 pub use dynamic_value::{DecodeError, decode_dynamic};
+pub use go::is_printable_in_go;
 pub use identity::StoredIdentity;
 pub use number::{Number, NumberError};
 pub use path::{AttributePath, PathStep};

@@ -11,6 +11,7 @@ use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
+use isthmus_cty::is_printable_in_go;
 
 use super::stretches;
 
@@ -135,21 +136,13 @@ fn go_quoted(text: &str, quoting: GoQuoting) -> String {
                 write!(quoted, "\\x{:02x}", u32::from(other)).expect("a string takes everything");
             }
             ascii if ascii.is_ascii() => quoted.push(ascii),
-            other if quoting == GoQuoting::Ascii || !is_printable(other) => {
+            other if quoting == GoQuoting::Ascii || !is_printable_in_go(other) => {
                 push_unicode_escape(&mut quoted, other);
             }
             other => quoted.push(other),
         }
     }
     quoted
-}
-
-/// Rust and Go consider the same characters printable. Combining ones are: Rust escapes them only
-/// at the beginning of a text.
-fn is_printable(character: char) -> bool {
-    let mut behind_a_letter = String::from("x");
-    behind_a_letter.push(character);
-    behind_a_letter.escape_debug().count() == 2
 }
 
 /// The contents of a string as by `{:?}`, `escape_debug` and `escape_default` of Rust: they differ in
