@@ -261,12 +261,7 @@ impl Operations {
         let mut intents: Vec<OpenIntent> =
             all.known.iter().filter(is_due).map(|known| known.open.clone()).collect();
         intents.sort_by_key(|open| open.since);
-        let faults = all.faults.iter().map(|fault| JournalFault {
-            id: fault.id,
-            reason: fault.reason.clone(),
-            is_shown: fault.is_shown,
-        });
-        Reports { intents, faults: faults.collect() }
+        Reports { intents, faults: all.faults.clone() }
     }
 
     /// Records that reports were delivered.

@@ -1,7 +1,7 @@
 //! What users are told of operations that are not settled, and what they can do.
 
 use isthmus_common::is_misleading;
-use isthmus_state::{Condition, JournalFault, OpenIntent};
+use isthmus_state::{Condition, FaultEffect, JournalFault, OpenIntent};
 
 use super::in_sentences;
 use crate::urn::Urn;
@@ -100,8 +100,11 @@ fn quoted_for_shell(argument: &str) -> String {
     quoted + "'"
 }
 
-/// A part of the journal that cannot be read.
+/// A part of the journal that cannot be read, or something in its place.
 pub(crate) fn of_fault(fault: &JournalFault) -> String {
+    if fault.effect == FaultEffect::NotCompacted {
+        return format!("cannot remove journal files of ended processes: {}", fault.reason);
+    }
     let what_to_do = match fault.id {
         Some(id) => format!("Then `isthmus recover dismiss {id}`"),
         None => "Restore the store from a backup".to_owned(),

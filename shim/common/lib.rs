@@ -4,6 +4,7 @@
 //! - [`output_block()`]: what a process has printed, in the text of an error.
 //! - [`Secret`]: a value that is not printed. [`printable()`]: a text of others without what misleads a terminal or its reader.
 //! - [`permissions`] and [`marker`]: what another user may change, and which directories are isthmus's own to remove.
+//! - [`open_regular`] and its like: files that are files, since a FIFO would be waited for.
 //! - [`trust`]: which servers are trusted, for downloads and for databases.
 //! - [`Platform`]: the names of operating systems and processors in registries and caches.
 //! - [`own_variables`]: the variables that no process of others gets.
@@ -26,6 +27,7 @@ mod output_block;
 pub mod permissions;
 mod platform;
 mod printable;
+mod regular_file;
 mod secret;
 mod tasks;
 pub mod trust;
@@ -38,6 +40,7 @@ pub use file_stamp::FileStamp;
 pub use output_block::{OutputKind, output_block, output_last, split_output};
 pub use platform::Platform;
 pub use printable::{is_misleading, printable};
+pub use regular_file::{Links, NotRegular, open_lock_file, open_regular, read_regular, require_regular};
 pub use secret::{REDACTED, Secret};
 pub use tasks::{BoxFuture, blocking};
 pub use variables::{OWN_VARIABLES, is_for_others, own_variables};

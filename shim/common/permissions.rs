@@ -122,8 +122,13 @@ pub fn temporary_directory(prefix: &str) -> io::Result<tempfile::TempDir> {
 pub fn file_options(mode: u32) -> OpenOptions {
     let flags = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or_default();
     let mut options = OpenOptions::new();
-    options.mode(mode & !WRITABLE_BY_OTHERS).custom_flags(flags);
+    options.mode(without_others(mode)).custom_flags(flags);
     options
+}
+
+/// Removes write permission of others from the mode of a new file.
+pub(crate) fn without_others(mode: u32) -> u32 {
+    mode & !WRITABLE_BY_OTHERS
 }
 
 /// Removes write permission of others, setuid and setgid from a mode.

@@ -40,8 +40,8 @@ pub use files::{JournalDurability, JournalFiles, LARGEST_OBJECT};
 pub(crate) use files::{is_journal_file, listing_lock};
 pub use guard::{IntentGuard, Unconfirmed};
 pub use intent::{
-    Condition, Intent, InvalidOperationId, JournalFault, Mark, OpenIntent, OpenIntents, OperationId,
-    OperationKind,
+    Condition, FaultEffect, Intent, InvalidOperationId, JournalFault, Mark, OpenIntent, OpenIntents,
+    OperationId, OperationKind,
 };
 pub use operations::{LeftStates, OperationJournal};
 

@@ -54,9 +54,9 @@ pub use backup::{BackedUp, BackupError, BackupScope};
 pub use encrypted_store::{EncryptedStore, SavedPage};
 pub use error::{EncryptedStoreError, Fault};
 pub use journal::{
-    Condition, Intent, IntentGuard, InvalidOperationId, Journal, JournalDurability, JournalError,
-    JournalFault, JournalFiles, JournalFilesError, LARGEST_OBJECT, LeftStates, Mark, OpenIntent, OpenIntents,
-    OperationId, OperationJournal, OperationKind, Unconfirmed,
+    Condition, FaultEffect, Intent, IntentGuard, InvalidOperationId, Journal, JournalDurability,
+    JournalError, JournalFault, JournalFiles, JournalFilesError, LARGEST_OBJECT, LeftStates, Mark,
+    OpenIntent, OpenIntents, OperationId, OperationJournal, OperationKind, Unconfirmed,
 };
 pub use key::KeySource;
 pub use key_error::KeyError;

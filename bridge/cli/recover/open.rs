@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use isthmus_state::{
-    Condition, LazyEncryptedStore, OpenIntent, OpenIntents, OperationId, OperationJournal, OperationKind,
-    StoreAddress,
+    Condition, FaultEffect, LazyEncryptedStore, OpenIntent, OpenIntents, OperationId, OperationJournal,
+    OperationKind, StoreAddress,
 };
 
 use super::error::RecoverError;
@@ -74,12 +74,12 @@ pub(super) fn take_ended(open: &mut OpenIntents) -> usize {
     before - open.intents.len()
 }
 
-/// Warns of what cannot be read; `false` if there is any.
+/// Warns of what cannot be read, or is in the way; `false` if operations may be unknown.
 pub(super) fn warn_of_faults(open: &OpenIntents) -> bool {
     for fault in &open.faults {
         warn(&crate::resource::reports::of_fault(fault));
     }
-    open.faults.is_empty()
+    open.faults.iter().all(|fault| fault.effect != FaultEffect::Unread)
 }
 
 /// Whether the object is known, so that today's engines can import it.

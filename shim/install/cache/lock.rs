@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
-use isthmus_common::blocking;
-use isthmus_common::permissions::{FILE, file_options};
+use isthmus_common::permissions::FILE;
+use isthmus_common::{blocking, open_lock_file};
 use rustix::fs::{FlockOperation, fcntl_lock};
 use tokio::sync::OwnedMutexGuard;
 
@@ -94,7 +94,7 @@ fn lock_here(path: &Path) -> Arc<tokio::sync::Mutex<()>> {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    file_options(FILE).read(true).write(true).create(true).truncate(false).open(path)
+    open_lock_file(path, FILE)
 }
 
 #[cfg(test)]
@@ -112,6 +112,11 @@ mod tests {
         std::os::unix::fs::symlink(directory.path().join("elsewhere"), &link).expect("a link");
         DirectoryLock::try_take(&link).expect_err("it is a link");
         assert!(!directory.path().join("elsewhere").exists());
+        let pipe = directory.path().join("darwin_arm64.lock");
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, mode).expect("a FIFO");
+        let error = DirectoryLock::try_take(&pipe).expect_err("it is a FIFO");
+        assert_eq!(error.to_string(), "it is a FIFO, not a regular file");
     }
 
     #[tokio::test]

@@ -33,7 +33,7 @@ use isthmus_common::{blocking, fail_point};
 use tokio::sync::OnceCell;
 
 use super::intent::{
-    Condition, FileId, Intent, JournalFault, OpenIntent, OpenIntents, OperationId, OperationKind,
+    Condition, FaultEffect, FileId, Intent, JournalFault, OpenIntent, OpenIntents, OperationId, OperationKind,
 };
 use crate::key::KeySource;
 use crate::saved::Sent;
@@ -224,22 +224,29 @@ impl JournalFiles {
     /// # Errors
     /// When the directory or its key cannot be read.
     pub(super) async fn open_intents(&self) -> Result<OpenIntents, JournalFilesError> {
-        let Some(replay) = self.scanned().await? else { return Ok(OpenIntents::default()) };
-        let (directory::Scan { replay, files }, directory) = (replay, self.directory.clone());
+        let Some(scan) = self.scanned().await? else { return Ok(OpenIntents::default()) };
+        let directory::Scan { replay, files, obstacle } = scan;
         let locked: HashSet<FileId> =
             files.iter().filter(|file| file.is_locked).map(|file| file.id).collect();
         let intents =
             replay.open().map(|(id, begun, steps)| open_intent(id, begun, steps, &locked)).collect();
         let faults = files.iter().filter(|file| !replay.is_dismissed(file.id)).filter_map(|file| {
             let reason = file.fault.as_ref()?;
-            let path = own_file::path_of(&directory, file.id);
+            let path = own_file::path_of(&self.directory, file.id);
             Some(JournalFault {
                 id: Some(OperationId::of_file(file.id)),
+                effect: FaultEffect::Unread,
                 reason: format!("the journal file {} cannot be read whole: {reason}", path.display()),
                 is_shown: replay.is_fault_shown(file.id),
             })
         });
-        Ok(OpenIntents { has_journal: true, faults: faults.collect(), intents })
+        let obstacle = obstacle.map(|reason| JournalFault {
+            id: None,
+            effect: FaultEffect::NotCompacted,
+            reason,
+            is_shown: false,
+        });
+        Ok(OpenIntents { has_journal: true, faults: faults.chain(obstacle).collect(), intents })
     }
 
     /// What failed deletions have left.

@@ -94,20 +94,32 @@ pub struct OpenIntents {
     pub faults: Vec<JournalFault>,
 }
 
-/// A part of a journal that cannot be read.
-#[derive(Debug)]
+/// A part of a journal that cannot be read, or something in its place.
+#[derive(Clone, Debug)]
 pub struct JournalFault {
-    /// The intent or file, for acknowledging it; `None`: the database itself is damaged.
+    /// The intent or file, for acknowledging it; `None`: it concerns the whole journal.
     pub id: Option<OperationId>,
+    /// What it comes to.
+    pub effect: FaultEffect,
     /// Why.
     pub reason: String,
     /// Whether it was reported.
     pub is_shown: bool,
 }
 
+/// What a fault of a journal comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultEffect {
+    /// Operations may be unknown.
+    Unread,
+    /// All operations are known, but the files of processes that have ended stay.
+    NotCompacted,
+}
+
 impl From<Fault> for JournalFault {
     fn from(fault: Fault) -> Self {
-        Self { id: fault.number.map(OperationId::InStore), reason: fault.reason, is_shown: false }
+        let id = fault.number.map(OperationId::InStore);
+        Self { id, effect: FaultEffect::Unread, reason: fault.reason, is_shown: false }
     }
 }
 
@@ -193,6 +205,14 @@ impl OperationId {
         match self {
             Self::InStore(number) => Some(number),
             Self::InFile { .. } => None,
+        }
+    }
+
+    /// The file that it was begun in; `None` for one in the state store.
+    pub(super) fn file(self) -> Option<FileId> {
+        match self {
+            Self::InStore(_) => None,
+            Self::InFile { file, .. } => Some(file),
         }
     }
 

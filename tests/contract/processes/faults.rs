@@ -40,7 +40,7 @@ const FAULTS: [(&str, &str); 9] = [
 ];
 
 /// Faults of the host: what happens, what comes of it, and the file and the name of the test that shows it.
-const OF_THE_HOST: [[&str; 4]; 18] = [
+const OF_THE_HOST: [[&str; 4]; 19] = [
     [
         "SIGHUP, SIGINT, SIGTERM",
         "calls are stopped, providers end, exit status 0",
@@ -100,6 +100,12 @@ const OF_THE_HOST: [[&str; 4]; 18] = [
         "a warning; changes for today's engine are made without a journal",
         "tests/contract/processes/host_faults.rs",
         "a_home_that_cannot_be_written_is_reported_and_changes_are_made",
+    ],
+    [
+        "a FIFO, a directory or the like in the place of a file of the journal",
+        "it is named, nothing waits for it, and the other files are read",
+        "tests/contract/stored/journal.rs",
+        "what_is_no_file_in_the_journal_is_named_and_nothing_waits_for_it",
     ],
     [
         "no descriptor for a connection",

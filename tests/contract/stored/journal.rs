@@ -553,6 +553,49 @@ on_both_protocols! {
         assert_eq!(recover(&host, &[]).0, Some(0));
     }
 
+    async fn what_is_no_file_in_the_journal_is_named_and_nothing_waits_for_it(protocol) {
+        let setup = Setup::sandbox(protocol);
+        let (mut host, session) = setup.clone().session().await?;
+        session.note().make(&json!({"title": "one"})).await?;
+        killed(&mut host).await;
+        let journal = host.directory().join("isthmus/journal");
+        let pipe = |name: &str| {
+            let path = journal.join(name);
+            std::fs::remove_file(&path).ok();
+            let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+            rustix::fs::mkfifoat(rustix::fs::CWD, &path, mode).expect("a FIFO");
+            path.display().to_string()
+        };
+        let (file, lock) = (pipe("0123456789ab.journal"), pipe("lock"));
+        let (mut next, session) = configured(&setup, &host, Some("test")).await?;
+        session.resource(NOTE, "two").make(&json!({"title": "two"})).await?;
+        next.signal(Signal::TERM);
+        assert_eq!(next.exit().await.code(), Some(0));
+        let warned = warnings(&next);
+        for path in [&file, &lock] {
+            let of_path = warned.iter().filter(|warning| {
+                warning.contains(path.as_str()) && warning.contains("it is a FIFO") && warning.contains("move it away")
+            });
+            assert_eq!(of_path.count(), 1, "{path}: {warned:#?}");
+        }
+        let (code, said) = recover(&host, &["list", "--all"]);
+        assert!(code == Some(1) && said.contains(&file) && said.contains(&lock), "{code:?}: {said}");
+        assert_eq!(said.matches("sandbox_note").count(), 2, "the others are read: {said}");
+        assert_eq!(recover(&host, &["dismiss", "0123456789ab"]).0, Some(0));
+        let (code, said) = recover(&host, &[]);
+        assert!(code == Some(0) && !said.contains(&file) && said.contains(&lock), "{code:?}: {said}");
+
+        let key = pipe("key");
+        let (mut last, session) = configured(&setup, &host, Some("test")).await?;
+        session.resource(NOTE, "three").make(&json!({"title": "three"})).await?;
+        last.signal(Signal::TERM);
+        assert_eq!(last.exit().await.code(), Some(0));
+        let warned = warnings(&last);
+        assert!(warned.iter().any(|warning| warning.contains(&key) && warning.contains("it is a FIFO")), "{warned:#?}");
+        let (code, said) = recover(&host, &[]);
+        assert!(code == Some(1) && said.contains(&key) && said.contains("help: move away"), "{code:?}: {said}");
+    }
+
     async fn a_journal_that_cannot_be_written_is_warned_of_once(protocol) {
         let setup = Setup::sandbox(protocol);
         let host = setup.start().await;

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs::File;
-use std::io;
+use std::io::{self, Read as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use isthmus_common::fail_point;
-use isthmus_common::permissions::{PRIVATE_FILE, file_options};
+use isthmus_common::permissions::PRIVATE_FILE;
+use isthmus_common::{Links, NotRegular, fail_point, open_lock_file, open_regular};
 use prost::Message as _;
 use rustix::fs::{FlockOperation, flock};
 
@@ -36,6 +37,8 @@ const ATTEMPTS: usize = 100;
 pub(super) struct Scan {
     pub(super) replay: Replay,
     pub(super) files: Vec<ScannedFile>,
+    /// What is in the place of [`LOCK`], so that no file is removed.
+    pub(super) obstacle: Option<String>,
 }
 
 /// A file that was read.
@@ -64,22 +67,28 @@ impl DirectoryLock {
 
     /// The right to list files; `None` if there is none for [`LONGEST_WAIT`], or on a disk that cannot be
     /// written to.
-    fn to_list(directory: &Path) -> Option<Self> {
+    ///
+    /// # Errors
+    /// When what is in the place of the lock is no file. Then nobody removes files, and they can be listed.
+    fn to_list(directory: &Path) -> Result<Option<Self>, NotRegular> {
         let since = Instant::now();
-        let file = open_lock(directory).ok()?;
+        let file = match open_lock(directory) {
+            Ok(file) => file,
+            Err(error) => return NotRegular::of(&error).map_or(Ok(None), Err),
+        };
         while flock(&file, FlockOperation::NonBlockingLockShared).is_err() {
             if since.elapsed() > LONGEST_WAIT {
-                return None;
+                return Ok(None);
             }
             std::thread::sleep(PAUSE);
         }
-        Some(Self(file))
+        Ok(Some(Self(file)))
     }
 }
 
 /// Keeps files from being removed until it is dropped, if that can be had. Blocks.
 pub(crate) fn listing_lock(directory: &Path) -> Option<DirectoryLock> {
-    DirectoryLock::to_list(directory)
+    DirectoryLock::to_list(directory).ok().flatten()
 }
 
 /// Whether a file of this name in the directory is part of the journal: entries, or their keys.
@@ -90,17 +99,20 @@ pub(crate) fn is_journal_file(name: &str) -> bool {
 }
 
 fn open_lock(directory: &Path) -> io::Result<File> {
-    file_options(PRIVATE_FILE).write(true).create(true).truncate(false).open(directory.join(LOCK))
+    open_lock_file(&directory.join(LOCK), PRIVATE_FILE)
 }
 
 /// Reads all files. Blocks.
 pub(super) fn scan(directory: &Path, keys: &JournalKeys) -> io::Result<Scan> {
-    let _lock = DirectoryLock::to_list(directory);
+    let (_lock, obstacle) = match DirectoryLock::to_list(directory) {
+        Ok(lock) => (lock, None),
+        Err(error) => (None, Some(format!("{}: {error}; move it away", directory.join(LOCK).display()))),
+    };
     for _ in 0..ATTEMPTS {
         match scan_once(directory, keys) {
             // Compacted meanwhile: its operations are in a file that may not have been listed.
             Err(error) if error.kind() == io::ErrorKind::NotFound && directory.exists() => {}
-            scanned => return scanned,
+            scanned => return Ok(Scan { obstacle, ..scanned? }),
         }
     }
     Err(io::Error::other("its files are being replaced all the time"))
@@ -109,12 +121,35 @@ pub(super) fn scan(directory: &Path, keys: &JournalKeys) -> io::Result<Scan> {
 fn scan_once(directory: &Path, keys: &JournalKeys) -> io::Result<Scan> {
     let mut scan = Scan::default();
     for (id, path) in files(directory)? {
-        let file = File::open(&path)?;
-        // Before it is read: what an ended process has written is complete.
-        let is_locked = is_locked(&file)?;
-        scan.add(id, &std::fs::read(&path)?, is_locked, keys);
+        match opened(&path)? {
+            Ok(mut file) => {
+                // Before it is read: what an ended process has written is complete.
+                let is_locked = is_locked(&file)?;
+                scan.add(id, &bytes_of(&mut file)?, is_locked, keys);
+            }
+            Err(fault) => scan.add_unread(id, fault),
+        }
     }
     Ok(scan)
+}
+
+/// Opens a file, or says why this one cannot be opened, which must not hide the others. The directory may
+/// be a link; its files have no reason to be one.
+fn opened(path: &Path) -> io::Result<Result<File, String>> {
+    match open_regular(path, Links::Refuse) {
+        Ok(file) => Ok(Ok(file)),
+        Err(error) if NotRegular::of(&error).is_some() => Ok(Err(format!("{error}; move it away"))),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(Err(error.to_string())),
+        Err(error) => Err(error),
+    }
+}
+
+/// Reads a file; one that was removed since it was opened is not found, because its operations are in
+/// another one by now.
+fn bytes_of(file: &mut File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    if file.metadata()?.nlink() == 0 { Err(io::ErrorKind::NotFound.into()) } else { Ok(bytes) }
 }
 
 impl Scan {
@@ -128,6 +163,12 @@ impl Scan {
             self.replay.add(id, entry);
         }
         self.files.push(ScannedFile { id, is_locked, fault, is_ours, entries });
+    }
+
+    /// Adds what is in the place of a file, or a file of another user: it stays as it is.
+    fn add_unread(&mut self, id: FileId, fault: String) {
+        let fault = Some(fault);
+        self.files.push(ScannedFile { id, is_locked: false, fault, is_ours: false, entries: 0 });
     }
 }
 
@@ -218,22 +259,23 @@ fn is_locked(file: &File) -> io::Result<bool> {
 /// Replaces the files of processes that have ended by one with what is still open, or by none. Does
 /// nothing while another process does so. Blocks.
 pub(super) fn compact(directory: &Path, keys: &JournalKeys) -> io::Result<()> {
-    let lock =
-        file_options(PRIVATE_FILE).write(true).create(true).truncate(false).open(directory.join(LOCK))?;
-    if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
-        return Ok(());
-    }
+    let Some(_lock) = DirectoryLock::to_remove(directory)? else { return Ok(()) };
     fail_point("compaction-locked");
     let mut scan = Scan::default();
     let mut held = Vec::new();
     for (id, path) in files(directory)? {
-        let file = match File::open(&path) {
+        let mut file = match opened(&path) {
             // A process has replaced its own file.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            file => file?,
+            Ok(Err(fault)) => {
+                scan.add_unread(id, fault);
+                continue;
+            }
+            Ok(Ok(file)) => file,
+            Err(error) => return Err(error),
         };
         let is_free = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
-        let bytes = match std::fs::read(&path) {
+        let bytes = match bytes_of(&mut file) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             bytes => bytes?,
         };

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use isthmus_common::NotRegular;
+
 use crate::key_error::KeyError;
 
 /// The journal files cannot be used.
@@ -31,6 +33,15 @@ pub enum JournalFilesError {
     DamagedKey {
         /// The file.
         path: PathBuf,
+    },
+    /// Something else is in the place of one of its files.
+    #[error("the journal's file {path} cannot be used\nhelp: move away what is there", path = path.display())]
+    NotRegular {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        error: NotRegular,
     },
     /// The user's key is missing or wrong.
     #[error(transparent)]

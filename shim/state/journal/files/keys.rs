@@ -9,8 +9,8 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use isthmus_common::fail_point;
 use isthmus_common::permissions::require_trusted_file;
+use isthmus_common::{Links, NotRegular, fail_point, read_regular};
 use prost::Message as _;
 
 use super::error::JournalFilesError;
@@ -140,8 +140,14 @@ fn row(key: &CipherKey, master: &MasterKey) -> Row {
 /// `None` if there is no file.
 fn read(directory: &Path) -> Result<Option<Rows>, JournalFilesError> {
     let path = file(directory);
+    let read = read_regular(&path, Links::Refuse);
+    if let Err(error) = &read
+        && let Some(error) = NotRegular::of(error)
+    {
+        return Err(JournalFilesError::NotRegular { path, error });
+    }
     require_trusted_file(&path).map_err(|error| KeyError::Untrusted { error })?;
-    let bytes = match std::fs::read(&path) {
+    let bytes = match read {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed(directory, error)),

@@ -144,7 +144,11 @@ impl Replay {
         }
         let is_in_others = |id: &OperationId| match id {
             OperationId::InFile { file, number: 0 } => others.contains(file),
-            id => self.files_of(id).is_some_and(|files| files.iter().any(|file| !batch.contains(file))),
+            id => match self.files_of(id) {
+                Some(files) => files.iter().any(|file| !batch.contains(file)),
+                // Its beginning is in a file that cannot be read now.
+                None => id.file().is_some_and(|file| others.contains(&file)),
+            },
         };
         let settled = References::to(self.settled.iter().copied().filter(is_in_others));
         if !settled.operations.is_empty() {

@@ -235,6 +235,134 @@ async fn a_file_that_was_cut_off_is_read_up_to_there_and_a_damaged_one_is_named_
     assert!(!path.exists(), "it was dismissed, and its operations are in another file");
 }
 
+/// What may be in the place of a file, and what it is called. The last ones lead nowhere, and to a file.
+const NO_FILES: [(&str, &str); 5] = [
+    ("a FIFO", "fifo"),
+    ("a directory", "directory"),
+    ("a socket", "socket"),
+    ("a symbolic link", "dangling"),
+    ("a symbolic link", "link"),
+];
+
+/// Puts something that is no regular file at a path.
+fn put(what: &str, path: &Path) {
+    match what {
+        "fifo" => {
+            let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+            rustix::fs::mkfifoat(rustix::fs::CWD, path, mode).expect("a FIFO");
+        }
+        "directory" => fs::create_dir(path).expect("a directory"),
+        "socket" => drop(std::os::unix::net::UnixListener::bind(path).expect("a socket")),
+        "dangling" => std::os::unix::fs::symlink("nowhere", path).expect("a link"),
+        _ => {
+            fs::write(path.with_extension("target"), "text").expect("a file");
+            std::os::unix::fs::symlink(path.with_extension("target"), path).expect("a link");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_file_is_named_and_kept_and_hides_no_other_file() {
+    for (kind, what) in NO_FILES {
+        let home = home();
+        for name in ["one", "two"] {
+            begin(&process(&home), name).await;
+        }
+        let path = home.path().join("journal/0123456789ab.journal");
+        put(what, &path);
+        let reader = process(&home);
+        let found = reader.open_intents().await.expect("the journal");
+        assert_eq!(found.intents.len(), 2, "{what}: {found:?}");
+        let [fault] = &found.faults[..] else { panic!("{what}: one fault, not {found:?}") };
+        for part in [&path.display().to_string(), kind, "move it away"] {
+            assert!(fault.reason.contains(part), "{what}: {fault:?}");
+        }
+        assert_eq!(files(&home).len(), 2, "{what}: the two files were compacted");
+        let id = fault.id.expect("a file");
+        assert_eq!(id.to_string(), "0123456789ab");
+        reader.settle(&[id]).await.expect("added");
+        reader.write().await.expect("written");
+        drop(reader);
+        let found = process(&home).open_intents().await.expect("the journal");
+        assert_eq!((found.intents.len(), found.faults.len()), (2, 0), "{what}: it was dismissed");
+        assert!(path.symlink_metadata().is_ok(), "{what}: it is not ours to remove");
+    }
+}
+
+#[tokio::test]
+async fn without_a_file_to_lock_all_is_read_and_nothing_is_removed() {
+    for (kind, what) in NO_FILES {
+        let home = home();
+        for name in ["one", "two"] {
+            begin(&process(&home), name).await;
+        }
+        let path = home.path().join("journal/lock");
+        fs::remove_file(&path).ok();
+        put(what, &path);
+        let reader = process(&home);
+        let found = reader.open_intents().await.expect("the journal");
+        assert_eq!(found.intents.len(), 2, "{what}: {found:?}");
+        let [fault] = &found.faults[..] else { panic!("{what}: one fault, not {found:?}") };
+        assert_eq!((fault.id, fault.effect), (None, FaultEffect::NotCompacted), "{what}");
+        for part in [&path.display().to_string(), kind, "move it away"] {
+            assert!(fault.reason.contains(part), "{what}: {fault:?}");
+        }
+        assert_eq!(files(&home).len(), 2, "{what}");
+        begin(&reader, "three").await;
+        assert_eq!(reader.open_intents().await.expect("the journal").intents.len(), 3, "{what}");
+        fs::rename(&path, home.path().join("journal/away")).expect("it is moved away");
+        assert_eq!(open(&reader).await.len(), 3, "{what}");
+        assert_eq!(files(&home).len(), 2, "{what}: that of this process, and one of the others");
+    }
+}
+
+#[tokio::test]
+async fn without_a_file_of_keys_nothing_is_written_and_the_error_says_what_to_do() {
+    for (kind, what) in NO_FILES {
+        let home = home();
+        fs::create_dir(home.path().join("journal")).expect("a directory");
+        let path = home.path().join("journal/key");
+        put(what, &path);
+        let ours = process(&home);
+        let errors = [
+            ours.open_intents().await.err().map(|error| isthmus_common::error_chain(&error)),
+            ours.begin(create("one")).await.err().map(|error| isthmus_common::error_chain(&error)),
+        ];
+        for error in errors {
+            let error = error.unwrap_or_else(|| panic!("{what} is in the place of the keys"));
+            for part in [&path.display().to_string(), kind, "help: move away"] {
+                assert!(error.contains(part), "{what}: {error}");
+            }
+        }
+        assert_eq!(files(&home), Vec::<PathBuf>::new(), "{what}");
+        fs::rename(&path, home.path().join("journal/away")).expect("it is moved away");
+        begin(&ours, "one").await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_settled_stays_so_while_the_file_of_its_beginning_cannot_be_read() {
+    let home = home();
+    let killed = process(&home);
+    let one = begin(&killed, "one").await;
+    drop(killed);
+    let next = process(&home);
+    next.settle(&[one]).await.expect("added");
+    next.write().await.expect("written");
+    begin(&next, "two").await;
+    drop(next);
+    let first = home.path().join("journal").join(format!("{}.journal", &one.to_string()[..12]));
+    let away = home.path().join("away");
+    fs::rename(&first, &away).expect("it is moved away");
+    put("directory", &first);
+    begin(&process(&home), "three").await;
+    let found = process(&home).open_intents().await.expect("the journal");
+    assert_eq!((found.intents.len(), found.faults.len()), (2, 1), "{found:?}");
+    fs::remove_dir(&first).expect("removed");
+    fs::rename(&away, &first).expect("it is put back");
+    assert_eq!(open(&process(&home)).await, listed(&[("two", "interrupted"), ("three", "interrupted")]));
+}
+
 #[tokio::test]
 async fn what_is_not_ours_is_left_alone() {
     let home = home();
