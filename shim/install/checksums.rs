@@ -6,9 +6,10 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt;
-use std::fs::File;
 use std::io;
 use std::path::Path;
+
+use isthmus_common::{Links, open_regular};
 
 use crate::hashes;
 
@@ -50,7 +51,7 @@ impl FileSum {
     /// # Errors
     /// When it cannot be read.
     pub fn of_file(path: &Path) -> io::Result<Self> {
-        hashes::sum_of(File::open(path)?, &mut u64::MAX.clone()).map(Self)
+        hashes::sum_of(open_regular(path, Links::Follow)?, &mut u64::MAX.clone()).map(Self)
     }
 }
 

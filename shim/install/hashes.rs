@@ -7,12 +7,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use isthmus_common::{Links, NotRegular, open_regular};
 use sha2::{Digest as _, Sha256};
 
 /// Limit of files.
@@ -82,7 +82,7 @@ impl PackageHash {
     /// # Errors
     /// When it cannot be read.
     pub fn of_archive(path: &Path) -> Result<Self, SumError> {
-        let sum = File::open(path).and_then(|file| sum_of(file, &mut LARGEST.clone()));
+        let sum = open_regular(path, Links::Follow).and_then(|file| sum_of(file, &mut LARGEST.clone()));
         sum.map(Self::of_archive_sum).map_err(|source| SumError { path: path.to_owned(), source })
     }
 
@@ -185,11 +185,13 @@ fn sums_of_directory(directory: &Path) -> io::Result<BTreeMap<Vec<u8>, [u8; 32]>
             if entry.file_type()?.is_dir() {
                 directories.push((entry.path(), name));
             } else {
-                let file = File::open(entry.path())?;
-                // Reading devices and pipes may never end.
-                if !file.metadata()?.is_file() {
-                    return Err(invalid(format!("{} is not a file", entry.path().display())));
-                }
+                let file =
+                    open_regular(&entry.path(), Links::Follow).map_err(|error| {
+                        match NotRegular::of(&error) {
+                            Some(reason) => invalid(format!("{}: {reason}", entry.path().display())),
+                            None => error,
+                        }
+                    })?;
                 sums.insert(name, sum_of(file, &mut left)?);
             }
             if sums.len() + directories.len() > MOST_FILES {
@@ -201,7 +203,7 @@ fn sums_of_directory(directory: &Path) -> io::Result<BTreeMap<Vec<u8>, [u8; 32]>
 }
 
 fn sums_of_archive(path: &Path) -> io::Result<BTreeMap<Vec<u8>, [u8; 32]>> {
-    let mut archive = zip::ZipArchive::new(io::BufReader::new(File::open(path)?))?;
+    let mut archive = zip::ZipArchive::new(io::BufReader::new(open_regular(path, Links::Follow)?))?;
     if archive.len() > MOST_FILES {
         return Err(invalid(format!("there are more than {MOST_FILES} files in it")));
     }
@@ -336,5 +338,11 @@ mod tests {
         let directory = directory();
         std::os::unix::fs::symlink("nowhere", directory.path().join("link")).expect("a link");
         assert!(reason(PackageForm::Directory(directory.path().into())).contains("cannot be hashed: "));
+        let pipe = tempfile::tempdir().expect("a directory");
+        let (path, mode) = (pipe.path().join("b"), rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR);
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, mode).expect("a FIFO");
+        let expected = format!("{}: it is a FIFO, not a regular file", path.display());
+        assert!(reason(PackageForm::Directory(pipe.path().into())).contains(&expected));
+        assert!(reason(PackageForm::Archive(path)).contains("it is a FIFO"));
     }
 }

@@ -18,6 +18,8 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
+use isthmus_common::{Links, read_regular};
+
 use crate::ProviderAddress;
 
 pub(crate) use error::LockFault;
@@ -52,7 +54,7 @@ impl LockFile {
     /// # Errors
     /// When it cannot be read or is invalid.
     pub fn read(path: &Path) -> Result<Self, LockFileError> {
-        match std::fs::read(path) {
+        match read_regular(path, Links::FollowOrNull) {
             Ok(bytes) => Self::parse(&bytes, path),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
             Err(source) => Err(LockFileError::Read { path: path.to_owned(), source }),

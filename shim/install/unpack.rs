@@ -5,12 +5,13 @@
 //! in case alone are refused everywhere. Modes are ignored except whether a file is executable.
 
 use std::collections::HashMap;
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Read, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use isthmus_common::permissions::{DIRECTORY, FILE, create_directories};
+use isthmus_common::{Links, open_regular};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
@@ -91,7 +92,7 @@ impl Default for UnpackLimits {
 pub(crate) fn unpack(archive: &Path, directory: &Path, limits: &UnpackLimits) -> Result<(), UnpackError> {
     let unreadable = |source| UnpackError::Archive { path: archive.to_owned(), source };
     let refused = |fault| UnpackError::Refused { path: archive.to_owned(), fault };
-    let file = File::open(archive).map_err(|error| unreadable(ZipError::Io(error)))?;
+    let file = open_regular(archive, Links::Follow).map_err(|error| unreadable(ZipError::Io(error)))?;
     let size = file.metadata().map_err(|error| unreadable(ZipError::Io(error)))?.len();
     let mut zip = ZipArchive::new(io::BufReader::new(file)).map_err(unreadable)?;
     if zip.len() > limits.entries {

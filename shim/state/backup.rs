@@ -15,8 +15,8 @@ use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use isthmus_common::blocking;
 use isthmus_common::permissions::{PRIVATE_DIRECTORY, PRIVATE_FILE, file_options};
+use isthmus_common::{Links, NotRegular, blocking, open_regular, read_regular, require_regular};
 use rusqlite::{Connection, OpenFlags};
 use sha2::{Digest as _, Sha256};
 
@@ -135,7 +135,7 @@ pub enum BackupError {
         error: rusqlite::Error,
     },
     /// A file could not be read or written.
-    #[error("failed to {doing} {path}", path = .path.display())]
+    #[error("failed to {doing} {path}{help}", path = .path.display(), help = help(.error))]
     File {
         /// What was done.
         doing: &'static str,
@@ -145,6 +145,10 @@ pub enum BackupError {
         #[source]
         error: io::Error,
     },
+}
+
+fn help(error: &io::Error) -> &'static str {
+    if NotRegular::of(error).is_some() { "\nhelp: move away what is there" } else { "" }
 }
 
 fn file_error(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> BackupError {
@@ -236,6 +240,8 @@ impl BackupScope {
         let mut is_empty = true;
         if self.store.exists() {
             let snapshot = scratch.path().join("snapshot");
+            let metadata = self.store.metadata().map_err(file_error("read", &self.store))?;
+            require_regular(&metadata).map_err(file_error("read", &self.store))?;
             copy_database(&self.store, &snapshot)
                 .map_err(|error| BackupError::Snapshot { path: self.store.clone(), error })?;
             let opened = File::open(&snapshot).map_err(file_error("read", &snapshot))?;
@@ -252,7 +258,7 @@ impl BackupScope {
                 let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
                 if is_journal_file(name) {
                     // As long as it is now: it may grow.
-                    let content = std::fs::read(&path).map_err(file_error("read", &path))?;
+                    let content = read_regular(&path, Links::Refuse).map_err(file_error("read", &path))?;
                     append(&mut backup, &format!("{JOURNAL}{name}"), &content[..]).map_err(failed())?;
                     is_empty = false;
                 }
@@ -355,7 +361,7 @@ impl Content for &[u8] {
 
 /// Unpacks a backup whose sum is right into a new directory. Blocks.
 fn unpack(file: &Path, directory: &Path) -> Result<BackedUp, BackupError> {
-    let opened = File::open(file).map_err(file_error("read", file))?;
+    let opened = open_regular(file, Links::Follow).map_err(file_error("read", file))?;
     let length = opened.metadata().map_err(file_error("read", file))?.len();
     let mut backup = BufReader::new(opened);
     let damaged = |reason: &str| BackupError::Damaged { path: file.to_owned(), reason: reason.to_owned() };

@@ -3,13 +3,13 @@
 //! It encrypts the keys of records (`keyring`), so that the key or passphrase of a store can be
 //! replaced while all of the store stays readable.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use argon2::{Algorithm, Argon2, Params, Version};
 use isthmus_common::permissions::{PRIVATE_DIRECTORY, require_trusted_file};
-use isthmus_common::{Secret, blocking};
+use isthmus_common::{Links, Secret, blocking, open_regular};
 
 use super::encryption::{CipherKey, random};
 use super::key_error::KeyError;
@@ -156,8 +156,10 @@ pub(super) fn create(path: &Path) -> std::io::Result<()> {
 fn read(path: &Path) -> Result<MasterKey, KeyError> {
     require_trusted_file(path).map_err(|error| KeyError::Untrusted { error })?;
     let read = || -> std::io::Result<(String, u32)> {
-        let mode = std::fs::metadata(path)?.permissions().mode();
-        Ok((std::fs::read_to_string(path)?, mode))
+        let mut file = open_regular(path, Links::Follow)?;
+        let (mode, mut text) = (file.metadata()?.permissions().mode(), String::new());
+        file.read_to_string(&mut text)?;
+        Ok((text, mode))
     };
     let (text, mode) = read().map_err(|error| KeyError::Read { path: path.to_owned(), error })?;
     let path = path.display();
@@ -215,6 +217,18 @@ mod tests {
         let names = std::fs::read_dir(directory.path()).expect("a directory").count();
         assert_eq!(names, 1, "nothing else is left behind");
         assert_eq!(load(&KeySource::File(path)).expect("the same").cipher.id(), made.cipher.id());
+    }
+
+    #[test]
+    fn what_is_no_key_file_is_refused_and_not_waited_for() {
+        let directory = directory();
+        let path = directory.path().join("state.key");
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, mode).expect("a FIFO");
+        for source in [KeySource::File(path.clone()), KeySource::Directory(directory.path().to_owned())] {
+            let error = isthmus_common::error_chain(&load(&source).expect_err("it is a FIFO"));
+            assert!(error.contains(&path.display().to_string()), "{error}");
+        }
     }
 
     #[test]

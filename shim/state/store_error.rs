@@ -18,6 +18,18 @@ pub enum StoreError {
         #[source]
         error: std::io::Error,
     },
+    /// Something else is in the place of the file.
+    #[error(
+        "the store {path} cannot be opened\nhelp: move away what is there, or set ISTHMUS_STORE to another file",
+        path = path.display()
+    )]
+    Open {
+        /// The database file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        error: std::io::Error,
+    },
     /// The database returned an error.
     #[error("the store {path} cannot be used ({doing})", path = path.display())]
     Database {

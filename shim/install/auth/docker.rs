@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use isthmus_common::Secret;
+use isthmus_common::{Links, Secret, open_regular};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -31,7 +31,7 @@ pub(super) struct DockerFile {
 impl DockerFile {
     pub(super) fn read(path: &Path) -> io::Result<Self> {
         let mut bytes = Vec::new();
-        std::fs::File::open(path)?.take(LONGEST).read_to_end(&mut bytes)?;
+        open_regular(path, Links::Follow)?.take(LONGEST).read_to_end(&mut bytes)?;
         // The file may contain secrets.
         serde_json::from_slice(&bytes).map_err(|error| io::Error::other(format!("line {}", error.line())))
     }

@@ -128,4 +128,19 @@ mod tests {
         }
         assert!(!format!("{authority:?}").contains("p:q"));
     }
+
+    #[test]
+    fn what_is_no_file_is_not_waited_for() {
+        let home = tempfile::tempdir().expect("a directory");
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, home.path().join(".dockercfg"), mode).expect("a FIFO");
+        let environment = Environment::from_pairs([("HOME", home.path())]);
+        let config = CliConfig::load(&environment).unwrap_or_else(|error| panic!("{error}"));
+        let authority = config.oci_authenticator(&environment);
+        let [warning] = authority.warnings.as_slice() else { panic!("{:?}", authority.warnings) };
+        assert!(
+            warning.contains(".dockercfg cannot be read (it is a FIFO, not a regular file)"),
+            "{warning}"
+        );
+    }
 }

@@ -10,7 +10,7 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use isthmus_common::FileStamp;
+use isthmus_common::{FileStamp, Links, open_regular, read_regular};
 use serde::{Deserialize, Serialize};
 
 use super::beside::beside;
@@ -187,7 +187,7 @@ impl Record {
         if path.metadata().ok()?.len() > LARGEST {
             return None;
         }
-        let record: Self = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+        let record: Self = serde_json::from_slice(&read_regular(path, Links::Follow).ok()?).ok()?;
         (record.format == FORMAT && record.sum().is_some()).then_some(record)
     }
 
@@ -256,7 +256,7 @@ pub(crate) fn require_own(path: &Path) -> io::Result<()> {
         Ok(_) => {}
     }
     let mut beginning = Vec::new();
-    io::Read::take(std::fs::File::open(path)?, 64).read_to_end(&mut beginning)?;
+    io::Read::take(open_regular(path, Links::Refuse)?, 64).read_to_end(&mut beginning)?;
     beginning.retain(|byte| !byte.is_ascii_whitespace());
     let is_ours = beginning.is_empty() || beginning.starts_with(BEGINNING);
     if is_ours { Ok(()) } else { Err(not_ours()) }
@@ -372,14 +372,19 @@ mod tests {
         let elsewhere = directory.path().join("elsewhere");
         std::fs::write(&elsewhere, "of a user").expect("a file");
         type Put = fn(&Path, &Path);
-        let cases: [(&str, Put); 3] = [
+        let cases: [(&str, Put); 4] = [
             ("a file", |_, path| std::fs::write(path, "of a user").expect("a file")),
             ("a directory", |_, path| std::fs::create_dir(path).expect("a directory")),
             ("a link", |elsewhere, path| std::os::unix::fs::symlink(elsewhere, path).expect("a link")),
+            ("a FIFO", |_, path| {
+                let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+                rustix::fs::mkfifoat(rustix::fs::CWD, path, mode).expect("a FIFO");
+            }),
         ];
         for (what, put) in cases {
             let path = directory.path().join(what);
             put(&elsewhere, &path);
+            assert!(Record::read(&path).is_none(), "{what}");
             for error in [record.write(&path).expect_err(what), remove_own(&path).expect_err(what)] {
                 assert!(error.to_string().ends_with("was not written by isthmus; move it away"), "{error}");
             }

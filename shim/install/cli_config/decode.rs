@@ -8,9 +8,9 @@ mod section;
 
 use std::path::Path;
 
-use isthmus_common::Secret;
+use isthmus_common::{Links, Secret, read_regular};
 
-use super::{CliConfig, CliConfigError, ConfigFault};
+use super::{CliConfig, CliConfigError, ConfigFault, files};
 use crate::Environment;
 use crate::address::normalise_host;
 use crate::auth::{CredentialsHelper, is_program_name};
@@ -42,8 +42,10 @@ pub(super) fn file(
     environment: &Environment,
     config: &mut CliConfig,
 ) -> Result<(), CliConfigError> {
-    let bytes =
-        std::fs::read(file).map_err(|source| CliConfigError::Read { path: file.to_owned(), source })?;
+    // What a variable names may be a pipe of the shell, as for Terraform.
+    let is_named = files::VARIABLES.iter().any(|name| environment.path(name).is_some());
+    let read = if is_named { std::fs::read(file) } else { read_regular(file, Links::FollowOrNull) };
+    let bytes = read.map_err(|source| CliConfigError::Read { path: file.to_owned(), source })?;
     content(file, &bytes, environment, config)
 }
 

@@ -14,6 +14,9 @@ use super::error::{CliConfigError, ConfigWarning};
 use crate::Environment;
 use crate::Platform;
 
+/// Variables that name the main file.
+pub(super) const VARIABLES: [&str; 2] = ["TF_CLI_CONFIG_FILE", "TERRAFORM_CONFIG"];
+
 /// Limit of files in a directory.
 const MOST: usize = 1000;
 
@@ -22,7 +25,7 @@ pub(super) fn find(
     environment: &Environment,
     warnings: &mut Vec<ConfigWarning>,
 ) -> Result<Vec<PathBuf>, CliConfigError> {
-    for variable in ["TF_CLI_CONFIG_FILE", "TERRAFORM_CONFIG"] {
+    for variable in VARIABLES {
         if let Some(file) = environment.path(variable) {
             if file.exists() {
                 return Ok(vec![file]);

@@ -271,6 +271,25 @@ fn what_has_no_effect_is_warned_about() {
 }
 
 #[test]
+fn what_is_no_file_is_waited_for_only_if_a_variable_names_it() {
+    let home = Home::new().file(".terraform.d/other.tfrc", "");
+    let pipe = home.path(".terraform.d/credentials.tfrc.json");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR)
+        .expect("a FIFO");
+    assert_eq!(
+        isthmus_common::error_chain(&CliConfig::load(&home.environment()).expect_err("it is a FIFO")),
+        format!(
+            "the CLI configuration at {} cannot be read: it is a FIFO, not a regular file",
+            pipe.display()
+        )
+    );
+    let home = home.variable("TF_CLI_CONFIG_FILE", ".terraform.d/credentials.tfrc.json");
+    let shell = std::thread::spawn(move || fs::write(pipe, "credentials \"e.com\" { token = \"x\" }"));
+    assert!(home.load().credentials.contains_key("e.com"));
+    shell.join().expect("no panic").expect("it is read");
+}
+
+#[test]
 fn what_has_no_meaning_is_refused_with_its_place() {
     for (text, expected) in [
         ("a = ", "1:5: found the end of the file, where a value should be"),

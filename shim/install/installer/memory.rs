@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use isthmus_common::permissions::create_directories;
+use isthmus_common::{Links, read_regular};
 use serde::{Deserialize, Serialize};
 
 use crate::cache::record::{remove_own, require_own, seconds};
@@ -38,7 +39,7 @@ pub(super) fn recall(cache: &ProviderCache, address: &ProviderAddress, now: Syst
     if path.metadata().ok()?.len() > LARGEST {
         return None;
     }
-    let remembered: Remembered = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+    let remembered: Remembered = serde_json::from_slice(&read_regular(&path, Links::Follow).ok()?).ok()?;
     let age = seconds(now).checked_sub(remembered.asked)?;
     (remembered.format == FORMAT && age < HOLDS.as_secs()).then_some(remembered.listing)
 }

@@ -9,6 +9,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use isthmus_common::permissions::create_directories;
+use isthmus_common::{Links, open_regular, read_regular};
 use semver::Version;
 use serde_json::json;
 
@@ -41,7 +42,7 @@ impl MirrorWriter {
     ) -> Result<PathBuf, MirrorError> {
         let target = self.mirror.archive(address, version, platform);
         let copied = create_directories(&self.mirror.provider_directory(address)).and_then(|()| {
-            let mut source = fs::File::open(archive)?;
+            let mut source = open_regular(archive, Links::Follow)?;
             replace(&target, |file| io::copy(&mut source, file).map(drop))
         });
         copied.map_err(|source| MirrorError::Write { path: target.clone(), source })?;
@@ -82,7 +83,7 @@ fn write_index(path: &Path, member: &str, value: &serde_json::Value) -> Result<(
 }
 
 fn require_index(path: &Path, member: &str) -> io::Result<()> {
-    let text = match fs::read(path) {
+    let text = match read_regular(path, Links::Follow) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         text => text?,
     };

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
+use isthmus_common::{Links, open_regular};
 use sha2::{Digest as _, Sha256};
 
 use super::names::UNFINISHED;
@@ -81,14 +82,13 @@ impl Files {
 
     /// Whether a file exists, valid or not.
     pub(super) fn contains(&self, name: &str) -> bool {
-        let file = File::open(self.directory.join(name));
+        let file = open_regular(&self.directory.join(name), Links::Refuse);
         file.inspect(|file| self.note_use(file)).is_ok()
     }
 
     fn content(&self, name: &str) -> Option<(Bytes, File)> {
-        let mut file = File::open(self.directory.join(name)).ok()?;
-        let metadata = file.metadata().ok()?;
-        let size = metadata.is_file().then_some(metadata.len())?;
+        let mut file = open_regular(&self.directory.join(name), Links::Refuse).ok()?;
+        let size = file.metadata().ok()?.len();
         if size > self.largest.saturating_add(HEADER as u64) {
             return None;
         }
@@ -164,7 +164,7 @@ fn occupant(path: &Path) -> io::Result<Occupant> {
         Ok(metadata) if metadata.len() == 0 => Ok(Occupant::Ours),
         Ok(_) => {
             let mut beginning = [0; MARK.len()];
-            let read = File::open(path).and_then(|mut file| file.read_exact(&mut beginning));
+            let read = open_regular(path, Links::Refuse).and_then(|mut file| file.read_exact(&mut beginning));
             match read {
                 Ok(()) if beginning == *MARK => Ok(Occupant::Ours),
                 Ok(()) => Ok(Occupant::Foreign),
@@ -273,12 +273,16 @@ mod tests {
         std::fs::write(place("short"), "isthmus").expect("a file");
         std::fs::create_dir(place("directory")).expect("a directory");
         std::os::unix::fs::symlink(&target, place("link")).expect("a link");
-        for name in ["foreign", "short", "directory", "link"] {
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, place("fifo"), mode).expect("a FIFO");
+        for name in ["foreign", "short", "directory", "link", "fifo"] {
+            assert_eq!((files.read(name), files.peek(name)), (None, None), "{name}");
             let error = files.write(name, b"content").expect_err(name);
             assert!(error.to_string().contains("was not written by isthmus"), "{error}");
             assert!(!files.remove(name), "{name}");
             assert!(place(name).symlink_metadata().is_ok(), "{name}");
         }
+        assert!(!files.contains("fifo"), "it would be waited for");
         assert_eq!(std::fs::read(place("foreign")).expect("a file"), b"of a user");
         assert!(target.exists());
         assert!(files.remove("one") && !place("one").exists());

@@ -188,6 +188,35 @@ async fn a_backup_of_another_key_is_refused() {
 }
 
 #[tokio::test]
+async fn what_is_no_file_is_refused_and_not_waited_for() {
+    let (home, file) = backed_up().await;
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    let pipe = |path: &Path| rustix::fs::mkfifoat(rustix::fs::CWD, path, mode).expect("a FIFO");
+    let refused = |error: BackupError, path: &Path| {
+        let error = isthmus_common::error_chain(&error);
+        assert_eq!(
+            error,
+            format!(
+                "failed to read {}: it is a FIFO, not a regular file\nhelp: move away what is there",
+                path.display()
+            )
+        );
+    };
+    let path = home.path().join("pipe");
+    pipe(&path);
+    let other = home_with_key_of(home.path());
+    refused(scope(other.path()).restore(&path).await.expect_err("a FIFO is no backup"), &path);
+    let path = home.path().join("journal/0123456789ab.journal");
+    pipe(&path);
+    let new = home.path().join("new");
+    refused(scope(home.path()).back_up(&new).await.expect_err("a part is missing"), &path);
+    let path = database_in(other.path());
+    pipe(&path);
+    refused(scope(other.path()).back_up(&new).await.expect_err("there is no store"), &path);
+    assert!(!new.exists() && file.exists());
+}
+
+#[tokio::test]
 async fn what_is_there_is_never_replaced() {
     let (home, file) = backed_up().await;
     let error = scope(home.path()).back_up(&file).await.expect_err("the file exists");

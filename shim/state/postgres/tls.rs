@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use isthmus_common::trust::{TrustError, client_config};
+use isthmus_common::{Links, read_regular};
 use rustls::ClientConfig;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -44,7 +45,9 @@ impl Tls {
         let known = match authorities {
             Some(path) => {
                 let fault = |error| TlsError::Authorities { path: path.display().to_string(), error };
-                let known: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path).map_err(fault)?.collect();
+                let text = read_regular(path, Links::Follow)
+                    .map_err(|error| fault(rustls::pki_types::pem::Error::Io(error)))?;
+                let known: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
                 let known = known.map_err(fault)?;
                 if known.is_empty() {
                     return Err(fault(rustls::pki_types::pem::Error::NoItemsFound));
@@ -145,6 +148,15 @@ mod tests {
     use tokio_rustls::TlsAcceptor;
 
     use super::*;
+
+    #[test]
+    fn what_is_no_file_of_authorities_is_refused_and_not_waited_for() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (path, mode) = (directory.path().join("ca.pem"), rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR);
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, mode).expect("a FIFO");
+        let Err(error) = Tls::new(Some(&path)) else { panic!("it is a FIFO") };
+        assert!(isthmus_common::error_chain(&error).contains("it is a FIFO, not a regular file"), "{error}");
+    }
 
     #[tokio::test]
     async fn a_server_with_the_certificate_that_is_named_is_trusted() {

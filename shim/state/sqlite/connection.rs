@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use isthmus_common::permissions::{PRIVATE_DIRECTORY, PRIVATE_FILE};
+use isthmus_common::require_regular;
 use rusqlite::{Connection, ErrorCode};
 
 use crate::store::StoreError;
@@ -82,7 +83,9 @@ pub(super) fn prepare_file(path: &Path) -> Result<(), StoreError> {
         }
         path.metadata()
     };
-    let length = prepare().map_err(|error| StoreError::Create { path: path.to_owned(), error })?.len();
+    let metadata = prepare().map_err(|error| StoreError::Create { path: path.to_owned(), error })?;
+    require_regular(&metadata).map_err(|error| StoreError::Open { path: path.to_owned(), error })?;
+    let length = metadata.len();
     if (1..SMALLEST).contains(&length) {
         // SQLite would treat it as a new one.
         let found = format!("it has {length} bytes, and the smallest database has {SMALLEST}");

@@ -73,6 +73,39 @@ async fn databases_of_other_programs_are_refused_and_stay_as_they_are() {
 }
 
 #[tokio::test]
+async fn what_is_no_file_in_the_place_of_the_store_or_its_log_is_refused_and_not_waited_for() {
+    let pipe = |path: &Path| {
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, path, mode).expect("a FIFO");
+    };
+    type Put<'a> = &'a dyn Fn(&Path);
+    let cases: [(&str, Put<'_>); 3] = [
+        ("a FIFO", &pipe),
+        ("a directory", &|path| std::fs::create_dir(path).expect("a directory")),
+        ("a socket", &|path| drop(std::os::unix::net::UnixListener::bind(path).expect("a socket"))),
+    ];
+    for (kind, put) in cases {
+        let directory = directory();
+        let path = directory.path().join("state.sqlite");
+        put(&path);
+        let error = SqliteStore::open(path.clone()).await.expect_err(kind);
+        assert!(matches!(error, StoreError::Open { .. }), "{kind}: {error}");
+        let error = isthmus_common::error_chain(&error);
+        let expected = format!(
+            "the store {} cannot be opened: it is {kind}, not a regular file\nhelp: move away",
+            path.display()
+        );
+        assert!(error.starts_with(&expected), "{error}");
+    }
+    for ending in ["-wal", "-shm", "-journal"] {
+        let directory = directory();
+        pipe(&directory.path().join(format!("state.sqlite{ending}")));
+        // SQLite may do without it; it must only not wait.
+        SqliteStore::open(directory.path().join("state.sqlite")).await.ok();
+    }
+}
+
+#[tokio::test]
 async fn nothing_is_written_to_a_store_that_was_removed_or_replaced() {
     let directory = directory();
     let path = directory.path().join("state.sqlite");
