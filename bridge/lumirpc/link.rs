@@ -10,12 +10,13 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use isthmus_common::permissions::{PRIVATE_DIRECTORY, create_directories};
+use isthmus_common::permissions::create_directories;
+use isthmus_common::scratch::{ScratchDirectory, remove_abandoned};
 use isthmus_install::{ProviderAddress, find_executable};
 use isthmus_provider::plugin::{ExecutableError, inspect};
 
@@ -183,6 +184,7 @@ impl Link {
         require_ours(&provider, |target| is_beside_ours || is_provider(target))?;
         create_directories(&directory)
             .map_err(|error| LinkError::Write { path: directory.clone(), error })?;
+        remove_abandoned(&directory);
         // The plugin last, so that it never exists without its provider.
         let is_new = place(&provider, &program)? | place(&plugin, &ours)?;
         let done = if is_new { "linked" } else { "linked already" };
@@ -227,19 +229,15 @@ fn place(path: &Path, target: &Path) -> Result<bool, LinkError> {
         return Ok(false);
     }
     let failed = |error| LinkError::Write { path: path.to_owned(), error };
-    let directory = path.parent().unwrap_or(Path::new("."));
-    let beside = tempfile::Builder::new()
-        .prefix(".isthmus-")
-        .permissions(std::fs::Permissions::from_mode(PRIVATE_DIRECTORY))
-        .tempdir_in(directory)
-        .map_err(failed)?;
-    let new = beside.path().join("link");
+    let scratch = ScratchDirectory::beside(path).map_err(failed)?;
+    let new = scratch.path().join("link");
     symlink(target, &new).and_then(|()| std::fs::rename(&new, path)).map_err(failed)?;
     Ok(true)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
 

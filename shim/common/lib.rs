@@ -4,6 +4,7 @@
 //! - [`output_block()`]: what a process has printed, in the text of an error.
 //! - [`Secret`]: a value that is not printed. [`printable()`]: a text of others without what misleads a terminal or its reader.
 //! - [`permissions`] and [`marker`]: what another user may change, and which directories are isthmus's own to remove.
+//! - [`scratch`]: directories for what is not whole yet. [`mounts`]: what must not be removed with a directory.
 //! - [`open_regular`] and its like: files that are files, since a FIFO would be waited for.
 //! - [`trust`]: which servers are trusted, for downloads and for databases.
 //! - [`Platform`]: the names of operating systems and processors in registries and caches.
@@ -23,11 +24,13 @@ mod coalesced;
 pub mod fail_point;
 mod file_stamp;
 pub mod marker;
+pub mod mounts;
 mod output_block;
 pub mod permissions;
 mod platform;
 mod printable;
 mod regular_file;
+pub mod scratch;
 mod secret;
 mod tasks;
 pub mod trust;

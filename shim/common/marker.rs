@@ -11,9 +11,9 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, openat};
+use rustix::fs::{FileType, FlockOperation, Mode, OFlags, Stat, flock, fstat, openat};
 
 /// File name of the marker.
 pub const MARKER: &str = ".isthmus-directory";
@@ -25,6 +25,8 @@ pub enum Purpose {
     Sockets,
     /// A download or an installation in progress.
     Staging,
+    /// Files that are not whole yet, or that only one process needs.
+    Scratch,
 }
 
 impl Purpose {
@@ -32,6 +34,7 @@ impl Purpose {
         match self {
             Self::Sockets => "the sockets of a provider process",
             Self::Staging => "an installation in progress",
+            Self::Scratch => "files in progress",
         }
     }
 }
@@ -55,34 +58,69 @@ pub fn open_own_directory(parent: impl AsFd, name: &OsStr) -> io::Result<Option<
 pub fn mark(directory: impl AsFd, name: &OsStr, purpose: Purpose) -> io::Result<()> {
     let directory = directory.as_fd();
     let content = content(name, &fstat(directory)?, purpose);
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = openat(directory, MARKER, flags, Mode::RUSR | Mode::WUSR)?;
-    File::from(file).write_all(&content)
+    create(directory)?.write_all(&content)
+}
+
+/// The same, and locks the marker: by that, [`lock_abandoned`] knows that the directory is in use until
+/// what is returned is dropped. On a file system without locks the marker stays empty, so that the
+/// directory is never taken for an abandoned one.
+pub fn mark_locked(directory: impl AsFd, name: &OsStr, purpose: Purpose) -> io::Result<File> {
+    let directory = directory.as_fd();
+    let content = content(name, &fstat(directory)?, purpose);
+    let mut file = create(directory)?;
+    // Before the content: a marker without a lock is of a process that has ended.
+    if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+        file.write_all(&content)?;
+    }
+    Ok(file)
 }
 
 /// Whether isthmus created this directory with this name, for this purpose.
 pub fn is_marked(directory: impl AsFd, name: &OsStr, purpose: Purpose) -> io::Result<bool> {
-    let directory = directory.as_fd();
+    Ok(marker(directory.as_fd(), name, purpose, OFlags::RDONLY)?.is_some())
+}
+
+/// Locks the marker of a directory whose process, which had it locked, has ended. `None`: isthmus did
+/// not create the directory with this name, for this purpose; or it is in use.
+pub fn lock_abandoned(directory: impl AsFd, name: &OsStr, purpose: Purpose) -> io::Result<Option<File>> {
+    // Network file systems only lock what is open for writing.
+    let Some(file) = marker(directory.as_fd(), name, purpose, OFlags::RDWR)? else { return Ok(None) };
+    Ok(flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok().then_some(file))
+}
+
+fn create(directory: BorrowedFd<'_>) -> io::Result<File> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(openat(directory, MARKER, flags, Mode::RUSR | Mode::WUSR)?.into())
+}
+
+/// The marker of a directory; `None` if there is none of this name and purpose.
+fn marker(
+    directory: BorrowedFd<'_>,
+    name: &OsStr,
+    purpose: Purpose,
+    access: OFlags,
+) -> io::Result<Option<File>> {
     let expected = content(name, &fstat(directory)?, purpose);
     // Does not block on a pipe.
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let flags = access | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = match openat(directory, MARKER, flags, Mode::empty()) {
         Ok(file) => file,
         Err(
             rustix::io::Errno::NOENT
             | rustix::io::Errno::LOOP
             | rustix::io::Errno::MLINK
+            | rustix::io::Errno::ISDIR
             | rustix::io::Errno::NXIO,
-        ) => return Ok(false),
+        ) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
     let stat = fstat(&file)?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile || !is_own(&stat) {
-        return Ok(false);
+        return Ok(None);
     }
-    let mut found = Vec::new();
-    File::from(file).take(LARGEST).read_to_end(&mut found)?;
-    Ok(found == expected)
+    let (file, mut found) = (File::from(file), Vec::new());
+    (&file).take(LARGEST).read_to_end(&mut found)?;
+    Ok((found == expected).then_some(file))
 }
 
 /// Whether the current user owns a file.

@@ -7,7 +7,7 @@
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 /// Mode of a new public file, before the umask.
@@ -109,15 +109,6 @@ pub fn create_directory(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(DIRECTORY).create(path)
 }
 
-/// A new private temporary directory, removed with its contents on drop.
-///
-/// # Errors
-/// When it cannot be created.
-pub fn temporary_directory(prefix: &str) -> io::Result<tempfile::TempDir> {
-    let permissions = std::fs::Permissions::from_mode(PRIVATE_DIRECTORY);
-    tempfile::Builder::new().prefix(prefix).permissions(permissions).tempdir()
-}
-
 /// Options to create a file that is not writable by others, not through a symbolic link.
 pub fn file_options(mode: u32) -> OpenOptions {
     let flags = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or_default();
@@ -139,7 +130,7 @@ pub fn without_writers(mode: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use std::fs::Permissions;
-    use std::os::unix::fs::{chown, symlink};
+    use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 
     use super::*;
 

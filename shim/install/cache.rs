@@ -8,7 +8,6 @@
 mod beside;
 mod inventory;
 pub(crate) mod lock;
-mod mounts;
 pub(crate) mod record;
 mod removal;
 pub(crate) mod staging;
@@ -145,6 +144,10 @@ impl ProviderCache {
     /// why it is no version.
     fn look_at(&self, address: &ProviderAddress, path: &Path) -> Result<Option<CachedProvider>, String> {
         let name = path.file_name().and_then(OsStr::to_str).ok_or("its name is not in UTF-8")?;
+        if name.starts_with('.') {
+            // What isthmus is writing.
+            return Ok(None);
+        }
         let metadata = path.metadata().map_err(|error| error.to_string())?;
         if !metadata.is_dir() {
             return match self.packed_version(address, name) {

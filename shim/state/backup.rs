@@ -12,13 +12,14 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use isthmus_common::permissions::{PRIVATE_DIRECTORY, PRIVATE_FILE, file_options};
-use isthmus_common::{Links, NotRegular, blocking, open_regular, read_regular, require_regular};
+use isthmus_common::scratch::ScratchDirectory;
+use isthmus_common::{Links, NotRegular, blocking, fail_point, open_regular, read_regular, require_regular};
 use rusqlite::{Connection, OpenFlags};
 use sha2::{Digest as _, Sha256};
+use tempfile::NamedTempFile;
 
 use super::encrypted_store::EncryptedStore;
 use super::error::EncryptedStoreError;
@@ -166,9 +167,14 @@ impl BackupScope {
     /// # Errors
     /// When there is nothing to back up, the file exists, or anything cannot be read with the key.
     pub async fn back_up(&self, file: &Path) -> Result<BackedUp, BackupError> {
-        let (scope, path) = (self.clone(), file.to_owned());
-        let written = blocking(move || scope.write(&path)).await?;
+        if file.symlink_metadata().is_ok() {
+            return Err(BackupError::Exists(file.to_owned()));
+        }
         let scratch = scratch_beside(file)?;
+        let new = scratch.file(PRIVATE_FILE).map_err(file_error("write", file))?;
+        let (scope, path) = (self.clone(), file.to_owned());
+        let written = blocking(move || scope.write(new, &path)).await?;
+        fail_point("backup-written");
         let unpacked = self.verified(written.path(), scratch.path()).await?;
         match written.persist_noclobber(file) {
             Ok(_) => Ok(unpacked),
@@ -222,19 +228,12 @@ impl BackupScope {
         Ok(())
     }
 
-    /// Writes a temporary file beside `file`. Blocks.
-    fn write(&self, file: &Path) -> Result<tempfile::NamedTempFile, BackupError> {
-        if file.symlink_metadata().is_ok() {
-            return Err(BackupError::Exists(file.to_owned()));
-        }
+    /// Writes the new file that will be `file`. Blocks.
+    fn write(&self, new: NamedTempFile, file: &Path) -> Result<NamedTempFile, BackupError> {
         let failed = || file_error("write", file);
+        // Removed before everything is read back, which takes as much room again.
         let scratch = scratch_beside(file)?;
-        let written = tempfile::Builder::new()
-            .prefix(".isthmus-")
-            .permissions(std::fs::Permissions::from_mode(PRIVATE_FILE))
-            .tempfile_in(parent(file))
-            .map_err(failed())?;
-        let file = written.as_file().try_clone().map_err(failed())?;
+        let file = new.as_file().try_clone().map_err(failed())?;
         let mut backup = Sum { inner: BufWriter::new(file), sum: Sha256::new() };
         backup.write_all(MAGIC).map_err(failed())?;
         let mut is_empty = true;
@@ -271,8 +270,8 @@ impl BackupScope {
         let Sum { mut inner, sum } = backup;
         inner.write_all(&sum.finalize()).and_then(|()| inner.flush()).map_err(failed())?;
         drop(inner);
-        written.as_file().sync_all().map_err(failed())?;
-        Ok(written)
+        new.as_file().sync_all().map_err(failed())?;
+        Ok(new)
     }
 
     /// Unpacks a backup into a directory and reads all of it with the key.
@@ -439,17 +438,14 @@ fn unpack(file: &Path, directory: &Path) -> Result<BackedUp, BackupError> {
 }
 
 /// A private directory beside a file, which is removed with all that is in it.
-fn scratch_beside(path: &Path) -> Result<tempfile::TempDir, BackupError> {
+fn scratch_beside(path: &Path) -> Result<ScratchDirectory, BackupError> {
     let directory = parent(path);
     let create = || {
         use std::os::unix::fs::DirBuilderExt as _;
         if !directory.is_dir() {
             std::fs::DirBuilder::new().recursive(true).mode(PRIVATE_DIRECTORY).create(directory)?;
         }
-        tempfile::Builder::new()
-            .prefix(".isthmus-backup-")
-            .permissions(std::fs::Permissions::from_mode(PRIVATE_DIRECTORY))
-            .tempdir_in(directory)
+        ScratchDirectory::beside(path)
     };
     create().map_err(file_error("write beside", path))
 }

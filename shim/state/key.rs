@@ -8,8 +8,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use argon2::{Algorithm, Argon2, Params, Version};
-use isthmus_common::permissions::{PRIVATE_DIRECTORY, require_trusted_file};
-use isthmus_common::{Links, Secret, blocking, open_regular};
+use isthmus_common::permissions::{PRIVATE_DIRECTORY, PRIVATE_FILE, require_trusted_file};
+use isthmus_common::scratch::ScratchDirectory;
+use isthmus_common::{Links, Secret, blocking, fail_point, open_regular};
 
 use super::encryption::{CipherKey, random};
 use super::key_error::KeyError;
@@ -141,9 +142,11 @@ pub(super) fn create(path: &Path) -> std::io::Result<()> {
     }
     // Written to a temporary file and renamed: of several processes that do so at once, one
     // succeeds and all use its key.
-    let mut file = tempfile::Builder::new().prefix(".key-").tempfile_in(directory)?;
+    let scratch = ScratchDirectory::beside(path)?;
+    let mut file = scratch.file(PRIVATE_FILE)?;
     writeln!(file, "{}", hex::encode(random::<32>()))?;
     file.as_file().sync_all()?;
+    fail_point("key-written");
     match file.persist_noclobber(path) {
         Ok(_) => {}
         Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => {}
@@ -217,6 +220,19 @@ mod tests {
         let names = std::fs::read_dir(directory.path()).expect("a directory").count();
         assert_eq!(names, 1, "nothing else is left behind");
         assert_eq!(load(&KeySource::File(path)).expect("the same").cipher.id(), made.cipher.id());
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_removed_when_the_next_key_is_made() {
+        use isthmus_common::marker::{Purpose, mark};
+        let directory = directory();
+        let left = directory.path().join(".isthmus-scratch-Ab12Cd");
+        std::fs::create_dir(&left).expect("a directory");
+        std::fs::write(left.join("key"), "5e".repeat(32)).expect("a file");
+        let opened = std::fs::File::open(&left).expect("a directory");
+        mark(opened, left.file_name().expect("a name"), Purpose::Scratch).expect("a marker");
+        load(&KeySource::Directory(directory.path().to_owned())).expect("a key");
+        assert!(!left.exists());
     }
 
     #[test]

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use regex::Regex;
 
 /// Functions that remove or replace something, open it for writing, or change who may use it.
-const OPERATIONS: [&str; 36] = [
+const OPERATIONS: [&str; 37] = [
     "remove_file",
     "remove_dir",
     "remove_dir_all",
@@ -49,6 +49,7 @@ const OPERATIONS: [&str; 36] = [
     "tempdir_in",
     "tempfile_in",
     "temporary_directory",
+    "ScratchDirectory::beside",
     "NamedTempFile::new",
     "NamedTempFile::new_in",
     "Connection::open",

@@ -6,10 +6,9 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use isthmus_common::permissions::temporary_directory;
+use isthmus_common::scratch::{ScratchDirectory, temporary_directory};
 use isthmus_proto::property::Struct;
 use isthmus_proto::{lumirpc, pulumirpc};
-use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::net::TcpListener;
 use tokio::process::{Child, Command};
@@ -36,7 +35,7 @@ pub(super) struct Host {
     engine: Engine,
     child: Child,
     _server: AbortOnDropHandle<()>,
-    _directory: TempDir,
+    _directory: ScratchDirectory,
 }
 
 /// Serves the daemon's callbacks and records them.

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use isthmus_common::permissions::temporary_directory;
+use isthmus_common::scratch::temporary_directory;
 use isthmus_install::{
     Installed, Installer, LockFile, NotLocked, OtherPackage, PackageForm, PackageHash, Platform,
     ProviderAddress, ProviderLock, VersionConstraint,

@@ -9,12 +9,14 @@
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use isthmus_common::permissions::{FILE, PRIVATE_DIRECTORY, create_directories, without_writers};
+use isthmus_common::permissions::{DIRECTORY, FILE, create_directories, without_writers};
+use isthmus_common::scratch::ScratchDirectory;
+use isthmus_common::{Links, open_regular};
 use isthmus_install::FileSum;
 use semver::Version;
 
@@ -235,11 +237,8 @@ impl Source<'_> {
         let path = directory.join(file_name());
         let mut done = Done::Present;
         if !is_same(&path, self.checksum) {
-            let staging = tempfile::Builder::new()
-                .prefix(".isthmus-")
-                .permissions(Permissions::from_mode(PRIVATE_DIRECTORY))
-                .tempdir_in(directory)?;
-            let staged = staging.path().join(file_name());
+            let scratch = ScratchDirectory::beside(&path)?;
+            let staged = scratch.path().join(file_name());
             if !self.is_ours || fs::hard_link(self.program, &staged).is_err() {
                 fs::copy(self.program, &staged)?;
                 let mode = without_writers(staged.metadata()?.permissions().mode());
@@ -298,9 +297,14 @@ fn back_up(path: &Path) -> io::Result<PathBuf> {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             // Without support for hard links it is copied, to a new file only.
             Err(_) => {
-                let mut new = fs::File::options().write(true).create_new(true).mode(0o755).open(&backup)?;
-                io::copy(&mut fs::File::open(path)?, &mut new)?;
-                return Ok(backup);
+                let scratch = ScratchDirectory::beside(&backup)?;
+                let mut new = scratch.file(DIRECTORY)?;
+                io::copy(&mut open_regular(path, Links::Follow)?, &mut new)?;
+                match new.persist_noclobber(&backup) {
+                    Ok(_) => return Ok(backup),
+                    Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {}
+                    Err(error) => return Err(error.error),
+                }
             }
         }
     }
@@ -312,12 +316,11 @@ fn write_mark(directory: &Path, checksum: FileSum) -> io::Result<()> {
     if !is_own_mark(directory) {
         return Err(io::Error::other(format!("{MARK} beside it was not written by isthmus")));
     }
-    let mut new = tempfile::Builder::new()
-        .prefix(".isthmus-")
-        .permissions(Permissions::from_mode(FILE))
-        .tempfile_in(directory)?;
+    let path = directory.join(MARK);
+    let scratch = ScratchDirectory::beside(&path)?;
+    let mut new = scratch.file(FILE)?;
     new.write_all(mark(checksum).as_bytes())?;
-    new.persist(directory.join(MARK)).map(drop).map_err(|error| error.error)
+    new.persist(path).map(drop).map_err(|error| error.error)
 }
 
 /// Whether there is a mark of isthmus, or none.

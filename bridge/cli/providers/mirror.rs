@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
-use isthmus_common::permissions::temporary_directory;
+use isthmus_common::scratch::temporary_directory;
 use isthmus_install::{
     Delivery, Installer, MirrorWriter, PackageForm, Platform, ProviderAddress, VersionConstraint, choose,
 };

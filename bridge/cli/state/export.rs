@@ -7,10 +7,11 @@ mod addresses;
 
 use std::collections::HashSet;
 use std::io::Write as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use isthmus_common::permissions::PRIVATE_FILE;
+use isthmus_common::scratch::ScratchDirectory;
 use isthmus_install::ProviderAddress;
 use isthmus_state::stacks::{ComponentObject, SequenceFile, StacksState};
 use isthmus_state::tfstate::{Collision, Instance, TfState};
@@ -190,13 +191,8 @@ impl Export {
 /// Writes a file that only its owner can read, atomically.
 fn write_private(file: &Path, bytes: &[u8], overwrite: bool) -> Result<(), StateError> {
     let failed = |error| StateError::Write { file: file.to_owned(), error };
-    let directory =
-        file.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut new = tempfile::Builder::new()
-        .prefix(".isthmus-")
-        .permissions(std::fs::Permissions::from_mode(0o600))
-        .tempfile_in(directory)
-        .map_err(failed)?;
+    let scratch = ScratchDirectory::beside(file).map_err(failed)?;
+    let mut new = scratch.file(PRIVATE_FILE).map_err(failed)?;
     new.write_all(bytes).and_then(|()| new.as_file().sync_all()).map_err(failed)?;
     let placed = if overwrite { new.persist(file) } else { new.persist_noclobber(file) };
     match placed {
@@ -227,6 +223,8 @@ fn random_uuid() -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     #[test]

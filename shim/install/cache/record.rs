@@ -10,6 +10,8 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use isthmus_common::permissions::PRIVATE_FILE;
+use isthmus_common::scratch::ScratchDirectory;
 use isthmus_common::{FileStamp, Links, open_regular, read_regular};
 use serde::{Deserialize, Serialize};
 
@@ -20,8 +22,6 @@ use crate::FileSum;
 const FORMAT: u32 = 2;
 /// Beginning of every record, without white space.
 const BEGINNING: &[u8] = b"{\"format\":";
-/// Prefix of temporary files of records.
-const UNFINISHED: &str = ".record-";
 /// Suffix of records' names, after the directory's.
 const RECORD: &str = ".verified.json";
 /// Size limit of a record.
@@ -194,8 +194,8 @@ impl Record {
     /// Writes the record atomically, unless the existing file is not ours.
     pub(crate) fn write(&self, path: &Path) -> io::Result<()> {
         require_own(path)?;
-        let directory = path.parent().unwrap_or_else(|| Path::new("."));
-        let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(directory)?;
+        let scratch = ScratchDirectory::beside(path)?;
+        let mut file = scratch.file(PRIVATE_FILE)?;
         file.write_all(&serde_json::to_vec_pretty(self)?)?;
         file.as_file().sync_all()?;
         file.persist(path).map(|_| ()).map_err(|error| error.error)

@@ -10,9 +10,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use isthmus_common::mounts;
+
 use super::inventory::{CachedPackage, Unfinished};
 use super::lock::DirectoryLock;
-use super::mounts;
 use super::record::{Record, remove_own, require_own};
 use super::staging::{self, Staging, is_staging};
 

@@ -9,12 +9,10 @@ use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use isthmus_common::Platform;
 use isthmus_common::marker::{Purpose, is_marked, mark, open_own_directory};
 use isthmus_common::permissions::PRIVATE_DIRECTORY;
+use isthmus_common::{Platform, mounts};
 use tempfile::TempDir;
-
-use super::mounts;
 
 /// A staging directory; removed on drop.
 #[derive(Debug)]

@@ -8,7 +8,8 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use isthmus_common::permissions::create_directories;
+use isthmus_common::permissions::{PRIVATE_FILE, create_directories};
+use isthmus_common::scratch::ScratchDirectory;
 use isthmus_common::{Links, read_regular};
 use serde::{Deserialize, Serialize};
 
@@ -20,8 +21,6 @@ use crate::{ProviderAddress, ProviderCache};
 const FORMAT: u32 = 1;
 /// Lifetime of a list. A version that was just published can be named exactly.
 const HOLDS: Duration = Duration::from_secs(15 * 60);
-/// Prefix of temporary files of lists.
-const UNFINISHED: &str = ".versions-";
 /// Size limit of a list.
 const LARGEST: u64 = 16 << 20;
 
@@ -50,10 +49,12 @@ pub(super) fn remember(cache: &ProviderCache, address: &ProviderAddress, listing
     let write = || -> io::Result<()> {
         let directory = cache.provider_directory(address);
         create_directories(&directory)?;
-        require_own(&path(cache, address))?;
-        let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(&directory)?;
+        let path = path(cache, address);
+        require_own(&path)?;
+        let scratch = ScratchDirectory::beside(&path)?;
+        let mut file = scratch.file(PRIVATE_FILE)?;
         file.write_all(&serde_json::to_vec(&remembered)?)?;
-        file.persist(path(cache, address)).map(|_| ()).map_err(|error| error.error)
+        file.persist(path).map(|_| ()).map_err(|error| error.error)
     };
     let _ = write();
 }

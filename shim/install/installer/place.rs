@@ -94,11 +94,10 @@ fn keep_beside(package: &Path) -> io::Result<PathBuf> {
     let kept = tempfile::Builder::new()
         .prefix(&format!("{}.replaced-", name.to_string_lossy()))
         .permissions(std::fs::Permissions::from_mode(DIRECTORY))
-        .tempdir_in(package.parent().unwrap_or(package))?
-        .keep()
-        .join(name);
-    std::fs::rename(package, &kept)?;
-    Ok(kept)
+        .tempdir_in(package.parent().unwrap_or(package))?;
+    // An empty directory is removed.
+    std::fs::rename(package, kept.path().join(name))?;
+    Ok(kept.keep().join(name))
 }
 
 /// Copies a directory's files, with links followed, so that the copy is self-contained.

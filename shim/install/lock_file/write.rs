@@ -5,6 +5,9 @@ use std::fmt;
 use std::io::{self, Write as _};
 use std::path::Path;
 
+use isthmus_common::permissions::FILE;
+use isthmus_common::scratch::ScratchDirectory;
+
 use super::ProviderLock;
 use crate::ProviderAddress;
 use crate::address::host_in_ascii;
@@ -63,16 +66,9 @@ impl fmt::Display for Quoted<'_> {
 
 /// Replaces the file atomically.
 pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let directory =
-        path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    {
-        // Minus the user's umask.
-        use std::os::unix::fs::PermissionsExt as _;
-        builder.permissions(std::fs::Permissions::from_mode(0o644));
-    }
-    let mut file = builder.prefix(".terraform.lock.hcl.").tempfile_in(directory)?;
+    let scratch = ScratchDirectory::beside(path)?;
+    // Minus the user's umask.
+    let mut file = scratch.file(FILE)?;
     file.write_all(text.as_bytes())?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;

@@ -8,7 +8,8 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use isthmus_common::permissions::create_directories;
+use isthmus_common::permissions::{FILE, create_directories};
+use isthmus_common::scratch::ScratchDirectory;
 use isthmus_common::{Links, open_regular, read_regular};
 use semver::Version;
 use serde_json::json;
@@ -95,15 +96,9 @@ fn require_index(path: &Path, member: &str) -> io::Result<()> {
 
 /// Replaces a file atomically.
 fn replace(path: &Path, write: impl FnOnce(&mut fs::File) -> io::Result<()>) -> io::Result<()> {
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    {
-        // A server of another user must be able to read it; minus the umask.
-        use std::os::unix::fs::PermissionsExt as _;
-        builder.permissions(fs::Permissions::from_mode(0o644));
-    }
-    let directory = path.parent().unwrap_or(Path::new("."));
-    let mut file = builder.prefix(".isthmus-").tempfile_in(directory)?;
+    let scratch = ScratchDirectory::beside(path)?;
+    // A server of another user must be able to read it; minus the umask.
+    let mut file = scratch.file(FILE)?;
     write(file.as_file_mut())?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;

@@ -187,6 +187,36 @@ async fn a_backup_of_another_key_is_refused() {
     }
 }
 
+/// What a killed process leaves in a directory.
+fn abandoned(directory: &Path) -> PathBuf {
+    let path = directory.join(".isthmus-scratch-Ab12Cd");
+    std::fs::create_dir(&path).expect("a directory");
+    std::fs::write(path.join("half"), "half of a backup").expect("a file");
+    let name = path.file_name().expect("a name");
+    let opened = File::open(&path).expect("a directory");
+    isthmus_common::marker::mark(opened, name, isthmus_common::marker::Purpose::Scratch).expect("a marker");
+    path
+}
+
+#[tokio::test]
+async fn what_killed_commands_left_is_removed_by_the_next_one() {
+    let (home, file) = backed_up().await;
+    let backups = tempfile::tempdir().expect("a directory");
+    let left = abandoned(backups.path());
+    scope(home.path()).back_up(&backups.path().join("one")).await.expect("a backup");
+    assert!(!left.exists());
+    assert_eq!(names(backups.path()), ["one".to_owned()].into(), "and nothing else is left");
+    let other = home_with_key_of(home.path());
+    let left = abandoned(other.path());
+    scope(other.path()).restore(&file).await.expect("restored");
+    assert!(!left.exists());
+    assert_eq!(
+        names(other.path()),
+        ["journal", "state.key", "state.sqlite"].map(str::to_owned).into(),
+        "and nothing else is left"
+    );
+}
+
 #[tokio::test]
 async fn what_is_no_file_is_refused_and_not_waited_for() {
     let (home, file) = backed_up().await;

@@ -3,7 +3,10 @@
 use std::path::Path;
 
 use isthmus_proto::property::Value;
-use isthmus_state::{EncryptedStore, Intent, OperationKind, StoreKey};
+use isthmus_state::{
+    EncryptedStore, Intent, JournalDurability, JournalFiles, KeySource, OperationJournal, OperationKind,
+    StoreKey,
+};
 
 use super::engine::Engine;
 use super::goal;
@@ -343,6 +346,54 @@ async fn changes_whose_end_is_not_known_are_listed() {
     );
     let others = isthmus(directory.path(), &["recover", "--package", "time", "--json"]).well().stdout;
     assert_eq!(others, "[]\n");
+}
+
+/// The directories in a directory that a killed command has left.
+fn left_in(directory: &Path) -> usize {
+    let entries = std::fs::read_dir(directory).expect("a directory");
+    let names = entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with('.')).count()
+}
+
+#[tokio::test]
+async fn what_a_killed_backup_or_rotation_left_is_removed_by_the_next_command() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (home, backups) = (directory.path().join("home"), directory.path().join("backups"));
+    std::fs::create_dir(&backups).expect("a directory");
+    drop(EncryptedStore::open(&home, None).await.expect("a store"));
+    let key = KeySource::Directory(home.clone());
+    let journal = OperationJournal::in_files(JournalFiles::new(&home, key, None, JournalDurability::Process));
+    let intent = Intent {
+        intention: OperationKind::Create,
+        key: StoreKey { package: "random".to_owned(), type_name: "random_pet".to_owned(), id: String::new() },
+        subject: "urn:pulumi:dev::zoo::random:index/pet:Pet::dog".to_owned(),
+        prior: None,
+        companion: Vec::new().into(),
+    };
+    journal.begin(intent).await.expect("journalled");
+    drop(journal);
+    let killed = |words: &[&str], point: &str| {
+        let said = isthmus_with(&home, words, &[("FAIL_POINT", point.to_owned())]);
+        assert_eq!(said.code, -1, "{point}: {said:?}");
+    };
+
+    let file = backups.join("backup").to_str().expect("UTF-8").to_owned();
+    killed(&["state", "backup", &file], "backup-written");
+    assert!(left_in(&backups) > 0 && !Path::new(&file).exists());
+    isthmus(&home, &["state", "backup", &file]).well();
+    assert_eq!(left_in(&backups), 0);
+
+    killed(&["state", "rekey"], "key-written");
+    assert_eq!(left_in(&home), 1);
+    isthmus(&home, &["state", "rekey"]).well();
+    assert_eq!(left_in(&home), 0);
+
+    killed(&["state", "rekey"], "journal-key-written");
+    assert_eq!(left_in(&home.join("journal")), 1);
+    let listed = isthmus(&home, &["recover", "list", "--json"]).well().stdout;
+    assert!(listed.contains("random_pet"), "{listed}");
+    assert_eq!(left_in(&home.join("journal")), 0);
+    isthmus(&home, &["state", "rekey"]).well();
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use isthmus_common::permissions::PRIVATE_FILE;
+use isthmus_common::scratch::remove_abandoned;
 use isthmus_common::{Links, NotRegular, fail_point, open_lock_file, open_regular};
 use prost::Message as _;
 use rustix::fs::{FlockOperation, flock};
@@ -261,6 +262,8 @@ fn is_locked(file: &File) -> io::Result<bool> {
 pub(super) fn compact(directory: &Path, keys: &JournalKeys) -> io::Result<()> {
     let Some(_lock) = DirectoryLock::to_remove(directory)? else { return Ok(()) };
     fail_point("compaction-locked");
+    // A rotation that was killed has left keys.
+    remove_abandoned(directory);
     let mut scan = Scan::default();
     let mut held = Vec::new();
     for (id, path) in files(directory)? {

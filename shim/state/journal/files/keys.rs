@@ -9,7 +9,8 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use isthmus_common::permissions::require_trusted_file;
+use isthmus_common::permissions::{PRIVATE_FILE, require_trusted_file};
+use isthmus_common::scratch::ScratchDirectory;
 use isthmus_common::{Links, NotRegular, fail_point, read_regular};
 use prost::Message as _;
 
@@ -164,11 +165,12 @@ fn read(directory: &Path) -> Result<Option<Rows>, JournalFilesError> {
 fn write(directory: &Path, rows: &Rows, replace: bool) -> io::Result<()> {
     let mut bytes = MAGIC.to_vec();
     frame::add(&mut bytes, &rows.encode_to_vec());
-    let mut temporary = tempfile::Builder::new().prefix(".key-").tempfile_in(directory)?;
+    let path = file(directory);
+    let scratch = ScratchDirectory::beside(&path)?;
+    let mut temporary = scratch.file(PRIVATE_FILE)?;
     temporary.write_all(&bytes)?;
     temporary.as_file().sync_all()?;
     fail_point("journal-key-written");
-    let path = file(directory);
     if replace {
         temporary.persist(path).map_err(|error| error.error)?;
     } else {

@@ -341,6 +341,20 @@ async fn without_a_file_of_keys_nothing_is_written_and_the_error_says_what_to_do
 }
 
 #[tokio::test]
+async fn what_a_killed_rotation_left_is_removed_when_the_journal_is_read() {
+    use isthmus_common::marker::{Purpose, mark};
+    let home = home();
+    begin(&process(&home), "one").await;
+    let left = home.path().join("journal/.isthmus-scratch-Ab12Cd");
+    fs::create_dir(&left).expect("a directory");
+    fs::write(left.join("key"), "keys of others").expect("a file");
+    let opened = File::open(&left).expect("a directory");
+    mark(opened, left.file_name().expect("a name"), Purpose::Scratch).expect("a marker");
+    assert_eq!(open(&process(&home)).await, listed(&[("one", "interrupted")]));
+    assert!(!left.exists());
+}
+
+#[tokio::test]
 async fn what_is_settled_stays_so_while_the_file_of_its_beginning_cannot_be_read() {
     let home = home();
     let killed = process(&home);

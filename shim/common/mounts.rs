@@ -7,7 +7,10 @@ use std::io;
 use std::path::Path;
 
 /// Fails if something is mounted in a directory. Symbolic links are not followed.
-pub(super) fn require_none_in(directory: &Path) -> io::Result<()> {
+///
+/// # Errors
+/// When something is mounted there, or a directory cannot be read.
+pub fn require_none_in(directory: &Path) -> io::Result<()> {
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
         if entry.file_type()?.is_dir() {
