@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use clap::Args;
 use isthmus_common::permissions::{DIRECTORY, FILE, create_directories, without_writers};
 use isthmus_common::scratch::ScratchDirectory;
-use isthmus_common::{Links, open_regular};
+use isthmus_common::{Links, open_regular, read_regular, require_regular};
 use isthmus_install::FileSum;
 use semver::Version;
 
@@ -78,6 +78,12 @@ enum PluginError {
     },
     #[error("{path} was not written by isthmus, so nothing was changed\nhelp: move it away", path = .0.display())]
     NotMark(PathBuf),
+    #[error("failed to replace {path}, so nothing was changed\nhelp: move it away", path = .path.display())]
+    NoFile {
+        path: PathBuf,
+        #[source]
+        error: io::Error,
+    },
     #[error(
         "{path} was not installed by isthmus, so nothing was changed\nhelp: replace it with --force, which keeps a backup, {backup}",
         path = .0.display(),
@@ -192,6 +198,12 @@ impl Options {
             .collect();
         for directory in &directories {
             let path = directory.join(file_name());
+            // A link is replaced as one.
+            if let Ok(found) = path.symlink_metadata()
+                && !found.is_symlink()
+            {
+                require_regular(&found).map_err(|error| PluginError::NoFile { path: path.clone(), error })?;
+            }
             if !self.force
                 && path.symlink_metadata().is_ok()
                 && !is_ours(directory)
@@ -325,18 +337,16 @@ fn write_mark(directory: &Path, checksum: FileSum) -> io::Result<()> {
 
 /// Whether there is a mark of isthmus, or none.
 fn is_own_mark(directory: &Path) -> bool {
-    let path = directory.join(MARK);
-    match path.symlink_metadata() {
-        Ok(metadata) => {
-            metadata.is_file() && fs::read(path).is_ok_and(|text| text.starts_with(MARK_BEGINNING))
-        }
+    match read_regular(&directory.join(MARK), Links::Refuse) {
+        Ok(text) => text.starts_with(MARK_BEGINNING),
         Err(error) => matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
     }
 }
 
 /// Whether the plugin in a directory is the one that isthmus installed there.
 fn is_ours(directory: &Path) -> bool {
-    let Ok(mark) = fs::read_to_string(directory.join(MARK)) else { return false };
+    let Ok(mark) = read_regular(&directory.join(MARK), Links::Refuse) else { return false };
+    let mark = String::from_utf8_lossy(&mark);
     let checksum = mark.lines().find_map(|line| FileSum::parse(line.strip_prefix(CHECKSUM_LABEL)?).ok());
     checksum.is_some_and(|checksum| is_same(&directory.join(file_name()), checksum))
 }
@@ -490,6 +500,41 @@ mod tests {
         fixture.others(&format!("{directory}.partial"), "of a user, since the CLI writes nothing into it");
         fixture.run(&["1.0.0"], false).unwrap_or_else(|error| panic!("{error}"));
         assert!(fixture.path(&format!("{directory}.partial")).exists());
+    }
+
+    #[test]
+    fn what_is_no_file_in_the_way_is_named_and_nothing_is_left_beside_it() {
+        let directory = "home/plugins/resource-terraform-provider-v1.0.0";
+        let pipe = |path: &Path| {
+            let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+            rustix::fs::mkfifoat(rustix::fs::CWD, path, mode).expect("a FIFO");
+        };
+        type Put<'a> = &'a dyn Fn(&Path);
+        let cases: [(&str, Put<'_>); 2] =
+            [("a directory", &|path| fs::create_dir(path).expect("a directory")), ("a FIFO", &pipe)];
+        for (kind, put) in cases {
+            let fixture = Fixture::new();
+            fs::create_dir_all(fixture.path(directory)).expect("a directory");
+            put(&fixture.path(&path("1.0.0")));
+            for force in [false, true] {
+                let error = fixture.run(&["0.9.0", "1.0.0"], force).expect_err(kind);
+                let expected = format!(
+                    "failed to replace {}, so nothing was changed: it is {kind}, not a regular file\nhelp: move it away",
+                    path("1.0.0")
+                );
+                assert_eq!(error, expected);
+                let entries = fs::read_dir(fixture.path(directory)).expect("a directory").count();
+                assert_eq!(entries, 1, "{kind}: nothing is put beside it");
+                assert!(!fixture.path(&path("0.9.0")).exists(), "all or nothing");
+            }
+        }
+        let fixture = Fixture::new();
+        fixture.others(&path("1.0.0"), "theirs");
+        pipe(&fixture.path(&format!("{directory}/isthmus.txt")));
+        for force in [false, true] {
+            fixture.run(&["1.0.0"], force).expect_err("a FIFO is no mark");
+        }
+        assert_eq!(fixture.read(&path("1.0.0")), "theirs");
     }
 
     #[test]
