@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::{PathBufValueParser, TypedValueParser as _};
 use isthmus_state::{BackedUp, BackupScope, KeySource, StoreAddress, database_in};
 
 use super::error::StateError;
@@ -37,6 +38,7 @@ engine's environment before the next deployment.";
 #[command(after_help = BACKUP)]
 pub(super) struct Backup {
     /// New file to write.
+    #[arg(value_parser = PathBufValueParser::new().try_map(no_stream))]
     file: PathBuf,
 }
 
@@ -45,6 +47,7 @@ pub(super) struct Backup {
 #[command(after_help = RESTORE)]
 pub(super) struct Restore {
     /// Backup file.
+    #[arg(value_parser = PathBufValueParser::new().try_map(no_stream))]
     file: PathBuf,
 }
 
@@ -61,6 +64,16 @@ impl Restore {
         let restored = scope(settings)?.restore(&self.file).await?;
         print(&format!("restored {}: {}\n", self.file.display(), contents(restored)));
         Ok(Outcome::Done)
+    }
+}
+
+/// Refuses the name by which other commands mean standard output or input: a backup is read back before it
+/// gets its name, and all of it is checked before anything is restored, which a stream does not allow.
+fn no_stream(file: PathBuf) -> Result<PathBuf, &'static str> {
+    if file.as_os_str() == "-" {
+        Err("a backup is a file, not a stream (`./-` is a file named `-`)")
+    } else {
+        Ok(file)
     }
 }
 

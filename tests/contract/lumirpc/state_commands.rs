@@ -396,6 +396,22 @@ async fn what_a_killed_backup_or_rotation_left_is_removed_by_the_next_command() 
     isthmus(&home, &["state", "rekey"]).well();
 }
 
+#[test]
+fn a_backup_is_no_stream() {
+    let directory = tempfile::tempdir().expect("a directory");
+    for command in ["backup", "restore"] {
+        let said = isthmus(directory.path(), &["state", command, "-"]);
+        assert!(
+            said.code == 2
+                && said.stdout.is_empty()
+                && said.stderr.contains("a backup is a file, not a stream"),
+            "{said:?}"
+        );
+        let said = isthmus(directory.path(), &["state", command, "./-"]);
+        assert!(said.code == 1 && !said.stderr.contains("stream"), "{said:?}");
+    }
+}
+
 #[tokio::test]
 async fn the_store_is_encrypted_with_another_key() {
     let (engine, password) = store_with_a_password().await;
