@@ -15,7 +15,7 @@ use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use isthmus_common::permissions::{PRIVATE_DIRECTORY, PRIVATE_FILE, file_options};
-use isthmus_common::scratch::ScratchDirectory;
+use isthmus_common::scratch::{ScratchDirectory, remove_abandoned};
 use isthmus_common::{Links, NotRegular, blocking, fail_point, open_regular, read_regular, require_regular};
 use rusqlite::{Connection, OpenFlags};
 use sha2::{Digest as _, Sha256};
@@ -24,7 +24,8 @@ use tempfile::NamedTempFile;
 use super::encrypted_store::EncryptedStore;
 use super::error::EncryptedStoreError;
 use super::journal::{
-    JournalDurability, JournalError, JournalFiles, OperationJournal, is_journal_file, listing_lock,
+    JournalDurability, JournalError, JournalFiles, OperationJournal, clear_journal, is_journal_file,
+    journal_holds_nothing, listing_lock,
 };
 use super::key::KeySource;
 use super::location::{StoreAddress, database_in};
@@ -191,6 +192,7 @@ impl BackupScope {
     /// When there is a state store or a journal already, or the backup is damaged or cannot be read with
     /// the key.
     pub async fn restore(&self, file: &Path) -> Result<BackedUp, BackupError> {
+        remove_abandoned(&self.journal());
         self.require_free()?;
         // Beside their destinations, so that they can be moved.
         let scratch = scratch_beside(&self.store)?;
@@ -201,6 +203,7 @@ impl BackupScope {
         self.require_free()?;
         if restored.journal_files > 0 {
             let unpacked = JournalFiles::directory_in(&journal_scratch.path().join("restored"));
+            clear_journal(&self.journal()).map_err(file_error("restore", &self.journal()))?;
             // A directory with anything in it is not replaced.
             std::fs::rename(unpacked, self.journal()).map_err(file_error("restore", &self.journal()))?;
             sync_directory_of(&self.journal())?;
@@ -220,12 +223,14 @@ impl BackupScope {
             name.push(ending);
             PathBuf::from(name)
         };
-        for path in [self.store.clone(), log("-wal"), log("-shm"), log("-journal"), self.journal()] {
+        for path in [self.store.clone(), log("-wal"), log("-shm"), log("-journal")] {
             if path.symlink_metadata().is_ok() {
                 return Err(BackupError::Occupied(path));
             }
         }
-        Ok(())
+        let journal = self.journal();
+        let holds_nothing = journal_holds_nothing(&journal).map_err(file_error("read", &journal))?;
+        if holds_nothing { Ok(()) } else { Err(BackupError::Occupied(journal)) }
     }
 
     /// Writes the new file that will be `file`. Blocks.

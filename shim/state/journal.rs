@@ -37,7 +37,7 @@ use intent::{Ended, Entry};
 pub use error::JournalError;
 pub use files::error::JournalFilesError;
 pub use files::{JournalDurability, JournalFiles, LARGEST_OBJECT};
-pub(crate) use files::{is_journal_file, listing_lock};
+pub(crate) use files::{clear_journal, is_journal_file, journal_holds_nothing, listing_lock};
 pub use guard::{IntentGuard, Unconfirmed};
 pub use intent::{
     Condition, FaultEffect, Intent, InvalidOperationId, JournalFault, Mark, OpenIntent, OpenIntents,

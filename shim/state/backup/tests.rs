@@ -247,6 +247,40 @@ async fn what_is_no_file_is_refused_and_not_waited_for() {
 }
 
 #[tokio::test]
+async fn a_journal_directory_that_holds_nothing_is_replaced() {
+    let (home, file) = backed_up().await;
+    let with = |names: &[&str]| {
+        let other = home_with_key_of(home.path());
+        std::fs::create_dir(other.path().join("journal")).expect("a directory");
+        for name in names {
+            std::fs::write(other.path().join("journal").join(name), "").expect("a file");
+        }
+        other
+    };
+    for names in [&[][..], &["lock"]] {
+        let other = with(names);
+        scope(other.path()).restore(&file).await.unwrap_or_else(|error| panic!("{names:?}: {error}"));
+        assert_eq!(operations(other.path()).await.len(), 1);
+    }
+    for names in [&["key"][..], &["lock", "key"], &["notes.txt"]] {
+        let other = with(names);
+        let error = scope(other.path()).restore(&file).await.expect_err("there is something");
+        assert!(matches!(error, BackupError::Occupied(_)), "{names:?}: {error:?}");
+        assert!(!database_in(other.path()).exists());
+    }
+    let other = with(&["lock"]);
+    let _used = listing_lock(&other.path().join("journal")).expect("a lock");
+    let error = scope(other.path()).restore(&file).await.expect_err("it is in use");
+    assert!(isthmus_common::error_chain(&error).contains("another process is using it"), "{error}");
+    assert!(other.path().join("journal/lock").exists() && !database_in(other.path()).exists());
+    let other = home_with_key_of(home.path());
+    std::os::unix::fs::symlink(with(&[]).path().join("journal"), other.path().join("journal"))
+        .expect("a link");
+    let error = scope(other.path()).restore(&file).await.expect_err("it is a link");
+    assert!(matches!(error, BackupError::Occupied(_)), "{error:?}");
+}
+
+#[tokio::test]
 async fn what_is_there_is_never_replaced() {
     let (home, file) = backed_up().await;
     let error = scope(home.path()).back_up(&file).await.expect_err("the file exists");

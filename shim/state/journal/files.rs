@@ -45,7 +45,7 @@ use keys::JournalKeys;
 use own_file::OwnFile;
 use replay::Steps;
 
-pub(crate) use directory::{is_journal_file, listing_lock};
+pub(crate) use directory::{clear_journal, is_journal_file, journal_holds_nothing, listing_lock};
 pub(crate) use keys::{begin_rotation, end_rotation};
 
 /// Name of the directory in ISTHMUS_HOME.

@@ -1,7 +1,7 @@
 //! The directory of the journal files: reading all of them, and compacting those of processes that ended.
 
 use std::collections::{BTreeSet, HashSet};
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -90,6 +90,40 @@ impl DirectoryLock {
 /// Keeps files from being removed until it is dropped, if that can be had. Blocks.
 pub(crate) fn listing_lock(directory: &Path) -> Option<DirectoryLock> {
     DirectoryLock::to_list(directory).ok().flatten()
+}
+
+/// Whether nothing is lost if another directory takes the place of this one: there is none, or nothing but
+/// the lock is in it. A link is not replaced.
+pub(crate) fn journal_holds_nothing(directory: &Path) -> io::Result<bool> {
+    match directory.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+        Err(error) => return Err(error),
+        Ok(metadata) if !metadata.is_dir() => return Ok(false),
+        Ok(_) => {}
+    }
+    for entry in std::fs::read_dir(directory)? {
+        let entry = entry?;
+        if entry.file_name() != LOCK || !is_empty_file(&entry.metadata()?) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Removes the lock of a directory that has nothing else, so that another one can take its place.
+pub(crate) fn clear_journal(directory: &Path) -> io::Result<()> {
+    let path = directory.join(LOCK);
+    if !path.symlink_metadata().is_ok_and(|metadata| is_empty_file(&metadata)) {
+        return Ok(());
+    }
+    match DirectoryLock::to_remove(directory)? {
+        Some(_lock) => std::fs::remove_file(path),
+        None => Err(io::Error::new(io::ErrorKind::ResourceBusy, "another process is using it")),
+    }
+}
+
+fn is_empty_file(metadata: &Metadata) -> bool {
+    metadata.is_file() && metadata.len() == 0
 }
 
 /// Whether a file of this name in the directory is part of the journal: entries, or their keys.
