@@ -22,7 +22,7 @@ on_both_protocols! {
     async fn a_long_error_is_cut_and_the_engine_gets_the_whole_of_it_before(protocol) {
         let (host, session) = Setup::sandbox(protocol).with("SANDBOX_ODD", "usable").session().await?;
         for how in ["error", "status", "partial"] {
-            let long = format!("what went wr\u{f6}ng with {how}, ").repeat(10_000);
+            let long = format!("what went wr\u{f6}ng with {how}, ").repeat(8_000);
             let leak = session.resource("sandbox:index/leak:Leak", how);
             let inputs = json!({"open": &long, "how": how, "during": "create"});
             let status = leak.make(&inputs).await.expect_err(how);
