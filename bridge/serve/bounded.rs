@@ -22,10 +22,15 @@ use isthmus_proto::{pulumirpc, rpc};
 use prost::Message as _;
 use tonic::Status;
 
-use super::redacted::{INIT_FAILED, MISSING_KEYS};
 use crate::daemon::Session;
 use crate::engine::Severity;
 use crate::status::with_texts;
+
+/// The detail with the reasons by which an engine keeps a partially created resource.
+pub(super) const INIT_FAILED: &str = "type.googleapis.com/pulumirpc.ErrorResourceInitFailed";
+
+/// The detail with the keys that a configuration lacks.
+const MISSING_KEYS: &str = "type.googleapis.com/pulumirpc.ConfigureErrorMissingKeys";
 
 /// Bytes of a message as it is encoded on the wire.
 const LONGEST_MESSAGE: usize = 6 << 10;

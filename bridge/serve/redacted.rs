@@ -15,17 +15,11 @@ use prost::Message as _;
 use tonic::codegen::BoxStream;
 use tonic::{Request, Response, Status};
 
-use super::bounded::bounded;
+use super::bounded::{INIT_FAILED, bounded};
 use super::connected_session;
 use crate::daemon::Session;
 use crate::status::with_texts;
 use crate::translate::marked_secrets::note_secrets;
-
-/// The detail with the reasons by which an engine keeps a partially created resource.
-pub(super) const INIT_FAILED: &str = "type.googleapis.com/pulumirpc.ErrorResourceInitFailed";
-
-/// The detail with the keys that a configuration lacks.
-pub(super) const MISSING_KEYS: &str = "type.googleapis.com/pulumirpc.ConfigureErrorMissingKeys";
 
 #[derive(Clone, Debug)]
 pub(super) struct Redacted<Service>(pub(super) Service);

@@ -13,6 +13,7 @@ mod index;
 mod numbers;
 mod parts;
 mod stretches;
+mod token;
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -15,6 +15,7 @@ use isthmus_common::REDACTED;
 use super::fragments::Fragments;
 use super::numbers::{self, Numbers};
 use super::stretches::{Stretch, Stretches, WIDEST_REST};
+use super::token::is_token;
 
 /// Hashed bytes of forms that are found anywhere, and their minimum length.
 const LONG: usize = 8;
@@ -181,16 +182,6 @@ impl Index {
 fn place(first: u8, second: u8) -> (usize, u64) {
     let pair = usize::from(first) << 8 | usize::from(second);
     (pair / 64, 1 << (pair % 64))
-}
-
-/// Whether the range is a whole token.
-pub(super) fn is_token(text: &[u8], begin: usize, end: usize) -> bool {
-    let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || !byte.is_ascii();
-    // The letter of an escape (`\n`) is not part of the word.
-    let is_escape = begin >= 2 && text[begin - 2] == b'\\';
-    let is_begin =
-        is_escape || begin.checked_sub(1).and_then(|at| text.get(at)).is_none_or(|byte| !is_of_word(byte));
-    is_begin && text.get(end).is_none_or(|byte| !is_of_word(byte))
 }
 
 #[cfg(test)]
