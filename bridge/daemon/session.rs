@@ -38,6 +38,7 @@ pub(crate) struct Session {
     marks_previews: AtomicBool,
     /// Wakes starts of providers that are to be cancelled.
     cancelled: Notify,
+    is_connected: AtomicBool,
     choice: Mutex<Option<Arc<ProviderSlot>>>,
 }
 
@@ -101,6 +102,7 @@ impl Session {
             outputs_of_invokes: AtomicBool::new(false),
             marks_previews: AtomicBool::new(false),
             cancelled: Notify::new(),
+            is_connected: AtomicBool::new(true),
             choice: Mutex::new(None),
         }
     }
@@ -360,8 +362,14 @@ impl Session {
         }
     }
 
+    /// Whether the connection is open, as far as this process knows.
+    pub(crate) fn is_connected(&self) -> bool {
+        self.is_connected.load(Ordering::Relaxed)
+    }
+
     /// Ends the provider after the connection has closed.
     pub(super) fn disconnected(self: &Arc<Self>) {
+        self.is_connected.store(false, Ordering::Relaxed);
         let session = Arc::clone(self);
         self.daemon.spawn(async move {
             fail_point("disconnected");

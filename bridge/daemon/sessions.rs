@@ -67,10 +67,11 @@ impl Sessions {
     /// Waits until every change has completed and every provider has ended. No session is opened
     /// any more.
     pub(crate) async fn finish(&self) {
-        self.daemon.changes_end().await;
+        // Also stops calls whose connection, and so whose session, is gone: their changes end with them.
         if let Some(provider) = &self.only_provider {
             provider.end(self.daemon.stop_grace_period()).await;
         }
+        self.daemon.changes_end().await;
         self.daemon.finish().await;
     }
 

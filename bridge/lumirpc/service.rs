@@ -20,7 +20,7 @@ use crate::serve::{run_to_completion, session_of};
 use crate::status::{self, RequestError};
 
 use super::name::{resource_name, without_names};
-use super::work::Work;
+use super::work::{Work, confirm_answer};
 
 /// Stateless: all state is in the connection's session and in the state store.
 #[derive(Clone, Copy, Debug)]
@@ -119,17 +119,20 @@ impl ResourceProvider for LumiService {
     async fn create(&self, request: Request<CreateRequest>) -> Result<Response<CreateResponse>, Status> {
         let (work, request) = Work::begin(request).await?;
         let name = self.name_of(&work, &request.r#type, request.properties.as_ref()).await;
-        run_to_completion(Arc::clone(&work.session), async move {
+        let session = Arc::clone(&work.session);
+        let created = run_to_completion(Arc::clone(&session), async move {
             let stored = work.configured_resource(&request.r#type, name).await?;
             let stored = stored.for_operation(Operation::Create, None);
             let mut warnings = OperationWarnings::default();
             let inputs = without_names(request.properties, &stored.target.shape);
             let created = work.limited(&stored, stored.create(&inputs, &mut warnings)).await;
             let created = work.finish(&stored, warnings, created).await?;
-            work.confirm_answer(created.unconfirmed);
-            Ok(CreateResponse { id: created.id, properties: Some(created.outputs) })
-        })
-        .await
+            Ok((created.unconfirmed, CreateResponse { id: created.id, properties: Some(created.outputs) }))
+        });
+        // Only here: where the call was broken off, the change completes, and nothing is answered.
+        let (unconfirmed, response) = created.await?.into_inner();
+        confirm_answer(&session, unconfirmed);
+        Ok(Response::new(response))
     }
 
     async fn get(&self, request: Request<GetRequest>) -> Result<Response<GetResponse>, Status> {

@@ -89,18 +89,6 @@ impl Work {
         self.resource(type_token, name).await
     }
 
-    /// Records that the engine has the answer. If this process is killed first, the next one
-    /// reports the object.
-    pub(super) fn confirm_answer(&self, unconfirmed: Unconfirmed) {
-        self.session.daemon().spawn(async move {
-            tokio::time::sleep(ANSWERED_AFTER).await;
-            fail_point("confirming");
-            // On failure a later call of the engine shows that it has the answer.
-            unconfirmed.confirm().await.ok();
-            fail_point("confirmed");
-        });
-    }
-
     /// Runs an operation, and explains its error.
     pub(super) async fn limited<T>(
         &self,
@@ -122,4 +110,20 @@ impl Work {
         fail_point("warnings-shown");
         outcome.map_err(status::of_stored_resource)
     }
+}
+
+/// Records that the engine has an answer which is about to be sent, if its connection is still open
+/// by then. If this process is killed first, or the engine was, the next plugin reports the object.
+pub(super) fn confirm_answer(session: &Arc<Session>, unconfirmed: Unconfirmed) {
+    let connected = Arc::clone(session);
+    session.daemon().spawn(async move {
+        tokio::time::sleep(ANSWERED_AFTER).await;
+        if !connected.is_connected() {
+            return;
+        }
+        fail_point("confirming");
+        // On failure a later call of the engine shows that it has the answer.
+        unconfirmed.confirm().await.ok();
+        fail_point("confirmed");
+    });
 }

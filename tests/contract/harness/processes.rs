@@ -67,6 +67,14 @@ pub(crate) fn signal(process: u32, signal: Signal) {
     kill_process(id(process), signal).expect("a process that takes signals");
 }
 
+/// Kills a process, which may have ended.
+pub(crate) fn kill(process: u32) {
+    match kill_process(id(process), Signal::KILL) {
+        Ok(()) | Err(Errno::SRCH) => {}
+        Err(error) => panic!("process {process} cannot be killed: {error}"),
+    }
+}
+
 fn id(process: u32) -> Pid {
     Pid::from_raw(i32::try_from(process).expect("a process id")).expect("a process id is not 0")
 }

@@ -17,7 +17,7 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::{Response, Status};
 
 use crate::harness::engine::Line;
-use crate::harness::{self, PATIENCE};
+use crate::harness::{self, PATIENCE, processes};
 
 /// What a program wants.
 #[derive(Clone, Debug)]
@@ -55,6 +55,8 @@ pub(crate) struct Engine {
     provider: PathBuf,
     /// What else is in the plugin's environment.
     settings: Vec<(&'static str, String)>,
+    /// Whether a process that stands for the engine starts the plugin.
+    has_process: bool,
     service: harness::engine::Engine,
     /// In the order in which they were made.
     environment: Vec<(String, State)>,
@@ -65,7 +67,9 @@ pub(crate) struct Engine {
 /// One process of the plugin, for one command.
 #[derive(Debug)]
 pub(crate) struct Plugin {
-    process: Child,
+    /// What the test has started: the plugin, or the process that stands for the engine.
+    started: Child,
+    process: u32,
     stderr: BufReader<ChildStderr>,
     client: ResourceProviderClient<Channel>,
 }
@@ -130,6 +134,7 @@ impl Engine {
             home: directory.path().to_owned(),
             provider: directory.path().to_owned(),
             settings: Vec::new(),
+            has_process: false,
             directory,
             service: harness::engine::Engine::start().await,
             environment: Vec::new(),
@@ -150,6 +155,14 @@ impl Engine {
     /// Sets a variable of the plugin's environment.
     pub(crate) fn set(&mut self, name: &'static str, value: &str) {
         self.settings.push((name, value.to_owned()));
+    }
+
+    /// Has the plugin started by a process of its own that stands for the engine, so that it can be killed.
+    pub(crate) fn has_a_process(&mut self) {
+        let pipe = self.directory.path().join("in");
+        let made = std::process::Command::new("mkfifo").arg(pipe).status().expect("mkfifo");
+        assert!(made.success(), "{made}");
+        self.has_process = true;
     }
 
     /// The package's variables.
@@ -195,7 +208,16 @@ impl Engine {
     /// Starts the plugin, or tells how it ended.
     pub(crate) async fn try_start(&self) -> Result<Plugin, String> {
         let program = self.directory.path().join(format!("lumi-resource-{}", self.package));
-        let mut process = Command::new(program)
+        let mut command = if self.has_process {
+            // Only the shell can write into the plugin's input. What it says of a killed plugin is not the plugin's.
+            let script = "exec 3<>in; \"$0\" \"$@\" <in 3>&- & exec 2>/dev/null; wait";
+            let mut shell = Command::new("/bin/sh");
+            shell.args(["-c", script]).arg(program).current_dir(self.directory.path());
+            shell
+        } else {
+            Command::new(program)
+        };
+        let mut started = command
             // Without a host, as this engine writes it.
             .arg(self.service.address().trim_start_matches("127.0.0.1"))
             .args(["--logtostderr", "-v=9"])
@@ -212,8 +234,8 @@ impl Engine {
             .kill_on_drop(true)
             .spawn()
             .expect("the plugin");
-        let mut stdout = BufReader::new(process.stdout.take().expect("its output"));
-        let mut stderr = BufReader::new(process.stderr.take().expect("its errors"));
+        let mut stdout = BufReader::new(started.stdout.take().expect("its output"));
+        let mut stderr = BufReader::new(started.stderr.take().expect("its errors"));
         let mut line = String::new();
         let read = tokio::time::timeout(PATIENCE, stdout.read_line(&mut line)).await;
         read.expect("the plugin neither prints its port nor ends").expect("its output can be read");
@@ -222,17 +244,21 @@ impl Engine {
             _ => {
                 let mut errors = String::new();
                 stderr.read_to_string(&mut errors).await.expect("its errors can be read");
-                let status = process.wait().await.expect("its end").code();
+                let status = started.wait().await.expect("its end").code();
                 let code = status.map_or_else(|| "no status".to_owned(), |code| format!("status {code}"));
                 assert!(line.is_empty(), "this is no port: {line:?}");
                 return Err(format!("{code}, no port, {errors}"));
             }
         };
+        let mut process = started.id().expect("a process that was not waited for");
+        if self.has_process {
+            process = processes::children(process)[0];
+        }
         // No waiting: this engine calls as soon as it has the port.
         let channel =
             Endpoint::from_shared(format!("http://127.0.0.1:{port}")).expect("an address").connect().await;
         let channel = channel.expect("the plugin listens when it prints its port");
-        Ok(Plugin { process, stderr, client: ResourceProviderClient::new(channel) })
+        Ok(Plugin { started, process, stderr, client: ResourceProviderClient::new(channel) })
     }
 
     /// What a deployment would do.
@@ -357,15 +383,21 @@ impl Plugin {
         self.client.clone().delete(request).await.map(drop).map_err(message)
     }
 
-    /// Its process, to be killed from elsewhere.
-    pub(crate) fn process(&self) -> rustix::process::Pid {
-        let number = self.process.id().and_then(|number| i32::try_from(number).ok());
-        number.and_then(rustix::process::Pid::from_raw).expect("it has not been waited for")
+    /// Kills its process, which may have ended.
+    pub(crate) fn kill_process(&self) {
+        processes::kill(self.process);
+    }
+
+    /// Kills the process that stands for the engine.
+    pub(crate) fn kill_engine(&self) {
+        assert_ne!(self.started.id(), Some(self.process), "the plugin was started by the test");
+        processes::kill(self.started.id().expect("it has not been waited for"));
     }
 
     /// Ends the command as this engine does, and looks whether the user was shown anything as an error.
     pub(crate) async fn kill(mut self) {
-        self.process.kill().await.expect("SIGKILL");
+        self.kill_process();
+        self.started.wait().await.expect("its end");
         let mut errors = String::new();
         self.stderr.read_to_string(&mut errors).await.expect("its errors can be read");
         assert_eq!(errors, "", "each line on stderr is shown as an error");

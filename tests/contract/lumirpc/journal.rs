@@ -4,17 +4,31 @@ use std::path::Path;
 use std::time::Duration;
 
 use isthmus_proto::property::Value;
-use isthmus_state::{Condition, EncryptedStore, OpenIntent, OperationKind};
+use isthmus_state::{Condition, EncryptedStore, OpenIntent, OperationKind, Status};
 
 use super::engine::Engine;
 use super::tofu::isthmus;
 use super::{goal, kept, sandbox};
-use crate::harness::PATIENCE;
-use crate::harness::engine::Severity;
+use crate::harness::engine::{Line, Severity};
+use crate::harness::{PATIENCE, processes};
 
 async fn open_intents(home: &Path) -> Vec<OpenIntent> {
     let state_store = EncryptedStore::open(home, None).await.expect("the store");
     state_store.journal().open_intents().await.expect("the journal").intents
+}
+
+/// Waits for an intent, and for no more than one.
+async fn first_open_intent(home: &Path) -> OpenIntent {
+    let is_open = async {
+        loop {
+            match &open_intents(home).await[..] {
+                [open] => break open.clone(),
+                [] => tokio::time::sleep(Duration::from_millis(5)).await,
+                several => panic!("one intent, not {several:?}"),
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, is_open).await.expect("an intent, before the provider has answered")
 }
 
 /// What nobody knows the end of. The engine kills its plugin so soon after an answer that it may not have noted that it gave it.
@@ -33,17 +47,7 @@ async fn a_creation_that_was_killed_is_listed_and_reported_at_the_next_start() {
     )];
     let plugin = engine.start().await;
     let creating = plugin.begin_create(&goals[0]);
-    let is_open = async {
-        loop {
-            match &open_intents(engine.home()).await[..] {
-                [open] => break open.clone(),
-                [] => tokio::time::sleep(Duration::from_millis(5)).await,
-                several => panic!("one intent, not {several:?}"),
-            }
-        }
-    };
-    let open =
-        tokio::time::timeout(PATIENCE, is_open).await.expect("an intent, before the provider has answered");
+    let open = first_open_intent(engine.home()).await;
     assert_eq!((open.intent.intention, open.intent.subject.as_str()), (OperationKind::Create, "stuck"));
     assert!(matches!(open.condition, Condition::InProgress), "{open:?}");
     plugin.kill().await;
@@ -75,6 +79,60 @@ async fn a_creation_that_was_killed_is_listed_and_reported_at_the_next_start() {
     let said = isthmus(engine.home(), &["recover", "dismiss", &number]).well();
     assert!(said.stdout.starts_with(&format!("dismissed {number}: the creation of stuck")), "{said:?}");
     assert!(!isthmus(engine.home(), &["recover"]).well().stdout.contains("stuck"));
+}
+
+/// An engine that is killed while the provider creates a resource, in this mode; waits until the plugin has ended.
+async fn killed_in_a_creation(mode: &str) -> Engine {
+    let (mut engine, objects) = sandbox().await;
+    engine.has_a_process();
+    engine.set("ISTHMUS_STOP_GRACE_PERIOD", "1");
+    let mark = objects.display().to_string();
+    engine.set("JOURNAL_MARK", &mark);
+    let late = goal(
+        "sandbox:faulty:Faulty",
+        [("urnName", Value::from("late")), ("mode", mode.into()), ("during", "create".into())],
+    );
+    let plugin = engine.start().await;
+    let creating = plugin.begin_create(&late);
+    first_open_intent(engine.home()).await;
+    plugin.kill_engine();
+    creating.abort();
+    drop(plugin);
+    let is_over = async {
+        while !processes::with_variable("JOURNAL_MARK", &mark).is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let is_over = tokio::time::timeout(PATIENCE, is_over).await;
+    assert!(is_over.is_ok(), "left: {:?}", processes::with_variable("JOURNAL_MARK", &mark));
+    engine
+}
+
+#[tokio::test]
+async fn what_is_made_after_the_engine_was_killed_is_reported() {
+    // The provider ends the creation when it is stopped, which it is when the engine is gone.
+    let engine = killed_in_a_creation("late").await;
+    let kept = kept(engine.home()).await;
+    let [(id, Status::Ready)] = &kept[..] else {
+        panic!("one object, not {kept:?}; open: {:#?}", open_intents(engine.home()).await)
+    };
+    // An engine that has had the answer would mention the object in one of two runs.
+    for _ in 0..4 {
+        engine.start().await.kill().await;
+    }
+    let shown = engine.shown();
+    let told = |line: &&Line| line.severity == Severity::Warning && line.message.contains(id);
+    assert_eq!(shown.iter().filter(told).count(), 1, "{id} is reported once: {shown:#?}");
+}
+
+#[tokio::test]
+async fn a_provider_that_hangs_does_not_outlive_a_killed_engine_and_what_it_did_is_reported() {
+    let engine = killed_in_a_creation("hang-forever").await;
+    assert_eq!(kept(engine.home()).await, []);
+    engine.start().await.kill().await;
+    let shown = engine.shown();
+    let told = |line: &&Line| line.message.contains("the creation of late");
+    assert_eq!(shown.iter().filter(told).count(), 1, "it is reported once: {shown:#?}");
 }
 
 #[tokio::test]

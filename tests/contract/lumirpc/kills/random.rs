@@ -1,22 +1,82 @@
-//! Whole programs of twenty resources, with the plugin killed at a random moment of each run.
+//! Whole programs of twenty resources, with something killed at a random moment of each run.
 //!
-//! `ISTHMUS_KILLS` says how many runs there are, `ISTHMUS_KILL_SEED` which.
+//! `ISTHMUS_KILLS` says how many runs are killed of each kind, `ISTHMUS_KILL_SEED` which.
 
+use std::cell::Cell;
 use std::collections::{BTreeSet, HashSet};
 use std::time::{Duration, Instant};
 
 use isthmus_proto::property::{Struct, Value};
-use rustix::process::{Signal, kill_process};
 
-use super::super::engine::{Engine, Goal, Step};
+use super::super::engine::{Engine, Goal, Plugin};
 use super::super::{goal, sandbox};
 use super::{expect_reports, survey};
+use crate::harness::{Protocol, processes};
 
 /// How many resources a program has.
 const RESOURCES: usize = 20;
 
-/// How many runs are killed where nothing else is said.
-const SLICE: usize = 25;
+/// How many runs of each kind are killed where nothing else is said.
+const SLICE: usize = 10;
+/// The variable by which the processes of a run are found.
+const MARK: &str = "KILLS_MARK";
+/// How long processes may outlive what they belong to. A machine that builds beside its tests is slow.
+const LIMIT: Duration = Duration::from_secs(15);
+
+/// What dies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Victim {
+    Plugin,
+    Provider,
+    Engine,
+    EngineAndPlugin,
+}
+
+impl Victim {
+    /// Counts the kill. Ends when the engine is dead: it hears of nothing any more. Of the others it hears.
+    async fn die(self, moment: Duration, plugin: &Plugin, mark: &str, kills: &Cell<usize>) {
+        tokio::time::sleep(moment).await;
+        match self {
+            Self::Plugin => plugin.kill_process(),
+            Self::Provider => {
+                let living = || {
+                    let found = processes::with_variable(MARK, mark).into_iter();
+                    // Not its guardian, which has the path among its arguments.
+                    let is_provider = |program: &str| program.ends_with("/terraform-provider-sandbox");
+                    found.filter(move |found| found.command.split(' ').next().is_some_and(is_provider))
+                };
+                // It may not have begun yet.
+                while living().next().is_none() {
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
+                living()
+                    .for_each(|found| processes::kill(found.process.as_raw_nonzero().get().unsigned_abs()));
+            }
+            Self::Engine => plugin.kill_engine(),
+            Self::EngineAndPlugin => {
+                plugin.kill_process();
+                plugin.kill_engine();
+            }
+        }
+        kills.set(kills.get() + 1);
+        if matches!(self, Self::Plugin | Self::Provider) {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// Waits until no process of a run is left, and says how long that took.
+async fn expect_no_process(mark: &str) -> Duration {
+    let since = Instant::now();
+    loop {
+        let left = processes::with_variable(MARK, mark);
+        if left.is_empty() {
+            return since.elapsed();
+        }
+        assert!(since.elapsed() < LIMIT, "processes are left: {left:?}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
 
 /// Numbers that are random enough, and the same for the same seed (xorshift64*).
 struct Dice(u64);
@@ -90,52 +150,85 @@ fn change(wishes: &mut [Option<Wish>], all: &[Option<Wish>], dice: &mut Dice) {
     }
 }
 
-#[tokio::test]
-async fn whatever_moment_the_plugin_is_killed_at_nothing_is_lost_or_made_twice_without_a_word() {
+async fn whatever_is_killed(victim: Victim, protocol: Protocol) {
     let setting = |name: &str| std::env::var(name).ok().map(|text| text.parse().expect("a number"));
     let runs = setting("ISTHMUS_KILLS").unwrap_or(SLICE);
     let seed = setting("ISTHMUS_KILL_SEED").unwrap_or(1);
     println!("ISTHMUS_KILLS={runs} ISTHMUS_KILL_SEED={seed}");
     let mut dice = Dice(0x9E37_79B9_7F4A_7C15 ^ u64::try_from(seed).expect("64 bits"));
     let (mut engine, objects) = sandbox().await;
+    engine.has_a_process();
+    engine.set("SANDBOX_PROTOCOL", &protocol.to_string());
+    engine.set("ISTHMUS_STOP_GRACE_PERIOD", "1");
     let all = first_wishes(&mut dice);
     let mut wishes = all.clone();
 
     let begun = Instant::now();
     engine.deploy(&program(&wishes)).await.expect("a first deployment");
     let mut longest = begun.elapsed();
-    let (mut killed, mut orphans) = (0, 0);
+    let (kills, mut cut_short, mut orphans, mut last_gone) = (Cell::new(0), 0, 0, Duration::ZERO);
     for run in 0..runs {
         change(&mut wishes, &all, &mut dice);
         let goals = program(&wishes);
+        let mark = format!("{}-{}-{run}", std::process::id(), objects.display());
+        engine.set(MARK, &mark);
         let plugin = engine.start().await;
-        let process = plugin.process();
         let moment = longest.mul_f64(dice.below(1000) as f64 / 1000.0);
-        let killer = tokio::spawn(async move {
-            tokio::time::sleep(moment).await;
-            kill_process(process, Signal::KILL).expect("the plugin is there until it is waited for");
-        });
         let begun = Instant::now();
-        let outcome = match engine.plan_program(&plugin, &goals).await {
-            Ok(_) => engine.deploy_program(&plugin, &goals).await,
-            Err(error) => Err(error),
+        let deploying = async {
+            engine.plan_program(&plugin, &goals).await?;
+            engine.deploy_program(&plugin, &goals).await
         };
-        killer.abort();
+        let outcome = tokio::select! {
+            deployed = deploying => deployed,
+            () = victim.die(moment, &plugin, &mark, &kills) => Err("the engine is dead".to_owned()),
+        };
         match outcome {
             Ok(_) => longest = longest.max(begun.elapsed()).min(Duration::from_secs(5)),
-            Err(_) => killed += 1,
+            Err(_) => cut_short += 1,
         }
-        plugin.kill().await;
+        match victim {
+            Victim::Plugin | Victim::Provider => plugin.kill().await,
+            // Its side of the connections is gone, and the plugin ends by itself.
+            Victim::Engine | Victim::EngineAndPlugin => {
+                plugin.kill_engine();
+                drop(plugin);
+            }
+        }
+        last_gone = last_gone.max(expect_no_process(&mark).await);
         orphans = survey(&engine, &objects, &format!("run {run}")).await;
     }
-    println!("\n| {runs} | {killed} | 0 | {orphans} |");
-    assert!(killed * 4 >= runs, "the plugin was hardly ever killed in time: {killed} of {runs}");
+    let kills = kills.get();
+    println!(
+        "\n| {victim:?} | {runs} | {kills} | {cut_short} | 0 | {orphans} | {} ms |",
+        last_gone.as_millis()
+    );
+    assert!(kills * 4 >= runs, "hardly anything was killed in time: {kills} of {runs}");
 
-    let steps = engine.deploy(&program(&wishes)).await.expect("a last deployment, which nobody disturbs");
-    assert!(steps.iter().all(|(_, step)| *step != Step::Delete || runs > 0), "{steps:?}");
+    engine.deploy(&program(&wishes)).await.expect("a last deployment, which nobody disturbs");
     engine.deploy(&[]).await.expect("everything is deleted");
     assert_eq!(engine.believes_in(), Vec::<&str>::new());
     survey(&engine, &objects, "the end").await;
     // All that is left is what the engine was never told of.
     expect_reports(&engine, &objects).await;
+}
+
+#[tokio::test]
+async fn whenever_the_plugin_is_killed_nothing_is_lost() {
+    whatever_is_killed(Victim::Plugin, Protocol::V5).await;
+}
+
+#[tokio::test]
+async fn whenever_the_provider_is_killed_nothing_is_lost() {
+    whatever_is_killed(Victim::Provider, Protocol::V6).await;
+}
+
+#[tokio::test]
+async fn whenever_the_engine_is_killed_nothing_is_lost() {
+    whatever_is_killed(Victim::Engine, Protocol::V5).await;
+}
+
+#[tokio::test]
+async fn whenever_engine_and_plugin_are_killed_nothing_is_lost() {
+    whatever_is_killed(Victim::EngineAndPlugin, Protocol::V6).await;
 }
