@@ -1,7 +1,10 @@
 //! Every fault of a provider in every call: what the user is told, and that the next call is served.
 //!
 //! Each cell of the table is a session beside a provider whose first process has one fault, and whose next process has none.
-//! `docs/faults.md` is generated from what was seen; calls that come to the same share a row.
+//! The service of 2017 has a table of its own (`legacy`). `docs/faults.md` is generated from what was seen; calls that come to
+//! the same share a row.
+
+mod legacy;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -39,8 +42,61 @@ const FAULTS: [(&str, &str); 9] = [
     ("flood", "the answer comes after 20,000 log lines"),
 ];
 
-/// Faults of the host: what happens, what comes of it, and the file and the name of the test that shows it.
-const OF_THE_HOST: [[&str; 4]; 19] = [
+/// Faults of a provider that are of no one call: what happens, what comes of it, and the file and the name of the test that
+/// shows it.
+const OF_A_PROVIDER: [[&str; 4]; 8] = [
+    [
+        "it starts slowly",
+        "its first call waits",
+        "tests/contract/processes/faults.rs",
+        "a_provider_that_starts_slowly_is_waited_for",
+    ],
+    [
+        "it does not say within 60 seconds where it listens",
+        "it is killed with what it has started, and the error says what it printed",
+        "shim/provider/plugin/tests.rs",
+        "a_provider_that_says_nothing_is_killed_with_all_that_it_started",
+    ],
+    [
+        "it ends again before it has answered a call",
+        "it is not started a third time",
+        "tests/contract/processes/restarts.rs",
+        "a_process_that_ends_again_before_it_answers_is_the_last",
+    ],
+    [
+        "it refuses to stop",
+        "a warning; its calls are broken off after a second Cancel",
+        "tests/contract/processes/cancelling.rs",
+        "a_provider_that_will_not_stop_is_complained_of",
+    ],
+    [
+        "it refuses to end",
+        "it is killed",
+        "tests/contract/processes/deaths.rs",
+        "a_provider_that_refuses_to_end_is_ended",
+    ],
+    [
+        "it answers with something else than it has planned",
+        "an error that names the resource and the property",
+        "tests/contract/changes/failures.rs",
+        "what_the_provider_breaks_is_named_with_resource_and_property",
+    ],
+    [
+        "a renewal of an ephemeral resource is refused",
+        "a warning, and no other renewal",
+        "tests/contract/invokes/ephemeral.rs",
+        "a_renewal_that_fails_is_told_with_the_token_and_not_tried_again",
+    ],
+    [
+        "it takes too much memory",
+        "with `ISTHMUS_PROVIDER_MEMORY` it is replaced between two calls",
+        "tests/contract/processes/restarts.rs",
+        "a_provider_that_has_grown_too_large_is_replaced_between_calls",
+    ],
+];
+
+/// Faults of the host, in the same way.
+const OF_THE_HOST: [[&str; 4]; 18] = [
     [
         "SIGHUP, SIGINT, SIGTERM",
         "calls are stopped, providers end, exit status 0",
@@ -82,12 +138,6 @@ const OF_THE_HOST: [[&str; 4]; 19] = [
         "the daemon aborts, and its providers end",
         "tests/contract/processes/host_faults.rs",
         "without_memory_the_daemon_ends_and_leaves_no_provider",
-    ],
-    [
-        "a provider takes too much memory",
-        "with `ISTHMUS_PROVIDER_MEMORY` it is replaced between two calls",
-        "tests/contract/processes/restarts.rs",
-        "a_provider_that_has_grown_too_large_is_replaced_between_calls",
     ],
     [
         "a full disk",
@@ -172,6 +222,12 @@ enum Way {
     Move,
     List,
     Invoke(&'static str, &'static str),
+    /// What was opened is renewed after a while.
+    Renew,
+    /// What was opened is closed by a Cancel.
+    Close,
+    /// A creation waits until it is stopped.
+    Stop,
 }
 
 /// A method by its name in protocol 6, its name in protocol 5 if that is another, what is done by it, and the way there.
@@ -182,7 +238,7 @@ const FUNCTION: Way = Way::Invoke("sandbox:index/greet:greet", "name");
 const TOKEN: Way = Way::Invoke("sandbox:index/ephemeralToken:ephemeralToken", "audience");
 const ACTION: Way = Way::Invoke("sandbox:index/actionBroadcast:actionBroadcast", "message");
 
-const CALLS: [Call; 23] = [
+const CALLS: [Call; 27] = [
     Call("GetProviderSchema", Some("GetSchema"), "", Way::Parameterize),
     Call("ValidateProviderConfig", Some("PrepareProviderConfig"), "", Way::CheckConfig),
     Call("ConfigureProvider", Some("Configure"), "", Way::Configure),
@@ -194,18 +250,22 @@ const CALLS: [Call; 23] = [
     Call("UpgradeResourceState", None, "", Way::Refresh),
     Call("ReadResource", None, "", Way::Refresh),
     Call("ImportResourceState", None, "", Way::Import),
+    Call("GenerateResourceConfig", None, "", Way::Import),
     Call("MoveResourceState", None, "", Way::Move),
     Call("ValidateDataResourceConfig", Some("ValidateDataSourceConfig"), "", DATA),
     Call("ReadDataSource", None, "", DATA),
     Call("CallFunction", None, "", FUNCTION),
     Call("ValidateEphemeralResourceConfig", None, "", TOKEN),
     Call("OpenEphemeralResource", None, "", TOKEN),
+    Call("RenewEphemeralResource", None, "", Way::Renew),
+    Call("CloseEphemeralResource", None, "", Way::Close),
     Call("ValidateListResourceConfig", None, "", Way::List),
     Call("ListResource", None, "", Way::List),
     Call("GetResourceIdentitySchemas", None, "", Way::List),
     Call("ValidateActionConfig", None, "", ACTION),
     Call("PlanAction", None, "", ACTION),
     Call("InvokeAction", None, "", ACTION),
+    Call("StopProvider", Some("Stop"), "", Way::Stop),
 ];
 
 /// What a cell has come to.
@@ -222,6 +282,48 @@ impl Call {
         let Self(six, five, ..) = *self;
         if protocol == Protocol::V5 { five.unwrap_or(six) } else { six }
     }
+
+    /// A script in the provider's place, whose first process has the fault; it writes down each process.
+    fn script(&self, protocol: Protocol, fault: &str, real: &str) -> String {
+        let fault = format!("{}:{fault}", self.name(protocol));
+        format!(
+            "mkdir \"$0.once\" 2>/dev/null && export SANDBOX_FAULT={fault} SANDBOX_REQUESTS=\"$0.requests\"\n\
+             echo $$ >> \"$0.processes\"\nexec {real} \"$@\"\n"
+        )
+    }
+
+    /// The error names the provider, the method, and what has happened.
+    fn check_explanation(&self, cell: &str, fault: &str, protocol: Protocol, status: &Status) {
+        let name = self.name(protocol);
+        // A start is cancelled whatever it waits for, a plan that was stopped is not applied, and a fault in a stop is one of
+        // what was to be stopped.
+        let is_cancelled = fault == "late"
+            || fault == "hang" && matches!(self.3, Way::Parameterize)
+            || matches!(self.3, Way::Stop);
+        assert!(status.message().contains("sandbox"), "{cell} does not name the provider: {status}");
+        assert!(is_cancelled || status.message().contains(name), "{cell} does not name the method: {status}");
+        let wanted = match fault {
+            "crash" => "signal 9 (SIGKILL)",
+            "exit" => "the sandbox was asked to exit",
+            _ => "",
+        };
+        assert!(status.message().contains(wanted), "{cell} does not say {wanted:?}: {status}");
+    }
+
+    /// The first line of a message, the same for every method, process and protocol.
+    fn first_line(&self, protocol: Protocol, status: &Status) -> String {
+        let line = status.message().lines().next().unwrap_or_default();
+        let line = line.replace(self.name(protocol), "RPC");
+        line.replace('|', "\\|")
+    }
+}
+
+impl Seen {
+    fn of(call: &Call, protocol: Protocol, failure: Option<Status>, fresh: bool) -> Self {
+        let failure =
+            failure.map(|status| format!("{:?}: {}", status.code(), call.first_line(protocol, &status)));
+        Self { failure, fresh }
+    }
 }
 
 /// One session, with a provider of its own.
@@ -235,17 +337,12 @@ struct Cell {
 }
 
 impl Cell {
-    /// A script in the provider's place, whose first process has the fault; it writes down each process.
+    /// Puts the provider with the fault into its place.
     fn provider(&self) -> String {
         std::fs::create_dir_all(&self.directory).expect("a directory in the host's directory");
         let file = self.directory.join("terraform-provider-sandbox");
-        let fault = format!("{}:{}", self.call.name(self.protocol), self.fault);
-        let real = self.host.provider();
-        let script = format!(
-            "mkdir \"$0.once\" 2>/dev/null && export SANDBOX_FAULT={fault} SANDBOX_REQUESTS=\"$0.requests\"\n\
-             echo $$ >> \"$0.processes\"\nexec '{real}' \"$@\"\n"
-        );
-        crate::harness::host::script_at(&file, &script);
+        let real = format!("'{}'", self.host.provider());
+        crate::harness::host::script_at(&file, &self.call.script(self.protocol, self.fault, &real));
         file.to_str().expect("a path in UTF-8").to_owned()
     }
 
@@ -281,13 +378,27 @@ impl Cell {
                 let answered = session.invoke(token, &json!({argument: "Hello"})).await?;
                 answered.unwrap_or_else(|failures| panic!("{token}: {failures:?}"));
             }
+            Way::Renew | Way::Close => {
+                let lifetime = if matches!(self.call.3, Way::Renew) { "300ms" } else { "1h" };
+                let request = json!({"audience": "Hello", "lifetime": lifetime});
+                let opened = session.invoke("sandbox:index/ephemeralToken:ephemeralToken", &request).await?;
+                opened.unwrap_or_else(|failures| panic!("{failures:?}"));
+                if matches!(self.call.3, Way::Close) {
+                    session.cancel().await?;
+                }
+                self.reached(self.call.name(self.protocol)).await;
+                if matches!(self.fault, "crash" | "exit") {
+                    ended(self.processes()[0]).await;
+                }
+            }
+            Way::Stop => drop(session.faulty().make(&json!({"mode": "late", "during": "create"})).await?),
         }
         Ok(())
     }
 
     /// Waits until the faulty process was asked.
-    async fn reached(&self) {
-        let method = format!("/{}\"", self.call.name(self.protocol));
+    async fn reached(&self, method: &str) {
+        let method = format!("/{method}\"");
         while !self.written("requests").contains(&method) {
             // The record is a file; there is nothing to wait on but the file itself.
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -306,14 +417,15 @@ impl Cell {
             session.configure(&json!({})).await.unwrap_or_else(|status| panic!("{cell}: {status}"));
         }
         let begun = Instant::now();
-        let cancels = match self.fault {
-            "hang" => 2,
-            "late" => 1,
-            _ => 0,
+        let (cancels, during) = match (self.fault, way) {
+            (_, Way::Stop) => (2, "ApplyResourceChange"),
+            ("hang", _) => (2, self.call.name(self.protocol)),
+            ("late", _) => (1, self.call.name(self.protocol)),
+            _ => (0, ""),
         };
         let cancel = async {
             if cancels > 0 {
-                self.reached().await;
+                self.reached(during).await;
             }
             for _ in 0..cancels {
                 session.cancel().await.unwrap_or_else(|status| panic!("{cell}: {status}"));
@@ -322,10 +434,10 @@ impl Cell {
         let (outcome, ()) = tokio::join!(self.go(&session, &provider), cancel);
         assert!(begun.elapsed() < LONGEST, "{cell} took {:?}", begun.elapsed());
         if let Err(status) = &outcome {
-            self.check_explanation(&cell, status);
+            self.call.check_explanation(&cell, self.fault, self.protocol, status);
         }
         let before = self.processes().len();
-        let next = async {
+        let next = async || {
             if matches!(way, Way::Parameterize) && outcome.is_err() {
                 session.parameterize(&[&provider]).await?;
             }
@@ -336,38 +448,18 @@ impl Cell {
             }
             session.note().make(&json!({"title": "Next"})).await
         };
-        next.await.unwrap_or_else(|status| panic!("the call after {cell}: {status}"));
+        // Nothing waits for the answer to these, so that a later call may be the first to hear of the fault.
+        let is_heard_of_later = matches!(way, Way::Renew | Way::Close);
+        while let Err(status) = next().await {
+            let may_fail = is_heard_of_later && begun.elapsed() < LONGEST;
+            assert!(may_fail, "the call after {cell}: {status}");
+        }
         let processes = self.processes();
         drop(session);
         for process in &processes {
             ended(*process).await;
         }
-        let failure =
-            outcome.err().map(|status| format!("{:?}: {}", status.code(), self.first_line(&status)));
-        Seen { failure, fresh: processes.len() > before }
-    }
-
-    /// The error names the provider, the method, and what has happened.
-    fn check_explanation(&self, cell: &str, status: &Status) {
-        let name = self.call.name(self.protocol);
-        // A start is cancelled whatever it waits for, and a plan that was stopped is not applied.
-        let is_cancelled =
-            self.fault == "late" || self.fault == "hang" && matches!(self.call.3, Way::Parameterize);
-        assert!(status.message().contains("sandbox"), "{cell} does not name the provider: {status}");
-        assert!(is_cancelled || status.message().contains(name), "{cell} does not name the method: {status}");
-        let wanted = match self.fault {
-            "crash" => "signal 9 (SIGKILL)",
-            "exit" => "the sandbox was asked to exit",
-            _ => "",
-        };
-        assert!(status.message().contains(wanted), "{cell} does not say {wanted:?}: {status}");
-    }
-
-    /// The first line of a message, the same for every method, process and protocol.
-    fn first_line(&self, status: &Status) -> String {
-        let line = status.message().lines().next().unwrap_or_default();
-        let line = line.replace(self.call.name(self.protocol), "RPC");
-        line.replace('|', "\\|")
+        Seen::of(self.call, self.protocol, outcome.err(), processes.len() > before)
     }
 }
 
@@ -375,6 +467,7 @@ impl Cell {
 async fn table(protocol: Protocol) -> BTreeMap<(&'static str, String), Seen> {
     let setup = Setup::sandbox(protocol)
         .with("SANDBOX_ODD", "usable")
+        .with("SANDBOX_GENERATE", "config")
         .with("ISTHMUS_STOP_GRACE_PERIOD", "0.2")
         .with("ISTHMUS_SCHEMA_CACHE", "false");
     let (host, session) = setup.session().await.expect("a session");
@@ -413,26 +506,54 @@ const HEAD: &str = "\
 
 <!-- Generated from what tests/contract/processes/faults.rs has seen. UPDATE_EXPECT=1 cargo test --test contract faults:: -->
 
-What a user is told when something goes wrong below isthmus, and what comes after. The messages are those of today's service;
-the legacy service has the same. A provider that has ended is started again by the next call
-([decision](decisions/restarted-providers.md)); no call is repeated.
+What a user is told when something goes wrong below isthmus, and what comes after. A provider that has ended is started again
+by the next call ([decision](decisions/restarted-providers.md)); no call is repeated.
 
 ## Faults of a provider
 
 Each row is a fault in each of its calls, on protocols 5 and 6. The message is shortened to its first line; `RPC` stands for
 the name of the call. What the process has printed last follows in the message itself. No process is left behind.
+Where an ephemeral resource is renewed or closed, nothing waits for the answer.
 
 ";
 
-/// A section for each fault, and a row for all calls that have come to the same.
-fn page(seen: &BTreeMap<(&'static str, String), Seen>) -> String {
+const LEGACY: &str = "
+## The same faults in the service of 2017
+
+That engine cancels nothing, so two of the faults cannot be there. What its plugin says of calls that it breaks off when it
+ends is in [cut.rs](../tests/contract/lumirpc/cut.rs).
+
+";
+
+/// What was seen, by fault and call.
+type Table = BTreeMap<(&'static str, String), Seen>;
+
+/// The whole page.
+fn page(today: &Table, legacy: &Table) -> String {
     let mut page = HEAD.to_owned();
+    push_table(&mut page, today, &FAULTS, &CALLS);
+    page.push_str(LEGACY);
+    push_table(&mut page, legacy, &legacy::faults(), &legacy::CALLS);
+    for (heading, rows) in
+        [("Other faults of a provider", &OF_A_PROVIDER[..]), ("Faults of the host", &OF_THE_HOST)]
+    {
+        page.push_str(&format!("\n## {heading}\n\n| fault | outcome | shown by |\n|---|---|---|\n"));
+        for [fault, outcome, file, test] in rows {
+            let name = file.rsplit('/').next().unwrap_or_default();
+            page.push_str(&format!("| {fault} | {outcome} | `{test}` in [{name}](../{file}) |\n"));
+        }
+    }
+    page
+}
+
+/// A row for all calls that have come to the same by a fault.
+fn push_table(page: &mut String, seen: &Table, faults: &[(&'static str, &str)], calls: &[Call]) {
     page.push_str("| fault | calls | outcome | the next call is served by |\n|---|---|---|---|\n");
-    for (fault, meaning) in FAULTS {
+    for (fault, meaning) in faults {
         let mut rows: Vec<(&Seen, Vec<&str>)> = Vec::new();
-        for Call(name, _, what, _) in &CALLS {
+        for Call(name, _, what, _) in calls {
             let (key, seen) = seen
-                .get_key_value(&(fault, format!("{name}{what}")))
+                .get_key_value(&(*fault, format!("{name}{what}")))
                 .unwrap_or_else(|| panic!("{fault} in {name}{what} was not run"));
             match rows.iter_mut().find(|(same, _)| *same == seen) {
                 Some((_, names)) => names.push(&key.1),
@@ -453,30 +574,36 @@ fn page(seen: &BTreeMap<(&'static str, String), Seen>) -> String {
             page.push_str(&format!("| {fault}: {meaning} | {calls} | {outcome} | {process} |\n"));
         }
     }
-    page.push_str("\n## Faults of the host\n\n| fault | outcome | shown by |\n|---|---|---|\n");
-    for [fault, outcome, file, test] in OF_THE_HOST {
-        let name = file.rsplit('/').next().unwrap_or_default();
-        page.push_str(&format!("| {fault} | {outcome} | `{test}` in [{name}](../{file}) |\n"));
-    }
-    page
 }
 
 #[test]
-fn every_fault_of_the_host_names_a_test() {
-    for [fault, _, file, test] in OF_THE_HOST {
+fn every_fault_that_is_in_no_cell_names_a_test() {
+    for [fault, _, file, test] in OF_A_PROVIDER.iter().chain(&OF_THE_HOST) {
         let source = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file));
         let source = source.unwrap_or_else(|error| panic!("{file}: {error}"));
         assert!(source.contains(&format!("fn {test}(")), "{fault}: {file} has no {test}");
     }
 }
 
+#[tokio::test]
+async fn a_provider_that_starts_slowly_is_waited_for() {
+    let begun = Instant::now();
+    let setup = Setup::sandbox(Protocol::V6).with("SANDBOX_START_DELAY", "1500");
+    let (_host, session) = setup.session().await.expect("a session");
+    assert!(begun.elapsed() >= Duration::from_millis(1500), "{:?}", begun.elapsed());
+    session.note().make(&json!({"title": "Hello"})).await.expect("it is served");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_fault_in_every_call_is_explained_and_survived() {
     let (five, six) = tokio::join!(table(Protocol::V5), table(Protocol::V6));
-    for (cell, seen) in &six {
-        assert_eq!(five.get(cell), Some(seen), "{cell:?}: both protocols come to the same");
+    let (legacy_five, legacy_six) = tokio::join!(legacy::table(Protocol::V5), legacy::table(Protocol::V6));
+    for (five, six) in [(&five, &six), (&legacy_five, &legacy_six)] {
+        for (cell, seen) in six {
+            assert_eq!(five.get(cell), Some(seen), "{cell:?}: both protocols come to the same");
+        }
     }
-    let made = page(&six);
+    let made = page(&six, &legacy_six);
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/faults.md");
     if std::env::var_os(UPDATE).is_some() {
         std::fs::write(&file, made).expect("the page can be written");
