@@ -90,6 +90,12 @@ pub enum BackupError {
         path = .0.display()
     )]
     Occupied(PathBuf),
+    /// What is to be backed up is damaged, or cannot be read.
+    #[error("no backup was written, because it could not be restored: {reason}")]
+    Unsound {
+        /// What is wrong.
+        reason: String,
+    },
     /// The file is not a backup.
     #[error("{path} is not a backup of a state store", path = .0.display())]
     Foreign(PathBuf),
@@ -176,7 +182,8 @@ impl BackupScope {
         let (scope, path) = (self.clone(), file.to_owned());
         let written = blocking(move || scope.write(new, &path)).await?;
         fail_point("backup-written");
-        let unpacked = self.verified(written.path(), scratch.path()).await?;
+        let unpacked = self.verified(written.path(), scratch.path()).await;
+        let unpacked = unpacked.map_err(|error| self.unsound(error, &unpacked_in(scratch.path())))?;
         match written.persist_noclobber(file) {
             Ok(_) => Ok(unpacked),
             Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
@@ -279,9 +286,23 @@ impl BackupScope {
         Ok(new)
     }
 
+    /// What is wrong with a copy of the state, as of the state.
+    fn unsound(&self, error: BackupError, copy: &Path) -> BackupError {
+        let reason = match error {
+            BackupError::Damaged { reason, .. } => reason,
+            BackupError::Store { error, .. } => isthmus_common::error_chain(&*error),
+            BackupError::Journal { error, .. } => isthmus_common::error_chain(&*error),
+            error => return error,
+        };
+        let text = |path: &Path| path.display().to_string();
+        let store = text(&copy.join(DATABASE));
+        let reason = reason.replace(&store, &text(&self.store)).replace(&text(copy), &text(&self.home));
+        BackupError::Unsound { reason }
+    }
+
     /// Unpacks a backup into a directory and reads all of it with the key.
     async fn verified(&self, file: &Path, scratch: &Path) -> Result<BackedUp, BackupError> {
-        let (path, directory) = (file.to_owned(), scratch.join("verified"));
+        let (path, directory) = (file.to_owned(), unpacked_in(scratch));
         let into = directory.clone();
         let mut unpacked = blocking(move || unpack(&path, &into)).await?;
         let damaged = |reason: String| BackupError::Damaged { path: file.to_owned(), reason };
@@ -325,6 +346,11 @@ impl BackupScope {
         }
         Ok(unpacked)
     }
+}
+
+/// Where a backup is unpacked to be read.
+fn unpacked_in(scratch: &Path) -> PathBuf {
+    scratch.join("verified")
 }
 
 /// Copies a database by SQLite, as it is at one moment. Blocks.

@@ -36,7 +36,7 @@ pub struct EncryptedStore {
 }
 
 /// Whether a journal beside the key explains that it is there without a store.
-fn is_of_journal(key: &Path) -> bool {
+pub(super) fn is_of_journal(key: &Path) -> bool {
     key.parent().is_some_and(|home| JournalFiles::directory_in(home).exists())
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use isthmus_common::blocking;
 use tokio::sync::OnceCell;
 
-use super::encrypted_store::EncryptedStore;
+use super::encrypted_store::{EncryptedStore, is_of_journal};
 use super::error::EncryptedStoreError;
 use super::key::KeySource;
 use super::location::StoreAddress;
@@ -72,8 +72,8 @@ impl LazyEncryptedStore {
         store.into_iter().chain(self.key.file()).collect()
     }
 
-    /// The key file beside the state store, if it exists.
+    /// The key file in the place of the state store, if it exists and no journal explains that it does.
     pub async fn own_key_file(&self) -> Option<PathBuf> {
-        self.key.own_file().await
+        self.key.own_file().await.filter(|key| !is_of_journal(key))
     }
 }

@@ -35,8 +35,8 @@ pub(super) enum RecoverError {
     Parent { id: OperationId, wanted: String },
     #[error("{}", other_parent(*id, wanted.as_deref()))]
     OtherParent { id: OperationId, wanted: Option<String> },
-    #[error("--id is for one operation, a creation of unknown outcome")]
-    KnownId,
+    #[error("--id is for one operation, a creation")]
+    IdOfSeveral,
     #[error(
         "the operation {0} cannot be imported: it has created nothing\nhelp: `isthmus recover` has the command for it"
     )]

@@ -31,7 +31,8 @@ Examples:
   pulumi import --file import.json
 
 Without operations, all objects are written whose ids are known and whose resources have no parent. The id of an object whose creation was cut
-short is that which the provider has; with --id it is imported all the same. The URN of a parent is in `pulumi stack --show-urns`. An object
+short is that which the provider has; with --id it is imported all the same. Some resources are imported by another id than they have, which
+their documentation describes: --id names that, too. The URN of a parent is in `pulumi stack --show-urns`. An object
 that was reported is imported under its name with `-recovered`, since an engine that goes on creates another one under the name: change it in
 the file if yours has not. What the stack has must not be imported.";
 
@@ -45,7 +46,8 @@ pub(super) struct ImportFile {
     /// Only these operations.
     #[arg(value_name = "OPERATION")]
     operations: Vec<OperationId>,
-    /// The id of the object of the one operation, where it is not known
+    /// The id to import the object of the one operation by, where none is known, or the provider imports by
+    /// another than its own
     #[arg(long, requires = "operations")]
     id: Option<String>,
     /// The URN of the parent of the one operation's resource, where it has one
@@ -95,8 +97,10 @@ impl ImportFile {
         let is_only = self.operations.len() == 1;
         let mut chosen = found.clone();
         match &self.id {
-            Some(own) if is_only && is_lost_creation(found) => chosen.intent.key.id.clone_from(own),
-            Some(_) => return Err(RecoverError::KnownId),
+            Some(own) if is_only && (is_lost_creation(found) || is_importable(found)) => {
+                chosen.intent.key.id.clone_from(own);
+            }
+            Some(_) => return Err(RecoverError::IdOfSeveral),
             None if is_importable(found) => {}
             None if is_lost_creation(found) => return Err(RecoverError::NotMade(id)),
             None => return Err(RecoverError::NoCreation(id)),

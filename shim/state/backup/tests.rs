@@ -131,6 +131,22 @@ async fn a_journal_without_a_state_store_is_backed_up_too() {
 }
 
 #[tokio::test]
+async fn what_is_damaged_is_not_backed_up_and_named_where_it_is() {
+    let home = home();
+    journal(home.path()).begin(creation("cut short")).await.expect("journalled");
+    let foreign = home.path().join("journal/0123456789ab.journal");
+    std::fs::write(&foreign, "not ours").expect("a file");
+    let file = home.path().join("backup");
+    let error = scope(home.path()).back_up(&file).await.expect_err("it could not be restored").to_string();
+    let wanted = format!(
+        "no backup was written, because it could not be restored: the journal file {} cannot be read whole",
+        foreign.display()
+    );
+    assert!(error.starts_with(&wanted), "{error}");
+    assert!(!file.exists());
+}
+
+#[tokio::test]
 async fn a_damaged_backup_is_refused_and_nothing_is_written() {
     let (home, file) = backed_up().await;
     let good = std::fs::read(&file).expect("the backup");

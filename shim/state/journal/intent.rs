@@ -241,6 +241,8 @@ impl FromStr for OperationId {
             hex::decode_to_slice(file, &mut bytes).map_err(|_| InvalidOperationId)?;
             Ok(Self::InFile { file: bytes, number })
         };
+        // Also as the file is called.
+        let text = text.strip_suffix(".journal").unwrap_or(text);
         match text.split_once('-') {
             Some((file, number)) => in_file(file, number.parse().map_err(|_| InvalidOperationId)?),
             None if text.len() == 12 => in_file(text, 0),

@@ -8,6 +8,7 @@ use rustix::process::Signal;
 
 use crate::harness::engine::{Line, Severity};
 use crate::harness::{Host, Json, PATIENCE, Session, Setup, json, on_both_protocols};
+use crate::lumirpc::tofu::isthmus;
 
 const NOTE: &str = "sandbox:index/note:Note";
 const FAULTY: &str = "sandbox:index/faulty:Faulty";
@@ -181,6 +182,8 @@ on_both_protocols! {
         let deletion = deletion["operation"].as_str().expect("an id");
         let (code, said) = recover(&host, &["import-file", deletion]);
         assert!(code == Some(1) && said.contains("it has created nothing"), "{said}");
+        let (code, said) = recover(&host, &["import-file", deletion, "--id", "found-it"]);
+        assert!(code == Some(1) && said.contains("--id is for one operation, a creation"), "{said}");
 
         let (code, said) = recover(&host, &["dismiss", id, "0123456789ab-7"]);
         assert!(code == Some(3) && said.contains("no operation 0123456789ab-7 is open"), "{said}");
@@ -280,6 +283,14 @@ on_both_protocols! {
         assert_eq!(resource["type"], NOTE);
         assert_eq!((&resource["name"], &resource["id"]), (&json!("twice-recovered"), &json!(lost.id)));
         assert_eq!(resource["parameterization"]["pluginName"], "terraform-provider");
+        // Some resources are imported by another id than they have.
+        let operation = left[0]["operation"].as_str().expect("an id");
+        let (code, file) = recover(&host, &["import-file", operation, "--id", "region/twice"]);
+        let file: Json = serde_json::from_str(&file).unwrap_or_else(|_| panic!("no JSON: {code:?} {file}"));
+        assert_eq!(file["resources"][0]["id"], "region/twice", "{file}");
+        // The key is that of the journal: no state store is missing.
+        let listed = isthmus(&host.directory().join("isthmus"), &["state", "list"]).well();
+        assert!(listed.stderr.contains("the state store holds no objects"), "{listed:?}");
     }
 
     async fn cancel_ends_what_was_answered_only_while_no_call_is_in_progress(protocol) {
@@ -581,7 +592,7 @@ on_both_protocols! {
         let (code, said) = recover(&host, &["list", "--all"]);
         assert!(code == Some(1) && said.contains(&file) && said.contains(&lock), "{code:?}: {said}");
         assert_eq!(said.matches("sandbox_note").count(), 2, "the others are read: {said}");
-        assert_eq!(recover(&host, &["dismiss", "0123456789ab"]).0, Some(0));
+        assert_eq!(recover(&host, &["dismiss", "0123456789ab.journal"]).0, Some(0));
         let (code, said) = recover(&host, &[]);
         assert!(code == Some(0) && !said.contains(&file) && said.contains(&lock), "{code:?}: {said}");
 
