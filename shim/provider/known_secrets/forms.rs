@@ -37,6 +37,8 @@ pub(super) fn forms(text: &str) -> Vec<String> {
         }
         add(escaped);
     }
+    // A name in a property path of Pulumi's.
+    add(text.replace('"', "\\\""));
     for digits in [UPPER_CASE, LOWER_CASE] {
         for reserved in [QUERY, PATH_SEGMENT, USER_INFORMATION] {
             add(percent_encoded(text, reserved, digits));
@@ -239,6 +241,13 @@ mod tests {
         ] {
             assert!(forms.contains(&expected.to_owned()), "{expected} is not among {forms:#?}");
         }
+    }
+
+    #[test]
+    fn a_name_in_a_property_path_is_among_the_forms() {
+        let path = "keepers[\"a \\\"key\\\"\nof\\two lines\"]";
+        let found = forms("a \"key\"\nof\\two lines").into_iter().any(|form| path.contains(&form));
+        assert!(found, "{path:?}");
     }
 
     #[test]
