@@ -102,12 +102,17 @@ fn read_elements(elements: &[Json], own: &Type, depth: usize) -> Read<Vec<Value>
 }
 
 fn read_dynamic(tree: &Json, depth: usize) -> Read<Value> {
-    let known = |(name, _): &(String, Json)| name == "value" || name == "type";
-    let (own, value) = match (tree, tree.member("type"), tree.member("value")) {
-        (Json::Object(members), Some(own), Some(value)) if members.iter().all(known) => (own, value),
-        _ => return Err(JsonReason::DynamicPair.into()),
-    };
-    let own = Type::from_json_tree(own).map_err(JsonReason::Type)?.without_optional();
+    let Json::Object(members) = tree else { return Err(JsonReason::DynamicPair.into()) };
+    let (mut own, mut value) = (None, None);
+    for (name, member) in members {
+        match name.as_str() {
+            // The last one counts, and go-cty decodes those before it, too.
+            "type" => own = Some(Type::from_json_tree(member).map_err(JsonReason::Type)?.without_optional()),
+            "value" => value = Some(member),
+            _ => return Err(JsonReason::DynamicPair.into()),
+        }
+    }
+    let (Some(own), Some(value)) = (own, value) else { return Err(JsonReason::DynamicPair.into()) };
     let value = read(value, &own, depth + 1)?;
     Ok(Value::dynamic(own, value))
 }
@@ -175,6 +180,13 @@ mod tests {
         for wrong in [r#"{"value":1}"#, r#"{"type":"string"}"#, r#"{"value":1,"type":"string","x":0}"#, "7"] {
             assert_eq!(parsed(wrong, "\"dynamic\""), pair, "{wrong}");
         }
+        let typed_twice = |first| format!(r#"{{"value":"x","type":{first},"type":"string"}}"#);
+        assert_eq!(
+            parsed(&typed_twice("\"bool\""), "\"dynamic\""),
+            Ok(Value::dynamic(Type::String, "x".into()))
+        );
+        let wrong_type = Err("the type of a dynamic value cannot be read".to_owned());
+        assert_eq!(parsed(&typed_twice("\"strung\""), "\"dynamic\""), wrong_type);
     }
 
     #[test]
