@@ -1,5 +1,6 @@
 //! What a provider sends at its start, and logs.
 
+use isthmus_common::REDACTED;
 use isthmus_provider::plugin::fuzzing::logged;
 use isthmus_provider::plugin::{Handshake, Origin, ProtocolVersion, Transport, parse_reattach_providers};
 use isthmus_provider::schema::{Catalogue, SchemaAnswer};
@@ -75,7 +76,10 @@ pub(crate) fn redaction(bytes: &[u8]) {
     let (text, secrets) = (with_secret(text), secrets());
     let redacted = secrets.redact(&text).into_owned();
     assert!(!shows_secret(&redacted), "{redacted:?}");
-    assert_eq!(secrets.redact(&redacted), redacted);
+    // What was redacted ends stretches of base64, so that a second time more may be a part of a wrapped one.
+    let again = secrets.redact(&redacted).replace(REDACTED, "");
+    let mut left = redacted.chars();
+    assert!(again.chars().all(|next| left.any(|char| char == next)), "{again:?} has more than {redacted:?}");
     let (before, behind) = text.split_at(secrets.cut(&text));
     let pieces = secrets.redact(before).into_owned() + &secrets.redact(behind);
     assert!(!shows_secret(&pieces), "{pieces:?}");
