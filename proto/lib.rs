@@ -3,7 +3,7 @@
 //! Everything here is generated from the `.proto` files next to this one (see `build.rs`), except for [`property`], the
 //! property bag: `google.protobuf.Struct` as prost has it stops at 33 levels and forgets the order of properties.
 //!
-//! - upwards: [`pulumirpc`] and [`codegen`] for today's engines, [`lumirpc`] for that of 2017;
+//! - upwards: [`pulumirpc`] and [`codegen`] for today's engines, [`lumirpc`] for the legacy engine;
 //! - downwards: [`tfplugin5`] and [`tfplugin6`], the provider protocols, over [`goplugin`];
 //! - saved objects: [`tfstackdata1`], made of pieces of [`tfplan`];
 //! - and what gRPC itself brings along: [`health`], and [`rpc`] for details of errors.
@@ -34,7 +34,7 @@ macro_rules! package {
 }
 
 package!(
-    /// The resource provider of 2017, and the engine that calls it.
+    /// The resource provider of the legacy engine, and the engine's own service.
     lumirpc,
     "lumirpc"
 );

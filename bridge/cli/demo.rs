@@ -33,13 +33,13 @@ async fn play(demo: &Demo) -> Result<usize, DemoError> {
     match Role::given(demo)? {
         Some(role) => {
             play_today(&role, None, &mut report).await?;
-            play_2017(&role, None, &mut report).await?;
+            play_lumi(&role, None, &mut report).await?;
         }
         None => {
             for protocol in [5, 6] {
                 let role = Role::sandbox();
                 play_today(&role, Some(protocol), &mut report).await?;
-                play_2017(&role, Some(protocol), &mut report).await?;
+                play_lumi(&role, Some(protocol), &mut report).await?;
             }
         }
     }
@@ -54,7 +54,7 @@ async fn play_today(role: &Role, protocol: Option<u8>, report: &mut Report) -> R
     played
 }
 
-async fn play_2017(role: &Role, protocol: Option<u8>, report: &mut Report) -> Result<(), DemoError> {
+async fn play_lumi(role: &Role, protocol: Option<u8>, report: &mut Report) -> Result<(), DemoError> {
     let mut host = Host::start_lumi(role, protocol).await?;
     report.scene(&format!("lumirpc, the legacy service{}", speaking(protocol)), role);
     let played = lumi::play(&mut host, role, report).await;

@@ -133,8 +133,8 @@ impl Target<'_> {
             warnings.diagnostics.push(Diagnostic::warning(
                 "The resource's id is a secret",
                 format!(
-                    "Property `{}` is secret, and the id of a resource never is: the value stands in the state and in \
-                     outputs for everybody to read.",
+                    "Property `{}` is secret, and the id of a resource never is: the state and the outputs show the \
+                     value.",
                     field.pulumi
                 ),
             ));

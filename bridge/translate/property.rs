@@ -449,9 +449,9 @@ mod tests {
         let expected = PropertyView::Asset { hash: Some("abc"), source: AssetSource::Path("./file") };
         assert_eq!(classify(&asset), Ok(expected));
 
-        let of_2017 = signed(ASSET, &[("text", text("")), ("path", text("")), ("uri", text("http://x"))]);
+        let from_lumi = signed(ASSET, &[("text", text("")), ("path", text("")), ("uri", text("http://x"))]);
         let expected = PropertyView::Asset { hash: None, source: AssetSource::Uri("http://x") };
-        assert_eq!(classify(&of_2017), Ok(expected));
+        assert_eq!(classify(&from_lumi), Ok(expected));
 
         let elided = signed(ARCHIVE, &[("hash", text("abc"))]);
         let expected = PropertyView::Archive { hash: Some("abc"), source: ArchiveSource::Elided };

@@ -25,7 +25,7 @@ fn the_records_of_stacks_are_complete() {
 }
 
 #[test]
-fn the_resource_provider_of_2017_is_complete() {
+fn the_resource_provider_of_the_legacy_engine_is_complete() {
     let seed = of_package(&testdata("lumirpc.proto"), "lumirpc");
 
     assert_eq!(missing(&seed, &of_package(&ours(), "lumirpc")), Vec::<String>::new());

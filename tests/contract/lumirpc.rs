@@ -409,7 +409,7 @@ async fn a_providers_warning_is_shown_before_the_answer() {
 }
 
 on_both_protocols! {
-    async fn every_call_of_2017_is_answered(protocol) {
+    async fn every_legacy_call_is_answered(protocol) {
         let host = Setup::sandbox(protocol).named("lumi-resource-sandbox").start().await;
         let mut lumi = ResourceProviderClient::new(host.channel().await);
         let token = || "sandbox:note:Note".to_owned();
@@ -493,7 +493,7 @@ on_both_protocols! {
         pairs.join_all().await.into_iter().collect::<Result<Vec<()>, _>>()?;
         assert!(host.objects().is_empty(), "{:?}", host.objects());
         assert!(processes::lives(host.provider_process()), "one provider process did all of it");
-        assert!(kept(&host.directory().join("isthmus")).await.is_empty(), "the store has the objects of 2017 alone");
+        assert!(kept(&host.directory().join("isthmus")).await.is_empty(), "the store has the legacy engine's objects alone");
         let shown = host.engine.shown();
         assert!(shown.is_empty(), "{shown:?}");
     }

@@ -248,7 +248,7 @@ const CHOICE: &[Entry] = &[
         what: "the order of prereleases",
         go_bridge: "`1.0.0-beta.11` comes before `1.0.0-beta.2`",
         isthmus: "as semantic versioning has it",
-        why: "the newest is what everybody calls the newest",
+        why: "semantic versioning defines the order",
         back: NONE,
         shown: Shown::Elsewhere("shim/install/constraint.rs"),
     },
@@ -279,7 +279,7 @@ const CHOICE: &[Entry] = &[
         id: "no-network",
         what: "no version in the cache will do, and no registry can be asked",
         go_bridge: "what failed, by the name of the default registry",
-        isthmus: "why nobody was asked, what the cache has, and where the provider belongs in it",
+        isthmus: "why no registry was queried, what the cache has, and where the provider belongs in it",
         why: "who has no network must be able to mend it",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
@@ -312,7 +312,7 @@ const CHOICE: &[Entry] = &[
         id: "altered-programs",
         what: "a program in the cache that is not what was installed",
         go_bridge: "started",
-        isthmus: "refused, with how to repair it; what nobody has verified is compared with what the registry has",
+        isthmus: "refused, with how to repair it; what is unverified is compared with the registry's checksums",
         why: "it runs with the user's credentials",
         back: NONE,
         shown: Shown::Elsewhere("tests/contract/installing.rs"),
@@ -659,7 +659,7 @@ const PACKAGES: &[Entry] = &[
         what: "a resource, data source or function whose description breaks the protocol's rules",
         go_bridge: "taken as it is, or the process dies",
         isthmus: "left out, with a warning that says what is wrong; the rest of the package works",
-        why: "core refuses such providers, and nobody knows what is meant",
+        why: "core refuses such providers, and their meaning is undefined",
         back: NONE,
         shown: Shown::InAnswers(&[
             Rule {
@@ -772,7 +772,7 @@ const INPUTS: &[Entry] = &[
         what: "the argument that a function does not have, in a failure of an invoke",
         go_bridge: "is the failure's property",
         isthmus: "is in the reason",
-        why: "what is misspelt may be a secret, and whoever is told the property may print its value",
+        why: "what is misspelt may be a secret, and an engine may print the value of the property",
         back: NONE,
         shown: Shown::InAnswers(&[
             Rule {
@@ -1984,7 +1984,7 @@ const USERS: &[Entry] = &[
         what: "a name that is made up and conflicts with another property",
         go_bridge: "gives way to what the SDK says",
         isthmus: "gives way to what the SDK and what the framework's validators say",
-        why: "nobody asked for the name",
+        why: "the program did not ask for the name",
         back: NONE,
         shown: Shown::Elsewhere("tests/contract/changes/autonaming.rs"),
     },

@@ -40,9 +40,9 @@ pub enum RemoteMirrorError {
         source: Box<TemplateFault>,
     },
     #[error(
-        "the registry {registry} does not let {} read {repository}: {reason}. Say who asks in the CLI configuration: \
-         `oci_credentials \"{registry}\" {{ username = … password = … }}`",
-        if *.with_credentials { "the one whose credentials are configured" } else { "everybody" }
+        "the registry {registry} denies access to {repository} {} credentials: {reason}. Set them in the CLI \
+         configuration: `oci_credentials \"{registry}\" {{ username = … password = … }}`",
+        if *.with_credentials { "with the configured" } else { "without" }
     )]
     Denied { registry: String, repository: String, with_credentials: bool, reason: String },
     #[error("the credentials for the registry {registry} could not be looked up: {reason}")]

@@ -1,7 +1,7 @@
 //! The journal in files: for engines that store objects themselves.
 //!
 //! Each process appends to a file of its own, which it holds locked for its life; so a file that is not
-//! locked belongs to nobody. `docs/decisions/journal.md` has the protocol, and `tests/journal_model`
+//! locked has no owner. `docs/decisions/journal.md` has the protocol, and `tests/journal_model`
 //! explores it.
 //!
 //! An append is one `write(2)`. Everything else (creating and locking files, reading and compacting them,

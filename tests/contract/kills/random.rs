@@ -102,7 +102,7 @@ async fn whoever_is_killed(victim: Victim, protocol: Protocol) {
         !is_whole || failed_creations * 5 >= runs,
         "hardly any creation was cut off: {failed_creations} in {runs} runs"
     );
-    // One kill may cut off sixteen creations, and of which the provider has made, nobody can know afterwards. Each
+    // One kill may cut off sixteen creations, and of which the provider has made, is unknown afterwards. Each
     // report is of one that failed; over many runs, most are of objects that are there. The aim is two thirds of them.
     // A daemon that is killed between telling and noting it down is followed by one that tells it again.
     let distinct: BTreeSet<&String> = creations.iter().copied().collect();

@@ -93,7 +93,7 @@ on_both_protocols! {
         assert_eq!(kept, [Condition::Ready; 2], "what is known of them is what was known before");
     }
 
-    async fn what_has_changed_nothing_says_so_to_the_engine_of_2017(protocol) {
+    async fn a_call_that_has_changed_nothing_says_so_to_the_legacy_engine(protocol) {
         let (mut host, lumi) = start(protocol).await;
         let hanging = "hang-forever";
         let made = lumi.clone().create(creation(faulty(hanging, "read", 1))).await?.into_inner();

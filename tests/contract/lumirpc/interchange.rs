@@ -41,7 +41,7 @@ fn instance<'a>(state: &'a TfState, address: &str) -> &'a Instance {
 }
 
 #[tokio::test]
-async fn what_the_engine_of_2017_has_made_is_planned_by_opentofu_without_a_change() {
+async fn what_the_legacy_engine_has_made_is_planned_by_opentofu_without_a_change() {
     let directory = tempfile::tempdir().expect("a directory");
     let home = directory.path().join("home");
     let settings = conformance(directory.path());
@@ -185,7 +185,7 @@ fn record_of_opentofu() -> Json {
 }
 
 #[tokio::test]
-async fn what_opentofu_has_applied_is_known_to_the_service_of_2017_without_a_change() {
+async fn what_opentofu_has_applied_is_known_to_the_legacy_service_without_a_change() {
     let directory = tempfile::tempdir().expect("a directory");
     let home = directory.path().join("home");
     let settings = conformance(directory.path());

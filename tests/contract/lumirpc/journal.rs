@@ -31,7 +31,7 @@ async fn first_open_intent(home: &Path) -> OpenIntent {
     tokio::time::timeout(PATIENCE, is_open).await.expect("an intent, before the provider has answered")
 }
 
-/// What nobody knows the end of. The engine kills its plugin so soon after an answer that it may not have noted that it gave it.
+/// Operations with an unknown outcome. The engine kills its plugin so soon after an answer that it may not have noted that it gave it.
 async fn interrupted(home: &Path) -> Vec<String> {
     let open = open_intents(home).await.into_iter();
     let open = open.filter(|open| !matches!(open.condition, Condition::Unconfirmed));

@@ -2,7 +2,7 @@
 //!
 //! What must hold after every run: each object that the provider has is in the store, or an intent is open that may have
 //! made it; none is lost. And what exists twice, because the engine asked again for what it had not been told of, has been
-//! reported to the user by its id, or as a creation of which nobody knows the end.
+//! reported to the user by its id, or as a creation with an unknown outcome.
 
 mod matrix;
 mod random;
@@ -49,7 +49,7 @@ async fn expect_reports(engine: &Engine, objects: &Path) {
         .collect();
     assert!(unreported.is_empty(), "{unreported:?} of {left:?} were not reported:\n{}", reports.join("\n"));
     let unknown = left.iter().filter(|id| !stored.contains(*id)).count();
-    // Of which nobody knows the end: they were interrupted, or their provider ended.
+    // With an unknown outcome: they were interrupted, or their provider ended.
     let open = reports.iter().filter(|report| report.contains("the creation of "));
     assert!(open.count() >= unknown, "{unknown} unknown objects:\n{}", reports.join("\n"));
 }

@@ -1,7 +1,7 @@
 //! Every fault of a provider in every call: what the user is told, and that the next call is served.
 //!
 //! Each cell of the table is a session beside a provider whose first process has one fault, and whose next process has none.
-//! The service of 2017 has a table of its own (`legacy`). `docs/faults.md` is generated from what was seen; calls that come to
+//! The legacy engine has a table of its own (`legacy`). `docs/faults.md` is generated from what was seen; calls that come to
 //! the same share a row.
 
 mod legacy;
@@ -518,7 +518,7 @@ Where an ephemeral resource is renewed or closed, nothing waits for the answer.
 ";
 
 const LEGACY: &str = "
-## The same faults in the service of 2017
+## The same faults in the calls of the legacy engine
 
 That engine cancels nothing, so two of the faults cannot be there. What its plugin says of calls that it breaks off when it
 ends is in [cut.rs](../tests/contract/lumirpc/cut.rs).

@@ -272,7 +272,7 @@ on_both_protocols! {
 
 /// The legacy engine marks nothing; what the schema calls sensitive is redacted for it as well.
 #[tokio::test]
-async fn the_engine_of_2017_gets_redacted_texts() -> Outcome {
+async fn the_legacy_engine_gets_redacted_texts() -> Outcome {
     use isthmus_proto::lumirpc::resource_provider_client::ResourceProviderClient;
     use isthmus_proto::lumirpc::{CheckRequest, CreateRequest};
 

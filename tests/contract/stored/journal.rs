@@ -71,7 +71,7 @@ fn import_file(host: &Host, words: &[&str]) -> Json {
     serde_json::from_str(&file).expect("JSON")
 }
 
-/// What a daemon says when a provider is configured for this stack. It is killed, as by an engine of 2017.
+/// What a daemon says when a provider is configured for this stack. It is killed, as by a legacy engine.
 async fn told(setup: &Setup, first: &Host, stack: &str) -> Result<Vec<String>, tonic::Status> {
     let (mut host, _session) = configured(setup, first, Some(stack)).await?;
     killed(&mut host).await;

@@ -39,7 +39,7 @@ pub(crate) const FEATURES: &[Feature] = &[
     ),
     scenario!("`null` becomes an empty map", "some services tell them apart", null_and_empty),
     scenario!("nothing differs after an update", "a change that never ends hides those that matter", at_rest),
-    scenario!("`ignoreChanges` of one key", "somebody else sets it", ignored_key),
+    scenario!("`ignoreChanges` of one key", "it is set outside the program", ignored_key),
     scenario!(
         "`ignoreChanges` of every element's member, by `*`",
         "the same, of many elements",

@@ -14,7 +14,7 @@ pub(crate) const FEATURES: &[Feature] = &[
     scenario!("a create that fails half-way", "what exists must not be forgotten", half_created),
     scenario!("an update that fails half-way", "the state says what exists", half_updated),
     scenario!("a delete that fails half-way", "the next attempt goes on where it ended", half_deleted),
-    scenario!("a provider that ends while it creates", "nobody knows what has happened", dies),
+    scenario!("a provider that ends while it creates", "the outcome is unknown", dies),
     scenario!(
         "the plan of an end (`plan_destroy`)",
         "a provider can refuse or warn before it is done",

@@ -16,8 +16,8 @@ pub(crate) const FEATURES: &[Feature] = &[
         drift
     ),
     scenario!("what others removed is seen by a refresh", "it is made again", gone),
-    scenario!("a refresh of sets that nobody changed", "their order is the provider's", sets_at_rest),
-    scenario!("drift of what `ignoreChanges` names", "somebody else sets it", ignored_drift),
+    scenario!("a refresh of unchanged sets", "their order is the provider's", sets_at_rest),
+    scenario!("drift of what `ignoreChanges` names", "it is set outside the program", ignored_drift),
     scenario!("a refresh that fails", "the stored state must survive", failed_refresh),
     scenario!("an import by id, of what the program says", "what is adopted does not change", import),
     scenario!("an import by identity", "some resources have no id", import_by_identity),

@@ -200,8 +200,8 @@ async fn a_registry_that_requires_a_token_receives_credentials() {
     registry.transport.put(token_url, Scripted::status(403));
     assert_eq!(
         registry.versions().await,
-        Err("the registry r.example:5000 does not let everybody read p/hashicorp-random: it gives no token. Say who asks in the \
-             CLI configuration: `oci_credentials \"r.example:5000\" { username = … password = … }`"
+        Err("the registry r.example:5000 denies access to p/hashicorp-random without credentials: it gives no token. Set them in \
+             the CLI configuration: `oci_credentials \"r.example:5000\" { username = … password = … }`"
             .to_owned())
     );
     // A missing token server is not about the provider.
@@ -209,7 +209,10 @@ async fn a_registry_that_requires_a_token_receives_credentials() {
     registry.transport.put(BASE, Scripted::status(401).with("www-authenticate", challenge));
     registry.transport.put(token_url, Scripted::status(404));
     let error = registry.versions().await.expect_err("it does not give a token");
-    assert!(error.contains("does not let everybody read") && error.contains("404"), "{error}");
+    assert!(
+        error.contains("denies access to p/hashicorp-random without credentials") && error.contains("404"),
+        "{error}"
+    );
     // A password is not sent without TLS.
     let registry = Registry::new("oci_credentials \"r.example:5000\" { username = \"u\" password = \"p\" }");
     let challenge = challenge.replace("https", "http");
@@ -228,7 +231,10 @@ async fn a_registry_that_wants_a_password_or_has_given_a_token_is_told() {
         registry.transport.put(BASE, Scripted::status(401).with("www-authenticate", challenge));
         registry.transport.put(&format!("{REPOSITORY}tags/list"), Scripted::status(403));
         let error = registry.versions().await.expect_err("it does not let them in");
-        assert!(error.contains("does not let the one whose credentials are configured read"), "{error}");
+        assert!(
+            error.contains("denies access to p/hashicorp-random with the configured credentials"),
+            "{error}"
+        );
         assert_eq!(registry.transport.asked()[1], format!("{REPOSITORY}tags/list {sent}"));
     }
     let registry = Registry::new("");

@@ -1,4 +1,4 @@
-//! The same faults in the calls of the service of 2017.
+//! The same faults in the calls of the legacy engine.
 //!
 //! Its plugin has one provider, which starts with it, and keeps objects in its store: what is changed was made by another
 //! process of the plugin, whose provider had no fault.
@@ -95,7 +95,7 @@ impl Cell {
 
     async fn run(&self) -> Seen {
         let Call(six, _, what, _) = self.call;
-        let cell = format!("{six}{what}, {}, protocol {}, in 2017", self.fault, self.protocol);
+        let cell = format!("{six}{what}, {}, protocol {}, legacy engine", self.fault, self.protocol);
         let host = self.setup().start().await;
         let made = create(&mut Self::client(&host).await).await;
         let made = made.unwrap_or_else(|status| panic!("before {cell}: {status}"));
@@ -135,7 +135,8 @@ pub(super) async fn table(protocol: Protocol) -> Table {
                 let _room = room.acquire_owned().await.expect("it is never closed");
                 let seen = tokio::time::timeout(PATIENCE * 2, cell.run()).await;
                 let name = format!("{}{}", call.0, call.2);
-                let seen = seen.unwrap_or_else(|_| panic!("{name} hangs with {fault} in 2017"));
+                let seen =
+                    seen.unwrap_or_else(|_| panic!("{name} hangs with {fault} with the legacy engine"));
                 ((fault, name), seen)
             });
         }

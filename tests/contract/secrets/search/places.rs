@@ -110,7 +110,7 @@ on_both_protocols! {
         let leak = session.resource(LEAK, "leak");
         let made = leak.make(&json!({"secret": search.mark("object that the engine knows")})).await?;
         let half = session.resource(LEAK, "half");
-        let value = search.mark("object that nobody knows");
+        let value = search.mark("object of an interrupted creation");
         let stuck = json!({"secret": value, "options": {"a": secret(search.mark("value in a map"))}, "how": "hang", "during": "create"});
         let (created, ()) = tokio::join!(half.make(&stuck), async {
             host.provider_is_in("ApplyResourceChange", 2).await;
