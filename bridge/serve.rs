@@ -7,7 +7,6 @@
 mod accept;
 mod access;
 mod bounded;
-mod connection;
 mod listener;
 mod redacted;
 mod refusal;
@@ -24,7 +23,7 @@ use crate::package::shape::ObjectShape;
 use crate::resource::{self, OperationWarnings};
 use crate::status::RequestError;
 
-pub(crate) use access::own_connections;
+pub(crate) use access::AccessPolicy;
 pub(crate) use listener::{Listener, ServeError};
 pub(crate) use redacted::redacted_status;
 

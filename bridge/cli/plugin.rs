@@ -16,7 +16,7 @@ use super::starter::Starter;
 use crate::daemon::{Daemon, Sessions, StartedBy};
 use crate::engine::{Engine, EngineLog, Generation, LogLine, Severity};
 use crate::package::mapping;
-use crate::serve::{Listener, ServeError};
+use crate::serve::Listener;
 use crate::settings::Settings;
 
 /// The version under which packages refer to this plugin if it does not run from a plugin
@@ -126,10 +126,7 @@ async fn serve(address: Option<String>, starter: Starter) -> ExitCode {
     if let Err(error) = announce(listener.port()) {
         return fail(&isthmus_common::error_chain(&error));
     }
-    match serve_until_ended(listener, &daemon, engine_process).await {
-        Ok(code) => code,
-        Err(error) => fail(&isthmus_common::error_chain(&error)),
-    }
+    serve_until_ended(listener, &daemon, engine_process).await
 }
 
 /// Time to send the responses of interrupted calls.
@@ -143,7 +140,7 @@ pub(crate) async fn serve_until_ended(
     listener: Listener,
     daemon: &Arc<Daemon>,
     engine_process: Option<Starter>,
-) -> Result<ExitCode, ServeError> {
+) -> ExitCode {
     let sessions = Sessions::new(Arc::clone(daemon));
     // Before the first connection, so that no signal kills the process. The same streams serve the
     // first and the second signal: one in between is queued in them.
@@ -161,13 +158,12 @@ pub(crate) async fn serve_until_ended(
         tokio::time::sleep(LAST_ANSWERS).await;
     };
     let served = async {
-        let served = tokio::select! {
-            served = listener.serve(Arc::clone(&sessions), ended) => served,
+        tokio::select! {
+            () = listener.serve(Arc::clone(&sessions), ended) => {}
             // Connections that are still open are closed.
-            () = overdue => Ok(()),
-        };
+            () = overdue => {}
+        }
         sessions.finish().await;
-        served
     };
     let stopped_twice = async {
         tokio::select! {
@@ -178,8 +174,8 @@ pub(crate) async fn serve_until_ended(
         signals.next().await;
     };
     tokio::select! {
-        served = served => served.map(|()| ExitCode::SUCCESS),
-        () = stopped_twice => Ok(fail("second signal: calls in progress were interrupted")),
+        () = served => ExitCode::SUCCESS,
+        () = stopped_twice => fail("second signal: calls in progress were interrupted"),
     }
 }
 

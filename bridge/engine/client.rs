@@ -4,14 +4,18 @@
 
 use std::time::Duration;
 
+use isthmus_grpc::{Channel, ChannelSettings};
 use isthmus_proto::property::Struct;
 use isthmus_proto::{lumirpc, pulumirpc};
-use tonic::transport::{Channel, Endpoint};
 
 use super::severity::Severity;
 
 /// Timeout of one call to the engine.
 const DEADLINE: Duration = Duration::from_secs(5);
+
+/// Responses of an engine are small, but for the configuration of a legacy one.
+const SETTINGS: ChannelSettings =
+    ChannelSettings { stream_window: 1 << 20, connection_window: 1 << 20, largest_headers: 16 << 10 };
 
 /// The contract that the engine serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,8 +56,7 @@ impl Engine {
         let port: u16 = port.parse().map_err(|_| invalid())?;
         let host = if host.is_empty() { "127.0.0.1" } else { host };
         let address = format!("{host}:{port}");
-        let endpoint = Endpoint::from_shared(format!("http://{address}")).map_err(|_| invalid())?;
-        let channel = endpoint.connect_timeout(DEADLINE).connect_lazy();
+        let channel = Channel::tcp(address.parse().map_err(|_| invalid())?, SETTINGS, DEADLINE);
         Ok(Self { channel, generation, address })
     }
 

@@ -135,7 +135,7 @@ async fn serve(
         daemon.finish().await;
         return Err(error.into());
     }
-    Ok(serve_until_ended(listener, &daemon, Some(starter)).await?)
+    Ok(serve_until_ended(listener, &daemon, Some(starter)).await)
 }
 
 /// Serves, and answers every call with the invalid settings.
@@ -143,7 +143,7 @@ async fn refuse(invalid: InvalidSettings, log: EngineLog, starter: Starter) -> R
     let listener = Listener::open().await?;
     announce(listener.port())?;
     let daemon = Daemon::new(log, StartedBy::Engine, plugin_version(), Err(invalid));
-    Ok(serve_until_ended(listener, &daemon, Some(starter)).await?)
+    Ok(serve_until_ended(listener, &daemon, Some(starter)).await)
 }
 
 /// Starts a provider under the name of a package. Without an address it has the one of its path.

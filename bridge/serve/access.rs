@@ -12,32 +12,15 @@ mod denied;
 #[cfg(target_os = "linux")]
 mod socket_owner;
 
-use std::sync::Arc;
-
-use tokio::net::{TcpListener, TcpStream};
-use tokio_stream::wrappers::TcpListenerStream;
-use tokio_stream::{Stream, StreamExt as _};
+use tokio::net::TcpStream;
 
 use crate::settings::AllowedUsers;
-pub(super) use denied::AccessDenied;
+pub(crate) use denied::AccessDenied;
 #[cfg(target_os = "linux")]
 use socket_owner::{Owner, SocketOwners};
 
-/// The connections of a listener that belong to the own user or to root. All others are closed.
-pub(crate) fn own_connections(listener: TcpListener) -> impl Stream<Item = std::io::Result<TcpStream>> {
-    let policy = Arc::new(AccessPolicy::new(AllowedUsers::default()));
-    let checked = TcpListenerStream::new(listener).then(move |stream| {
-        let policy = Arc::clone(&policy);
-        async move {
-            let stream = stream?;
-            Ok(policy.check(&stream).await.is_ok().then_some(stream))
-        }
-    });
-    checked.filter_map(|accepted: std::io::Result<Option<TcpStream>>| accepted.transpose())
-}
-
 #[derive(Debug)]
-pub(super) struct AccessPolicy {
+pub(crate) struct AccessPolicy {
     allowed: AllowedUsers,
     #[cfg(target_os = "linux")]
     owners: SocketOwners,
@@ -45,7 +28,7 @@ pub(super) struct AccessPolicy {
 
 impl AccessPolicy {
     /// Serves the daemon's user, root, and whom `allowed` lists.
-    pub(super) fn new(allowed: AllowedUsers) -> Self {
+    pub(crate) fn new(allowed: AllowedUsers) -> Self {
         Self {
             allowed,
             #[cfg(target_os = "linux")]
@@ -55,7 +38,7 @@ impl AccessPolicy {
 
     /// Checks the user at the other end of a connection before anything is read from it.
     #[cfg(target_os = "linux")]
-    pub(super) async fn check(&self, stream: &TcpStream) -> Result<(), AccessDenied> {
+    pub(crate) async fn check(&self, stream: &TcpStream) -> Result<(), AccessDenied> {
         if self.allowed.is_everyone() {
             return Ok(());
         }
@@ -69,7 +52,7 @@ impl AccessPolicy {
 
     /// Serves every connection: its user cannot be looked up here.
     #[cfg(not(target_os = "linux"))]
-    pub(super) async fn check(&self, _: &TcpStream) -> Result<(), AccessDenied> {
+    pub(crate) async fn check(&self, _: &TcpStream) -> Result<(), AccessDenied> {
         let _ = &self.allowed;
         Ok(())
     }

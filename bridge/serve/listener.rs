@@ -1,38 +1,35 @@
 //! The port and its connections.
 
-use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use isthmus_proto::{lumirpc, pulumirpc};
-use tokio::net::TcpListener;
-use tokio_stream::StreamExt as _;
-use tokio_stream::wrappers::TcpListenerStream;
+use isthmus_common::BoxFuture;
+use isthmus_grpc::{Incoming, ServerSettings, serve_connection, unimplemented};
+use isthmus_proto::lumirpc::resource_provider_server as lumirpc;
+use isthmus_proto::pulumirpc::resource_provider_server as pulumirpc;
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use tonic::body::Body;
-use tonic::transport::Server;
-use tower::util::MapResponseLayer;
+use tonic::codegen::Service as _;
+use tonic::codegen::http::{Request, Response};
 
 use super::LARGEST_MESSAGE;
 use super::accept::AcceptPacer;
 use super::access::AccessPolicy;
-use super::connection::Connection;
 use super::redacted::Redacted;
 use super::refusal::Refuser;
 use super::rejection::of_undecodable;
-use crate::daemon::Sessions;
+use crate::daemon::{Session, Sessions};
 use crate::lumirpc::LumiService;
 use crate::pulumirpc::PulumiService;
 
-/// Flow control window in bytes. Schemas have megabytes, and the connection is local.
-const WINDOW: u32 = 8 * 1024 * 1024;
+/// Schemas have megabytes, and the connection is local. An engine makes as many calls as it likes.
+const SETTINGS: ServerSettings = ServerSettings { window: 8 * 1024 * 1024, most_calls: u32::MAX };
 
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ServeError {
-    #[error("failed to open a port on 127.0.0.1")]
-    Bind(#[source] std::io::Error),
-    #[error("the server failed")]
-    Serve(#[source] tonic::transport::Error),
-}
+#[error("failed to open a port on 127.0.0.1")]
+pub(crate) struct ServeError(#[source] std::io::Error);
 
 /// An open port, which accepts already: engines dial as soon as they have read its number.
 #[derive(Debug)]
@@ -45,8 +42,8 @@ impl Listener {
     /// Opens a port of the system's choice on 127.0.0.1.
     pub(crate) async fn open() -> Result<Self, ServeError> {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let listener = TcpListener::bind(address).await.map_err(ServeError::Bind)?;
-        let port = listener.local_addr().map_err(ServeError::Bind)?.port();
+        let listener = TcpListener::bind(address).await.map_err(ServeError)?;
+        let port = listener.local_addr().map_err(ServeError)?.port();
         Ok(Self { listener, port })
     }
 
@@ -56,55 +53,96 @@ impl Listener {
 
     /// Serves the daemon's own user, root, and those that the settings allow, until `ended`
     /// completes; then lets running calls finish.
-    pub(crate) async fn serve(
-        self,
-        sessions: Arc<Sessions>,
-        ended: impl Future<Output = ()>,
-    ) -> Result<(), ServeError> {
-        let pulumi =
-            pulumirpc::resource_provider_server::ResourceProviderServer::new(Redacted(PulumiService))
-                .max_decoding_message_size(LARGEST_MESSAGE)
-                .max_encoding_message_size(LARGEST_MESSAGE);
-        let lumi = lumirpc::resource_provider_server::ResourceProviderServer::new(Redacted(LumiService))
-            .max_decoding_message_size(LARGEST_MESSAGE)
-            .max_encoding_message_size(LARGEST_MESSAGE);
-        let warning = Arc::clone(sessions.daemon());
-        let pacer = Arc::new(AcceptPacer::new(move |message| warning.warn(message)));
-        let (refuser, refusing) = Refuser::new();
-        let access = Arc::new(AccessPolicy::new(sessions.daemon().settings().allowed_users.clone()));
-        let refuser = Arc::new(refuser);
-        let connections = TcpListenerStream::new(self.listener)
-            .then(move |accepted| {
-                let (sessions, pacer) = (Arc::clone(&sessions), Arc::clone(&pacer));
-                let (access, refuser) = (Arc::clone(&access), Arc::clone(&refuser));
-                async move {
-                    let stream = pacer.pace(accepted).await?;
-                    // Before anything is read from it, and before it has a session.
-                    if let Err(reason) = access.check(&stream).await {
-                        refuser.refuse(stream, reason);
-                        return Ok(None);
-                    }
-                    // Every response is awaited, so small ones must not be delayed.
-                    stream.set_nodelay(true)?;
-                    let session = sessions.open();
-                    Ok(Some(Connection::new(stream, session.session(), session)))
-                }
-            })
-            .filter_map(|accepted: std::io::Result<Option<Connection<_, _>>>| accepted.transpose());
-        let serving = Server::builder()
-            .initial_stream_window_size(WINDOW)
-            .initial_connection_window_size(WINDOW)
-            .layer(MapResponseLayer::new(of_undecodable::<Body>))
-            .add_service(pulumi)
-            .add_service(lumi)
-            .serve_with_incoming_shutdown(connections, ended);
-        let refusing = async {
-            refusing.await;
-            std::future::pending::<Infallible>().await
-        };
+    pub(crate) async fn serve(self, sessions: Arc<Sessions>, ended: impl Future<Output = ()>) {
+        let stopping = CancellationToken::new();
+        let connections = TaskTracker::new();
         tokio::select! {
-            served = serving => served.map_err(ServeError::Serve),
-            never = refusing => match never {},
+            () = self.accept(&sessions, &stopping, &connections) => {}
+            () = ended => {}
         }
+        stopping.cancel();
+        connections.close();
+        connections.wait().await;
+    }
+
+    /// Accepts connections, for ever. Each has a task and a session of its own.
+    async fn accept(
+        &self,
+        sessions: &Arc<Sessions>,
+        stopping: &CancellationToken,
+        connections: &TaskTracker,
+    ) {
+        let daemon = sessions.daemon();
+        let pacer = AcceptPacer::new(|message| daemon.warn(message));
+        let access = AccessPolicy::new(daemon.settings().allowed_users.clone());
+        let refuser = Refuser::new();
+        let services = Services::new();
+        loop {
+            let accepted = self.listener.accept().await.map(|(stream, _)| stream);
+            // A failure concerns one connection, unless no descriptor is left, which was waited for.
+            let Ok(stream) = pacer.pace(accepted).await else { continue };
+            // Before anything is read from it, and before it has a session.
+            if let Err(reason) = access.check(&stream).await {
+                refuser.refuse(stream, reason);
+                continue;
+            }
+            connections.spawn(serve(stream, services.clone(), Arc::clone(sessions), stopping.clone()));
+        }
+    }
+}
+
+async fn serve(
+    stream: TcpStream,
+    mut services: Services,
+    sessions: Arc<Sessions>,
+    stopping: CancellationToken,
+) {
+    // Every response is awaited, so small ones must not be delayed. A socket that refuses that is closed.
+    if stream.set_nodelay(true).is_err() {
+        return;
+    }
+    let session = sessions.open();
+    let call = |request| services.call(request, session.session());
+    serve_connection(stream, call, SETTINGS, &stopping).await;
+}
+
+/// Both services.
+#[derive(Clone, Debug)]
+struct Services {
+    pulumi: pulumirpc::ResourceProviderServer<Redacted<PulumiService>>,
+    lumi: lumirpc::ResourceProviderServer<Redacted<LumiService>>,
+}
+
+impl Services {
+    fn new() -> Self {
+        Self {
+            pulumi: pulumirpc::ResourceProviderServer::new(Redacted(PulumiService))
+                .max_decoding_message_size(LARGEST_MESSAGE)
+                .max_encoding_message_size(LARGEST_MESSAGE),
+            lumi: lumirpc::ResourceProviderServer::new(Redacted(LumiService))
+                .max_decoding_message_size(LARGEST_MESSAGE)
+                .max_encoding_message_size(LARGEST_MESSAGE),
+        }
+    }
+
+    /// Makes a call of a session, which its handler finds in the request's extensions.
+    fn call(
+        &mut self,
+        mut request: Request<Incoming>,
+        session: Arc<Session>,
+    ) -> BoxFuture<'static, Response<Body>> {
+        request.extensions_mut().insert(session);
+        let service = request.uri().path().split('/').nth(1).unwrap_or_default();
+        let answer = match service {
+            pulumirpc::SERVICE_NAME => self.pulumi.call(request),
+            lumirpc::SERVICE_NAME => self.lumi.call(request),
+            _ => return Box::pin(std::future::ready(unimplemented())),
+        };
+        Box::pin(async move {
+            match answer.await {
+                Ok(answer) => of_undecodable(answer),
+                Err(never) => match never {},
+            }
+        })
     }
 }

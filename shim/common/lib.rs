@@ -10,7 +10,6 @@
 //! - [`Platform`]: the names of operating systems and processors in registries and caches.
 //! - [`own_variables`]: the variables that no process of others gets.
 //! - [`FileStamp`]: whether a file is as it was when it was last read.
-//! - [`Coalesced`]: a stream that sends what several tasks write together.
 //! - [`blocking`]: work that blocks, called from async code.
 //! - [`fail_point()`]: places at which tests kill the process.
 //!
@@ -20,7 +19,6 @@
 #![warn(missing_docs)]
 
 mod chain;
-mod coalesced;
 pub mod fail_point;
 mod file_stamp;
 pub mod marker;
@@ -37,7 +35,6 @@ pub mod trust;
 mod variables;
 
 pub use chain::{error_chain, with_help};
-pub use coalesced::Coalesced;
 pub use fail_point::fail_point;
 pub use file_stamp::FileStamp;
 pub use output_block::{OutputKind, output_block, output_last, split_output};

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use isthmus_proto::tfplugin6;
 
 use super::chunks::{Chunks, Watch};
+use super::client::decoded;
 use super::diagnostics::errors_of;
 use super::limit::{Entered, InFlight, Limit};
 use super::unprocessed::was_not_processed;
@@ -41,6 +43,9 @@ pub enum SchemaUpdate {
     Uncacheable,
 }
 
+/// Decodes a response.
+type Read<'a> = dyn FnMut(Bytes) -> Result<(), tonic::Status> + Send + 'a;
+
 /// Makes calls and classifies their failures.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Caller<'a> {
@@ -61,10 +66,7 @@ impl Caller<'_> {
     ) -> Result<(KnownSchema, SchemaUpdate), ProviderError> {
         let rpc = Rpc::GetProviderSchema;
         // The requests of both protocols are empty.
-        let request = tfplugin6::get_provider_schema::Request::default();
-        let shown = self.shown(&request);
-        let bytes =
-            self.watch(rpc, shown, self.client.call_encoded(rpc, request), |bytes| bytes.to_vec()).await?;
+        let bytes = self.watch(rpc, Bytes::new(), &mut |_| Ok(())).await?;
         let answer = SchemaAnswer { protocol: self.client.version(), bytes };
         let fingerprint = answer.fingerprint();
         if let Some(known) = known
@@ -89,29 +91,35 @@ impl Caller<'_> {
         request: Request,
     ) -> Result<Response, ProviderError>
     where
-        Request: prost::Message + Send + Sync + 'static,
-        Response: prost::Message + Default + Send + Sync + 'static,
+        Request: prost::Message,
+        Response: prost::Message + Default + Send,
     {
-        let shown = self.shown(&request);
-        self.watch(rpc, shown, self.client.call(rpc, request), Response::encode_to_vec).await
-    }
-
-    /// The encoded request, if the observer wants messages.
-    fn shown(&self, request: &impl prost::Message) -> Option<Vec<u8>> {
-        self.observer.wants_messages().then(|| request.encode_to_vec())
+        let encoded = request.encode_to_vec().into();
+        // It may be large, and is not needed any more.
+        drop(request);
+        let mut response = None;
+        let mut read = |bytes| {
+            response = Some(decoded(bytes)?);
+            Ok(())
+        };
+        // In a box, so that the futures of operations, which contain this one many times, stay small.
+        Box::pin(self.watch(rpc, encoded, &mut read)).await?;
+        Ok(response.expect("a call that succeeds has read its response"))
     }
 
     /// Sends StopProvider.
     pub(super) async fn stop(&self) -> Result<(), ProviderError> {
         let rpc = Rpc::StopProvider;
-        let request = tfplugin6::stop_provider::Request::default();
-        let shown = self.shown(&request);
         // It affects other calls, so it neither waits for them nor counts as one.
         let limit = Limit::default();
         limit.at_most(STOP_ANSWER);
-        let call = self.client.call::<_, tfplugin6::stop_provider::Response>(rpc, request);
         let caller = Caller { limit: &limit, ..*self };
-        let response = caller.make(rpc, shown, call, prost::Message::encode_to_vec, None).await?;
+        let mut response = tfplugin6::stop_provider::Response::default();
+        let mut read = |bytes| {
+            response = decoded(bytes)?;
+            Ok(())
+        };
+        caller.make(rpc, Bytes::new(), &mut read, None).await?;
         if response.error.is_empty() {
             return Ok(());
         }
@@ -119,46 +127,35 @@ impl Caller<'_> {
         Err(ProviderError::Refused { provider, operation, reason: response.error })
     }
 
-    /// Makes a prepared call, unless the process has exited. With `shown`, the observer receives
-    /// the messages.
-    async fn watch<Answer>(
-        &self,
-        rpc: Rpc,
-        shown: Option<Vec<u8>>,
-        call: impl Future<Output = Result<Answer, tonic::Status>>,
-        encode: impl FnOnce(&Answer) -> Vec<u8>,
-    ) -> Result<Answer, ProviderError> {
+    /// Makes a call, unless the process has exited. `read` decodes the response, which is returned as well.
+    async fn watch(&self, rpc: Rpc, request: Bytes, read: &mut Read<'_>) -> Result<Bytes, ProviderError> {
         let entered = self.in_flight.enter().await;
-        self.make(rpc, shown, call, encode, Some(&entered)).await
+        self.make(rpc, request, read, Some(&entered)).await
     }
 
-    async fn make<Answer>(
+    async fn make(
         &self,
         rpc: Rpc,
-        shown: Option<Vec<u8>>,
-        call: impl Future<Output = Result<Answer, tonic::Status>>,
-        encode: impl FnOnce(&Answer) -> Vec<u8>,
+        request: Bytes,
+        read: &mut Read<'_>,
         entered: Option<&Entered>,
-    ) -> Result<Answer, ProviderError> {
+    ) -> Result<Bytes, ProviderError> {
         let operation = rpc.name(self.client.version());
         self.require_time(rpc)?;
         self.require_alive(rpc)?;
         let begun = Instant::now();
+        let call = self.client.call_encoded(rpc, request.clone());
         let (answer, broken_off) = match self.until(entered, call).await {
-            Ok(answer) => (answer, None),
+            Ok(answer) => (answer.and_then(|bytes| read(bytes.clone()).map(|()| bytes)), None),
             Err(cut) => (Err(tonic::Status::cancelled("the call was broken off")), Some(cut)),
         };
         let answered = answer.is_ok();
         self.observer.report(CallReport { operation, elapsed: begun.elapsed(), answered });
-        if let Some(request) = shown {
-            let response = answer.as_ref().map(encode);
-            let response = response.as_ref().map(Vec::as_slice).map_err(|status| *status);
-            self.observer.show(CallMessages {
-                path: rpc.path(self.client.version()),
-                request: &request,
-                response,
-            });
-        }
+        self.observer.show(CallMessages {
+            path: rpc.path(self.client.version()),
+            request: &request,
+            response: answer.as_deref(),
+        });
         match (answer, broken_off) {
             (Ok(response), _) => Ok(response),
             (Err(_), Some(reason)) => Err(self.cut(rpc, true, reason)),
@@ -194,7 +191,7 @@ impl Caller<'_> {
         Request: prost::Message + Send + Sync + 'static,
         Piece: prost::Message + Default + Send + Sync + 'static,
     {
-        let request_shown = self.shown(&request);
+        let request_shown = self.observer.wants_messages().then(|| request.encode_to_vec());
         self.require_alive(rpc)?;
         let entered = self.in_flight.enter().await;
         let mut watch = Watch::new(self.observer.clone(), self.client.version(), rpc, request_shown);

@@ -1,17 +1,12 @@
 //! Calls of a provider's RPC methods, for both protocols.
 
-use std::marker::PhantomData;
-use std::sync::Arc;
-
-use bytes::{Buf as _, Bytes};
+use bytes::{Buf as _, BufMut as _, Bytes};
 use http::uri::PathAndQuery;
-use tonic::codec::{Codec, DecodeBuf, Decoder};
-use tonic::codegen::StdError;
-use tonic::transport::Channel;
-use tonic_prost::{ProstCodec, ProstEncoder};
+use isthmus_grpc::Channel;
+use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
+use tonic_prost::ProstCodec;
 
 use crate::plugin::{LARGEST_MESSAGE, ProtocolVersion};
-use crate::unprocessed::NotSent;
 
 macro_rules! methods {
     ($($six:ident, $five:ident;)*) => {
@@ -95,37 +90,19 @@ impl Client {
     /// engine can limit it.
     pub async fn call<Request, Response>(&self, rpc: Rpc, request: Request) -> Result<Response, tonic::Status>
     where
-        Request: prost::Message + Send + Sync + 'static,
-        Response: prost::Message + Default + Send + Sync + 'static,
+        Request: prost::Message,
+        Response: prost::Message + Default,
     {
-        self.unary(rpc, request, ProstCodec::<Request, Response>::default()).await
+        decoded(self.call_encoded(rpc, request.encode_to_vec().into()).await?)
     }
 
-    /// Makes a call and returns the encoded response.
-    pub(crate) async fn call_encoded<Request>(
-        &self,
-        rpc: Rpc,
-        request: Request,
-    ) -> Result<Bytes, tonic::Status>
-    where
-        Request: prost::Message + Send + Sync + 'static,
-    {
-        self.unary(rpc, request, AnswerAsBytes(PhantomData)).await
-    }
-
-    async fn unary<Own>(
-        &self,
-        rpc: Rpc,
-        request: Own::Encode,
-        codec: Own,
-    ) -> Result<Own::Decode, tonic::Status>
-    where
-        Own: Codec,
-        Own::Encode: Send + Sync + 'static,
-        Own::Decode: Send + Sync + 'static,
-    {
+    /// Makes a call with an encoded request, and returns the encoded response.
+    ///
+    /// All calls go through this one function: tonic's client, which moves a request from one future to the next, is
+    /// compiled once, and its futures stay small.
+    pub(crate) async fn call_encoded(&self, rpc: Rpc, request: Bytes) -> Result<Bytes, tonic::Status> {
         let path = PathAndQuery::from_static(rpc.path(self.version));
-        Ok(self.ready().await?.unary(tonic::Request::new(request), path, codec).await?.into_inner())
+        Ok(self.grpc().unary(tonic::Request::new(request), path, Encoded).await?.into_inner())
     }
 
     /// Makes a call with a streamed response.
@@ -140,47 +117,53 @@ impl Client {
     {
         let path = PathAndQuery::from_static(rpc.path(self.version));
         let codec = ProstCodec::<Request, Event>::default();
-        let mut grpc = self.ready().await?;
-        Ok(grpc.server_streaming(tonic::Request::new(request), path, codec).await?.into_inner())
+        Ok(self.grpc().server_streaming(tonic::Request::new(request), path, codec).await?.into_inner())
     }
 
-    async fn ready(&self) -> Result<tonic::client::Grpc<Channel>, tonic::Status> {
-        let mut grpc = tonic::client::Grpc::new(self.channel.clone())
+    fn grpc(&self) -> tonic::client::Grpc<Channel> {
+        tonic::client::Grpc::new(self.channel.clone())
             .max_decoding_message_size(LARGEST_MESSAGE)
-            .max_encoding_message_size(LARGEST_MESSAGE);
-        grpc.ready().await.map_err(|error| {
-            let error: StdError = error.into();
-            let mut status = tonic::Status::unavailable(format!("the connection cannot be used: {error}"));
-            status.set_source(Arc::new(NotSent(error)));
-            status
-        })?;
-        Ok(grpc)
+            .max_encoding_message_size(LARGEST_MESSAGE)
     }
 }
 
-/// Encodes requests, but does not decode responses.
-#[derive(Debug)]
-struct AnswerAsBytes<Request>(PhantomData<Request>);
+/// Decodes a response, as tonic's codec does.
+pub(crate) fn decoded<Response: prost::Message + Default>(
+    response: Bytes,
+) -> Result<Response, tonic::Status> {
+    Response::decode(response).map_err(|error| tonic::Status::internal(error.to_string()))
+}
 
-impl<Request: prost::Message + Send + 'static> Codec for AnswerAsBytes<Request> {
-    type Encode = Request;
+/// Messages that are encoded already.
+#[derive(Debug)]
+struct Encoded;
+
+impl Codec for Encoded {
+    type Encode = Bytes;
     type Decode = Bytes;
-    type Encoder = ProstEncoder<Request>;
-    type Decoder = AsBytes;
+    type Encoder = Self;
+    type Decoder = Self;
 
-    fn encoder(&mut self) -> Self::Encoder {
-        ProstEncoder::default()
+    fn encoder(&mut self) -> Self {
+        Self
     }
 
-    fn decoder(&mut self) -> AsBytes {
-        AsBytes
+    fn decoder(&mut self) -> Self {
+        Self
     }
 }
 
-#[derive(Debug)]
-struct AsBytes;
+impl Encoder for Encoded {
+    type Item = Bytes;
+    type Error = tonic::Status;
 
-impl Decoder for AsBytes {
+    fn encode(&mut self, item: Bytes, buffer: &mut EncodeBuf<'_>) -> Result<(), tonic::Status> {
+        buffer.put(item);
+        Ok(())
+    }
+}
+
+impl Decoder for Encoded {
     type Item = Bytes;
     type Error = tonic::Status;
 

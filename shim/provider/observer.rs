@@ -22,7 +22,7 @@ pub struct CallMessages<'a> {
     pub path: &'static str,
     /// The encoded request.
     pub request: &'a [u8],
-    /// The encoded response, as far as this program decodes it; or the failure.
+    /// The encoded response, or the failure.
     pub response: Result<&'a [u8], &'a tonic::Status>,
 }
 
@@ -41,8 +41,7 @@ impl CallObserver {
         Self { reports: Some(Arc::new(observe)), ..self }
     }
 
-    /// Also passes the messages of every call to `observe`, on any thread. They are encoded again
-    /// for it.
+    /// Also passes the messages of every call to `observe`, on any thread.
     pub fn with_messages(self, observe: impl Fn(CallMessages<'_>) + Send + Sync + 'static) -> Self {
         Self { messages: Some(Arc::new(observe)), ..self }
     }

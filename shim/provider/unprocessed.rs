@@ -6,21 +6,12 @@
 
 use std::error::Error;
 
-use tonic::codegen::StdError;
-
-/// The channel took no request.
-#[derive(Debug, thiserror::Error)]
-#[error("the connection cannot be used")]
-pub(super) struct NotSent(#[source] pub(super) StdError);
+use isthmus_grpc::NotSent;
 
 /// Whether the request of the call that failed with `status` was not processed.
 pub(super) fn was_not_processed(status: &tonic::Status) -> bool {
-    std::iter::successors(status.source(), |error: &&(dyn Error + 'static)| (*error).source()).any(|error| {
-        error.is::<NotSent>()
-            || error.is::<tonic::ConnectError>()
-            || error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_canceled)
-            || error.downcast_ref::<h2::Error>().is_some_and(is_refusal)
-    })
+    std::iter::successors(status.source(), |error: &&(dyn Error + 'static)| (*error).source())
+        .any(|error| error.is::<NotSent>() || error.downcast_ref::<h2::Error>().is_some_and(is_refusal))
 }
 
 /// A stream that ends by the other side's GOAWAY is one that its last stream id does not include; the others go on.
@@ -33,11 +24,10 @@ fn is_refusal(error: &h2::Error) -> bool {
 mod tests {
     use std::path::Path;
 
-    use hyper_util::rt::TokioIo;
+    use isthmus_grpc::{Channel, ChannelSettings, Stream};
     use isthmus_proto::tfplugin6::apply_resource_change;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::{UnixListener, UnixStream};
-    use tonic::transport::{Channel, Endpoint};
 
     use super::*;
     use crate::plugin::ProtocolVersion;
@@ -101,12 +91,15 @@ mod tests {
 
     async fn connect(socket: &Path) -> Channel {
         let socket = socket.to_owned();
-        let connector = tower::service_fn(move |_: http::Uri| {
+        let size = 1 << 20;
+        let settings =
+            ChannelSettings { stream_window: size, connection_window: size, largest_headers: size };
+        let channel = Channel::new(http::uri::Authority::from_static("localhost"), settings, move || {
             let socket = socket.clone();
-            async move { UnixStream::connect(socket).await.map(TokioIo::new) }
+            async move { Ok(Box::new(UnixStream::connect(socket).await?) as Box<dyn Stream>) }
         });
-        let endpoint = Endpoint::from_static("http://localhost");
-        endpoint.connect_with_connector(connector).await.expect("it listens")
+        channel.connect().await.expect("it listens");
+        channel
     }
 
     async fn status_of(end: End) -> tonic::Status {

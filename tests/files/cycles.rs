@@ -13,8 +13,17 @@ use regex::Regex;
 use super::root;
 
 /// The crates, by the directories of their `lib.rs`.
-const CRATES: [&str; 8] =
-    ["bridge", "proto", "sandbox", "shim/common", "shim/cty", "shim/install", "shim/provider", "shim/state"];
+const CRATES: [&str; 9] = [
+    "bridge",
+    "proto",
+    "sandbox",
+    "shim/common",
+    "shim/cty",
+    "shim/grpc",
+    "shim/install",
+    "shim/provider",
+    "shim/state",
+];
 
 /// A module's path below the crate, such as `["schema", "block"]`.
 type ModulePath = Vec<String>;

@@ -4,16 +4,18 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use isthmus_common::scratch::{ScratchDirectory, temporary_directory};
+use isthmus_grpc::{Channel, ChannelSettings, ServerSettings, serve_connection, unimplemented};
 use isthmus_proto::property::Struct;
 use isthmus_proto::{lumirpc, pulumirpc};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::process::{Child, Command};
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
-use tonic::transport::{Channel, Endpoint, Server};
+use tonic::codegen::Service as _;
 use tonic::{Request, Response, Status};
 
 use super::error::DemoError;
@@ -22,8 +24,8 @@ use super::report::Step;
 use crate::cli::role::{PULUMI_PLUGIN, SANDBOX_PROVIDER};
 use crate::daemon::CALL_MARK;
 use crate::lumirpc::PLUGIN_PREFIX;
-use crate::serve::own_connections;
-use crate::settings;
+use crate::serve::AccessPolicy;
+use crate::settings::{self, AllowedUsers};
 
 #[derive(Debug)]
 pub(super) struct Host {
@@ -81,12 +83,7 @@ impl Host {
             .await
             .map_err(|source| machine("no port can be opened", source))?;
         let port = listener.local_addr().map_err(|source| machine("the port has no number", source))?.port();
-        // Only own connections: the configuration may contain secrets.
-        let server = Server::builder()
-            .add_service(pulumirpc::engine_server::EngineServer::new(engine.clone()))
-            .add_service(lumirpc::engine_server::EngineServer::new(engine.clone()))
-            .serve_with_incoming(own_connections(listener));
-        let server = AbortOnDropHandle::new(tokio::spawn(async move { drop(server.await) }));
+        let server = AbortOnDropHandle::new(tokio::spawn(serve(listener, engine.clone())));
 
         let mut command = Command::new(plugin);
         // The user's settings, such as the state store, do not apply to the demonstration.
@@ -115,11 +112,10 @@ impl Host {
         }
         let mut child = command.spawn().map_err(|source| machine("the daemon cannot be started", source))?;
         let port = read_port(&mut child).await?;
-        let channel = Endpoint::from_shared(format!("http://127.0.0.1:{port}"))
-            .map_err(|error| DemoError::Start(error.to_string()))?
-            .connect()
-            .await
-            .map_err(|error| DemoError::Start(error.to_string()))?;
+        let address = format!("127.0.0.1:{port}");
+        let address = address.parse().map_err(|_| DemoError::Start(format!("invalid address {address}")))?;
+        let channel = Channel::tcp(address, CLIENT, CONNECTING);
+        channel.connect().await.map_err(|error| DemoError::Start(error.to_string()))?;
         Ok(Self { channel, provider, objects, engine, child, _server: server, _directory: directory })
     }
 
@@ -142,7 +138,7 @@ impl Host {
     pub(super) async fn end(mut self) {
         drop(self.child.stdin.take());
         // If it does not end in time, dropping it kills it.
-        let _ = tokio::time::timeout(std::time::Duration::from_secs(10), self.child.wait()).await;
+        let _ = tokio::time::timeout(Duration::from_secs(10), self.child.wait()).await;
     }
 }
 
@@ -155,6 +151,44 @@ impl Engine {
     fn take_calls(&self) -> Vec<String> {
         std::mem::take(&mut self.calls.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+/// Responses have a schema at most.
+const CLIENT: ChannelSettings =
+    ChannelSettings { stream_window: 8 << 20, connection_window: 8 << 20, largest_headers: 16 << 20 };
+
+const CONNECTING: Duration = Duration::from_secs(5);
+
+/// Requests are log lines.
+const SERVER: ServerSettings = ServerSettings { window: 1 << 20, most_calls: 100 };
+
+/// Serves own connections only: the configuration may contain secrets.
+async fn serve(listener: TcpListener, engine: Engine) {
+    let policy = AccessPolicy::new(AllowedUsers::default());
+    while let Ok((stream, _)) = listener.accept().await {
+        if policy.check(&stream).await.is_ok() {
+            tokio::spawn(serve_daemon(stream, engine.clone()));
+        }
+    }
+}
+
+async fn serve_daemon(stream: TcpStream, engine: Engine) {
+    let mut today = pulumirpc::engine_server::EngineServer::new(engine.clone());
+    let mut lumi = lumirpc::engine_server::EngineServer::new(engine);
+    let call = |request: tonic::codegen::http::Request<_>| {
+        let answer = match request.uri().path().split('/').nth(1) {
+            Some(pulumirpc::engine_server::SERVICE_NAME) => Some(today.call(request)),
+            Some(lumirpc::engine_server::SERVICE_NAME) => Some(lumi.call(request)),
+            Some(_) | None => None,
+        };
+        async move {
+            match answer {
+                Some(answer) => answer.await.unwrap_or_else(|never| match never {}),
+                None => unimplemented(),
+            }
+        }
+    };
+    serve_connection(stream, call, SERVER, &CancellationToken::new()).await;
 }
 
 #[tonic::async_trait]

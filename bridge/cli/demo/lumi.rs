@@ -3,12 +3,12 @@
 //!
 //! That engine stores and sends no Terraform state; the daemon's state store has it.
 
+use isthmus_grpc::Channel;
 use isthmus_proto::lumirpc::resource_provider_client::ResourceProviderClient;
 use isthmus_proto::lumirpc::{
     CheckRequest, CreateRequest, DeleteRequest, DiffRequest, GetRequest, NameRequest, UpdateRequest,
 };
 use isthmus_proto::property::{Struct, Value};
-use tonic::transport::Channel;
 
 use super::error::DemoError;
 use super::host::{Host, package};

@@ -1,5 +1,6 @@
 //! Today's service: preview, create, no-op diff, update, replacement, refresh after drift, import, delete.
 
+use isthmus_grpc::Channel;
 use isthmus_proto::property::Struct;
 use isthmus_proto::pulumirpc::resource_provider_client::ResourceProviderClient;
 use isthmus_proto::pulumirpc::{
@@ -8,7 +9,6 @@ use isthmus_proto::pulumirpc::{
     diff_response,
     parameterize_request::{Parameters, ParametersArgs},
 };
-use tonic::transport::Channel;
 
 use super::error::DemoError;
 use super::host::{Host, package};

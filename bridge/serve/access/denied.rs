@@ -7,7 +7,7 @@ use crate::settings::ALLOW_USERS;
     not(target_os = "linux"),
     expect(dead_code, reason = "nothing is refused where no owner can be looked up")
 )]
-pub(in crate::serve) enum AccessDenied {
+pub(crate) enum AccessDenied {
     #[error(
         "the connection belongs to user {user}, and this daemon serves only user {own} and root\n\
          help: set {}={user} in the environment of the daemon to serve this user as well", ALLOW_USERS.name

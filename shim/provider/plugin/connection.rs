@@ -1,23 +1,19 @@
 //! The gRPC connection to one provider: a Unix socket or a loopback port, with or without mutual
 //! TLS.
 //!
-//! tonic's TLS cannot pin a certificate, so the connector creates the TLS stream, and tonic uses
-//! plain HTTP/2 on it. The authority is `localhost` whatever the address is, as Go's own client
-//! sends it. A request is one TLS record and one system call.
+//! The authority is `localhost` whatever the address is, as Go's own client sends it. A request is one
+//! TLS record and one system call.
 
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::Uri;
-use hyper_util::rt::TokioIo;
-use isthmus_common::Coalesced;
+use http::uri::Authority;
+use isthmus_grpc::{Channel, ChannelSettings, Stream};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsConnector;
-use tonic::transport::{Channel, Endpoint};
 
 use super::handshake::Address;
 use super::tls::SERVER_NAME;
@@ -37,7 +33,7 @@ pub enum ConnectionError {
         address: Address,
         /// The cause.
         #[source]
-        source: tonic::transport::Error,
+        source: io::Error,
     },
     /// No response in time.
     #[error("the connection to {address} was not answered within {} s", within.as_secs_f32())]
@@ -55,35 +51,27 @@ pub(super) async fn connect(
     tls: Option<ClientConfig>,
     within: Duration,
 ) -> Result<Channel, ConnectionError> {
-    let endpoint = Endpoint::from_static("http://localhost")
-        .initial_stream_window_size(STREAM_WINDOW)
-        .initial_connection_window_size(CONNECTION_WINDOW)
-        .http2_max_header_list_size(LARGEST_HEADERS);
-    let tls = tls.map(|configuration| TlsConnector::from(Arc::new(configuration)));
     let target = address.clone();
-    let connector = tower::service_fn(move |_: Uri| {
-        let target = target.clone();
-        let tls = tls.clone();
-        async move { open(&target, tls).await.map(TokioIo::new) }
+    let tls = tls.map(|configuration| TlsConnector::from(Arc::new(configuration)));
+    let channel = Channel::new(Authority::from_static("localhost"), SETTINGS, move || {
+        open(target.clone(), tls.clone())
     });
-    match tokio::time::timeout(within, endpoint.connect_with_connector(connector)).await {
-        Ok(Ok(channel)) => Ok(channel),
+    match tokio::time::timeout(within, channel.connect()).await {
+        Ok(Ok(())) => Ok(channel),
         Ok(Err(source)) => Err(ConnectionError::Refused { address: address.clone(), source }),
         Err(_) => Err(ConnectionError::TimedOut { address: address.clone(), within }),
     }
 }
 
-/// Large enough to receive a large schema without waiting for acknowledgements.
-const STREAM_WINDOW: u32 = 8 * 1024 * 1024;
-const CONNECTION_WINDOW: u32 = 16 * 1024 * 1024;
-/// The default of 16 KiB is too small for statuses with details, which are in trailers.
-const LARGEST_HEADERS: u32 = 16 * 1024 * 1024;
+const SETTINGS: ChannelSettings = ChannelSettings {
+    // Large enough to receive a large schema without waiting for acknowledgements.
+    stream_window: 8 * 1024 * 1024,
+    connection_window: 16 * 1024 * 1024,
+    // Statuses with details, which are in trailers, may be as large as messages of Go's libraries.
+    largest_headers: 16 * 1024 * 1024,
+};
 
-/// A stream for HTTP/2.
-trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
-
-async fn open(address: &Address, tls: Option<TlsConnector>) -> io::Result<Box<dyn Stream>> {
+async fn open(address: Address, tls: Option<TlsConnector>) -> io::Result<Box<dyn Stream>> {
     match address {
         Address::Unix(path) => secured(UnixStream::connect(path).await?, tls).await,
         Address::Tcp(address) => {
@@ -96,10 +84,10 @@ async fn open(address: &Address, tls: Option<TlsConnector>) -> io::Result<Box<dy
 
 async fn secured(stream: impl Stream + 'static, tls: Option<TlsConnector>) -> io::Result<Box<dyn Stream>> {
     match tls {
-        None => Ok(Box::new(Coalesced::new(stream))),
+        None => Ok(Box::new(stream)),
         Some(connector) => {
             let name = ServerName::try_from(SERVER_NAME).map_err(io::Error::other)?;
-            Ok(Box::new(Coalesced::new(connector.connect(name, stream).await?)))
+            Ok(Box::new(connector.connect(name, stream).await?))
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Queries gRPC's health service, which every go-plugin server has.
 
+use isthmus_grpc::Channel;
 use isthmus_proto::health::HealthCheckRequest;
 use isthmus_proto::health::health_check_response::ServingStatus;
 use isthmus_proto::health::health_client::HealthClient;
-use tonic::transport::Channel;
 use tonic::{Code, Status};
 
 /// A provider's health.

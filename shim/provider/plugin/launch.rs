@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use isthmus_common::fail_point;
-use tonic::transport::Channel;
+use isthmus_grpc::Channel;
 
 use super::LaunchSpec;
 use super::connection::connect;

@@ -4,9 +4,9 @@
 //! The redirection has no buffer: prints block until they are read. So the stream is opened right
 //! after connecting, and read to its end. Messages are cut anywhere, hence joined into lines.
 
+use isthmus_grpc::Channel;
 use isthmus_proto::goplugin::grpc_stdio_client::GrpcStdioClient;
 use isthmus_proto::goplugin::stdio_data;
-use tonic::transport::Channel;
 
 use super::lines::Lines;
 use super::logs::{Logs, Origin, Reading};

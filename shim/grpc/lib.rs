@@ -1,0 +1,25 @@
+//! gRPC over HTTP/2 connections: what carries the calls of engines and of providers.
+//!
+//! tonic encodes and decodes messages and statuses. Its own transport is made for servers and clients with many threads:
+//! a call passes through a router, layers, a queue with a task of its own, and hyper, which spawns a task for each body.
+//! Here a call is one future on the h2 connection itself, and a message is one system call:
+//! `docs/decisions/one-thread.md` has the figures.
+//!
+//! - [`Channel`]: the client's side, a connection that is made again when a call finds it lost.
+//! - [`serve_connection`]: the server's side.
+//! - [`Coalesced`]: the stream below both.
+//! - [`NotSent`]: the proof that a request did not leave.
+
+mod body;
+mod channel;
+mod coalesced;
+mod error;
+mod server;
+#[cfg(test)]
+mod tests;
+
+pub use body::Incoming;
+pub use channel::{Channel, ChannelSettings, Stream};
+pub use coalesced::Coalesced;
+pub use error::NotSent;
+pub use server::{ServerSettings, serve_connection, unimplemented};

@@ -1,0 +1,282 @@
+//! Both sides of a connection, over a pipe in memory.
+
+use std::convert::Infallible;
+use std::future::{pending, poll_fn, ready};
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::uri::Authority;
+use http::{HeaderMap, Request, Response};
+use http_body::{Body as _, Frame};
+use http_body_util::{BodyExt as _, Full, StreamBody};
+use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf, duplex};
+use tokio::sync::{Notify, oneshot};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tonic::body::Body;
+use tonic::{Code, Status};
+use tower::Service as _;
+
+use super::*;
+
+const SIZE: u32 = 1 << 20;
+const CLIENT: ChannelSettings =
+    ChannelSettings { stream_window: SIZE, connection_window: SIZE, largest_headers: SIZE };
+const SERVER: ServerSettings = ServerSettings { window: SIZE, most_calls: 100 };
+
+/// A stream that counts the writes that its peer sees.
+struct Counted {
+    stream: DuplexStream,
+    writes: Arc<AtomicUsize>,
+}
+
+impl AsyncRead for Counted {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Counted {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.writes.fetch_add(1, Ordering::Relaxed);
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+/// A channel, and what it is connected to.
+struct Pair {
+    channel: Channel,
+    ended: CancellationToken,
+    serving: JoinHandle<()>,
+    writes: [Arc<AtomicUsize>; 2],
+}
+
+impl Pair {
+    fn serving<Answer>(call: impl FnMut(Request<Incoming>) -> Answer + Send + 'static) -> Self
+    where
+        Answer: Future<Output = Response<Body>> + Send + 'static,
+    {
+        let (ours, theirs) = duplex(1 << 22);
+        let writes = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
+        let theirs = Counted { stream: theirs, writes: Arc::clone(&writes[1]) };
+        let ended = CancellationToken::new();
+        let until = ended.clone();
+        let serving = tokio::spawn(async move { serve_connection(theirs, call, SERVER, &until).await });
+        let ours = Mutex::new(Some(Counted { stream: ours, writes: Arc::clone(&writes[0]) }));
+        let channel = Channel::new(Authority::from_static("localhost"), CLIENT, move || {
+            let stream = ours.lock().expect("no panic elsewhere").take();
+            ready(match stream {
+                Some(stream) => Ok(Box::new(stream) as Box<dyn Stream>),
+                None => Err(io::Error::from(io::ErrorKind::ConnectionRefused)),
+            })
+        });
+        Self { channel, ended, serving, writes }
+    }
+
+    fn written(&self) -> [usize; 2] {
+        [0, 1].map(|side| self.writes[side].load(Ordering::Relaxed))
+    }
+}
+
+fn request(content: &'static [u8]) -> Request<Body> {
+    let body = Body::new(Full::new(Bytes::from_static(content)).map_err(|never: Infallible| match never {}));
+    Request::post("/test.Service/Method").body(body).expect("a request")
+}
+
+/// Data and trailers, as of every gRPC response.
+fn response(content: Bytes) -> Response<Body> {
+    let mut trailers = HeaderMap::new();
+    trailers.insert("grpc-status", http::HeaderValue::from_static("0"));
+    let frames = [Frame::data(content), Frame::trailers(trailers)].map(Ok::<_, Status>);
+    Response::new(Body::new(StreamBody::new(tokio_stream::iter(frames))))
+}
+
+async fn call(channel: &Channel, content: &'static [u8]) -> Result<Bytes, Status> {
+    let answer = channel.clone().call(request(content)).await?.into_body().collect().await?;
+    assert_eq!(answer.trailers().map(HeaderMap::len), Some(1));
+    Ok(answer.to_bytes())
+}
+
+async fn echo(request: Request<Incoming>) -> Response<Body> {
+    assert_eq!(request.uri().path(), "/test.Service/Method");
+    response(request.into_body().collect().await.expect("a whole body").to_bytes())
+}
+
+#[tokio::test]
+async fn a_message_and_its_answer_are_one_write_each() {
+    let pair = Pair::serving(echo);
+    // Settings are exchanged with the first.
+    for _ in 0..2 {
+        call(&pair.channel, b"first").await.expect("an answer");
+    }
+    let large: &'static [u8] = &[7; 6000];
+    for content in [b"small", large] {
+        let before = pair.written();
+        assert_eq!(call(&pair.channel, content).await.expect("an answer"), content);
+        let after = pair.written();
+        assert_eq!([after[0] - before[0], after[1] - before[1]], [1, 1], "{} bytes", content.len());
+    }
+}
+
+#[tokio::test]
+async fn many_calls_at_once_are_answered_each_with_its_own() {
+    let pair = Pair::serving(echo);
+    let contents: [&'static [u8]; 3] = [b"a", &[1; 100_000], b"c"];
+    let calls = contents.map(|content| {
+        let channel = pair.channel.clone();
+        tokio::spawn(async move { call(&channel, content).await })
+    });
+    for (content, call) in contents.into_iter().zip(calls) {
+        assert_eq!(call.await.expect("no panic").expect("an answer"), content);
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_its_caller_drops_is_dropped_by_the_server() {
+    let (started, dropped) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (has_started, was_dropped) = (Arc::clone(&started), Arc::clone(&dropped));
+    struct OnDrop(Arc<Notify>);
+    impl Drop for OnDrop {
+        fn drop(&mut self) {
+            self.0.notify_one();
+        }
+    }
+    let pair = Pair::serving(move |_| {
+        let (started, dropped) = (Arc::clone(&has_started), OnDrop(Arc::clone(&was_dropped)));
+        async move {
+            let _dropped = dropped;
+            started.notify_one();
+            pending().await
+        }
+    });
+    let channel = pair.channel.clone();
+    let calling = tokio::spawn(async move { call(&channel, b"x").await });
+    started.notified().await;
+    calling.abort();
+    dropped.notified().await;
+}
+
+#[tokio::test]
+async fn at_the_end_calls_in_progress_are_answered_and_others_are_not_sent() {
+    let (release, released) = oneshot::channel::<()>();
+    let started = Arc::new(Notify::new());
+    let has_started = Arc::clone(&started);
+    let mut released = Some(released);
+    let pair = Pair::serving(move |_| {
+        let (released, started) = (released.take(), Arc::clone(&has_started));
+        async move {
+            started.notify_one();
+            released.expect("one call").await.expect("the test goes on");
+            response(Bytes::from_static(b"late"))
+        }
+    });
+    let channel = pair.channel.clone();
+    let calling = tokio::spawn(async move { call(&channel, b"x").await });
+    started.notified().await;
+    pair.ended.cancel();
+    release.send(()).expect("the call waits");
+    assert_eq!(calling.await.expect("no panic").expect("an answer"), "late");
+    pair.serving.await.expect("no panic");
+    // The channel connects again, which this test's refuses.
+    let status = call(&pair.channel, b"y").await.expect_err("nobody serves");
+    assert_eq!(status.code(), Code::Unavailable);
+    assert!(std::error::Error::source(&status).is_some_and(|source| source.is::<NotSent>()), "{status:?}");
+}
+
+#[tokio::test]
+async fn a_panic_ends_its_call_only() {
+    let mut count = 0;
+    let pair = Pair::serving(move |request| {
+        count += 1;
+        let is_first = count == 1;
+        async move {
+            assert!(!is_first, "as the test wants it");
+            echo(request).await
+        }
+    });
+    let status = call(&pair.channel, b"x").await.expect_err("a panic");
+    assert!(std::error::Error::source(&status).is_some(), "{status:?}");
+    assert_eq!(call(&pair.channel, b"y").await.expect("an answer"), "y");
+}
+
+#[tokio::test]
+async fn a_response_is_made_as_far_as_its_reader_has_room() {
+    const PART: usize = 64 * 1024;
+    let made = Arc::new(AtomicUsize::new(0));
+    let parts = Arc::clone(&made);
+    let pair = Pair::serving(move |_| {
+        let parts = Arc::clone(&parts);
+        let frames = tokio_stream::iter(std::iter::from_fn(move || {
+            (parts.fetch_add(1, Ordering::Relaxed) < 1000)
+                .then(|| Ok::<_, Status>(Frame::data(Bytes::from(vec![0; PART]))))
+        }));
+        ready(Response::new(Body::new(StreamBody::new(frames))))
+    });
+    let answer = pair.channel.clone().call(request(b"x")).await.expect("headers");
+    let mut body = pin!(answer.into_body());
+    let mut received = 0;
+    let mut most_ahead = 0;
+    while let Some(frame) = poll_fn(|context| body.as_mut().poll_frame(context)).await {
+        received += frame.expect("a frame").into_data().map_or(0, |data| data.len());
+        most_ahead = most_ahead.max((made.load(Ordering::Relaxed) * PART).saturating_sub(received));
+    }
+    assert_eq!(received, 1000 * PART);
+    // The window, the pipe, and what h2 buffers.
+    assert!(most_ahead <= 8 << 20, "{most_ahead}");
+}
+
+#[tokio::test]
+async fn a_connection_that_is_lost_is_made_again_by_the_next_call() {
+    let (stop, connections) = (CancellationToken::new(), Arc::new(AtomicUsize::new(0)));
+    let (stopped, count) = (stop.clone(), Arc::clone(&connections));
+    let ended = Arc::new(Notify::new());
+    let has_ended = Arc::clone(&ended);
+    let channel = Channel::new(Authority::from_static("localhost"), CLIENT, move || {
+        let (ours, theirs) = duplex(1 << 16);
+        // The first connection ends with the token.
+        let until = if count.fetch_add(1, Ordering::Relaxed) == 0 {
+            stopped.clone()
+        } else {
+            CancellationToken::new()
+        };
+        let ended = Arc::clone(&has_ended);
+        tokio::spawn(async move {
+            serve_connection(theirs, echo, SERVER, &until).await;
+            ended.notify_one();
+        });
+        ready(Ok(Box::new(ours) as Box<dyn Stream>))
+    });
+    assert_eq!(call(&channel, b"x").await.expect("an answer"), "x");
+    stop.cancel();
+    ended.notified().await;
+    assert_eq!(call(&channel, b"y").await.expect("an answer"), "y");
+    assert_eq!(connections.load(Ordering::Relaxed), 2);
+}
+
+#[tokio::test]
+async fn what_is_not_served_is_unimplemented() {
+    let pair = Pair::serving(|_| ready(unimplemented()));
+    let answer = pair.channel.clone().call(request(b"x")).await.expect("headers");
+    let status = Status::from_header_map(answer.headers()).expect("a status");
+    assert_eq!(status.code(), Code::Unimplemented);
+}
