@@ -11,6 +11,7 @@ use isthmus_cty::{AttributePath, Value};
 use isthmus_proto::tfplugin6;
 use tokio::sync::{Mutex, OnceCell};
 
+use super::answered::Answered;
 use super::caller::{Caller, KnownSchema, SchemaUpdate};
 use super::chunks::Chunks;
 use super::deferral::DeferralSupport;
@@ -49,6 +50,7 @@ pub(super) struct Shared {
     /// Whether it has answered a call, besides those that a start makes.
     has_answered: AtomicBool,
     stops: AtomicU64,
+    pub(super) answered: Answered,
     /// The configured `provider_meta`, if any.
     pub(super) meta: OnceLock<Value>,
     in_flight: Arc<InFlight>,
@@ -90,6 +92,7 @@ impl Provider {
             configured: Mutex::new(false),
             has_answered: AtomicBool::new(false),
             stops: AtomicU64::new(0),
+            answered: Answered::default(),
             meta: OnceLock::new(),
             in_flight,
             tolerated: StdMutex::default(),

@@ -12,6 +12,7 @@
 #![warn(missing_docs)]
 
 mod action;
+mod answered;
 mod caller;
 mod chunks;
 mod client;

@@ -42,6 +42,7 @@ mod tls;
 use std::sync::Arc;
 use std::time::Duration;
 
+use isthmus_grpc::Channel;
 use isthmus_proto::goplugin::Empty;
 use isthmus_proto::goplugin::grpc_controller_client::GrpcControllerClient;
 use rustix::process::Pid;
@@ -50,7 +51,6 @@ use tokio::time::timeout;
 use tokio_util::sync::DropGuard;
 use tokio_util::task::AbortOnDropHandle;
 use tonic::Status;
-use tonic::transport::Channel;
 
 pub use connection::{ConnectionError, LARGEST_MESSAGE};
 pub(crate) use environment::GO_PLUGIN_VARIABLES;

@@ -19,6 +19,7 @@ use bytes::Bytes;
 use isthmus_cty::{AttributePath, Value};
 use isthmus_proto::tfplugin6;
 
+use super::answered::Request;
 use super::deferral::DeferralSupport;
 use super::{Deferral, Diagnostic, Provider, ProviderError, Rpc, dynamic};
 use crate::Retention;
@@ -73,8 +74,8 @@ impl<'a> Resource<'a> {
         &self.schema
     }
 
-    /// Validates a configuration, which may have unknown values. Errors are returned as
-    /// [`ProviderError::Diagnostics`].
+    /// Validates a configuration, which may have unknown values, unless this process has found nothing
+    /// wrong with the same one. Errors are returned as [`ProviderError::Diagnostics`].
     pub async fn validate(
         &self,
         config: &Value,
@@ -86,8 +87,15 @@ impl<'a> Resource<'a> {
             config: self.encode(rpc, config)?,
             client_capabilities: self.provider.client_capabilities(DeferralSupport::Refused),
         };
+        let (digest, answered) = (Request::of_validation(&request), &self.provider.shared.answered);
+        if answered.is_valid(&digest) {
+            return Ok(());
+        }
         let response: tfplugin6::validate_resource_config::Response =
             self.provider.call(rpc, request).await?;
+        if response.diagnostics.is_empty() {
+            answered.note_valid(digest);
+        }
         self.provider.refuse_errors(rpc, response.diagnostics, warnings)
     }
 

@@ -1,0 +1,148 @@
+//! Answers that a provider need not give twice.
+//!
+//! Whether a configuration is valid, and what a stored state is in the current schema, depends on nothing but the request:
+//! the protocol has both answered before the provider is configured. An engine has the same ones answered again and again:
+//! it checks a resource for each step of a replacement, and each of Diff, Read, Update and Delete begins with the stored
+//! state. So a process is not asked again for what it has answered. Only answers without diagnostics are remembered, since
+//! warnings are shown each time.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use isthmus_cty::Value;
+use isthmus_proto::tfplugin6;
+use sha2::{Digest as _, Sha256};
+
+/// Most answers: an engine returns to a resource after those that it has under way.
+const MOST: usize = 512;
+
+/// Most bytes of states, as they were sent.
+const ROOM: usize = 512 << 10;
+
+/// What a process has answered.
+#[derive(Debug, Default)]
+pub(super) struct Answered(Mutex<Answers>);
+
+#[derive(Debug, Default)]
+struct Answers {
+    by_request: HashMap<Request, Answer>,
+    /// The oldest first.
+    order: VecDeque<Request>,
+    size: usize,
+}
+
+#[derive(Debug)]
+struct Answer {
+    /// The upgraded state; none of a valid configuration.
+    state: Option<Value>,
+    /// Bytes of the request.
+    size: usize,
+}
+
+/// The digest of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Request([u8; 32], usize);
+
+impl Request {
+    pub(super) fn of_validation(request: &tfplugin6::validate_resource_config::Request) -> Self {
+        Self::of(b"validate", request)
+    }
+
+    pub(super) fn of_upgrade(request: &tfplugin6::upgrade_resource_state::Request) -> Self {
+        Self::of(b"upgrade", request)
+    }
+
+    fn of(kind: &[u8], request: &impl prost::Message) -> Self {
+        let encoded = request.encode_to_vec();
+        let digest = Sha256::new().chain_update(kind).chain_update(&encoded).finalize();
+        Self(digest.into(), encoded.len())
+    }
+}
+
+impl Answered {
+    /// Whether this validation has found nothing.
+    pub(super) fn is_valid(&self, request: &Request) -> bool {
+        self.answers().by_request.contains_key(request)
+    }
+
+    /// The state that this upgrade has resulted in.
+    pub(super) fn upgraded(&self, request: &Request) -> Option<Value> {
+        self.answers().by_request.get(request)?.state.clone()
+    }
+
+    pub(super) fn note_valid(&self, request: Request) {
+        self.answers().insert(request, None);
+    }
+
+    pub(super) fn note_upgraded(&self, request: Request, state: &Value) {
+        self.answers().insert(request, Some(state.clone()));
+    }
+
+    fn answers(&self) -> MutexGuard<'_, Answers> {
+        // What is missing is only called for again.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Answers {
+    fn insert(&mut self, request: Request, state: Option<Value>) {
+        let size = if state.is_some() { request.1 } else { 0 };
+        if size > ROOM || self.by_request.insert(request, Answer { state, size }).is_some() {
+            return;
+        }
+        self.order.push_back(request);
+        self.size += size;
+        while self.size > ROOM || self.order.len() > MOST {
+            let Some(oldest) = self.order.pop_front() else { return };
+            self.size -= self.by_request.remove(&oldest).map_or(0, |answer| answer.size);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(kind: &str, size: usize) -> Request {
+        let json = vec![b' '; size].into();
+        let raw_state = Some(tfplugin6::RawState { json, ..Default::default() });
+        Request::of_upgrade(&tfplugin6::upgrade_resource_state::Request {
+            type_name: kind.to_owned(),
+            version: 0,
+            raw_state,
+        })
+    }
+
+    #[test]
+    fn only_the_same_request_is_answered() {
+        let answered = Answered::default();
+        let state = Value::from("state");
+        answered.note_upgraded(request("a", 10), &state);
+        assert_eq!(answered.upgraded(&request("a", 10)), Some(state));
+        assert_eq!(answered.upgraded(&request("a", 11)), None);
+        assert_eq!(answered.upgraded(&request("b", 10)), None);
+    }
+
+    #[test]
+    fn a_validation_and_an_upgrade_are_never_the_same() {
+        let (validation, upgrade) = (Default::default(), Default::default());
+        assert_ne!(Request::of_validation(&validation), Request::of_upgrade(&upgrade));
+    }
+
+    #[test]
+    fn the_oldest_make_room() {
+        let answered = Answered::default();
+        for number in 0..100 {
+            answered.note_upgraded(request(&number.to_string(), ROOM / 10), &Value::Null);
+        }
+        let is_kept = |number: i32| answered.upgraded(&request(&number.to_string(), ROOM / 10)).is_some();
+        assert!(is_kept(99) && is_kept(92) && !is_kept(89));
+        answered.note_upgraded(request("large", ROOM + 1), &Value::Null);
+        assert!(answered.upgraded(&request("large", ROOM + 1)).is_none() && is_kept(99));
+        for number in 0..2 * MOST {
+            answered.note_valid(request(&number.to_string(), 1));
+        }
+        let answers = answered.answers();
+        assert_eq!((answers.by_request.len(), answers.order.len(), answers.size), (MOST, MOST, 0));
+    }
+}
