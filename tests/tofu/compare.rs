@@ -35,6 +35,8 @@ pub(crate) enum What {
     OnlyOurs,
     /// Only OpenTofu did.
     OnlyTheirs,
+    /// Only OpenTofu did, and we had made it in an earlier step.
+    AnsweredBefore,
     /// Two requests differ at a place.
     Field { path: String, ours: Option<Json>, theirs: Option<Json> },
     /// What changes something is in another order.
@@ -43,10 +45,11 @@ pub(crate) enum What {
     Announced(&'static str),
 }
 
-/// Compares.
+/// Compares. `before` are our requests of earlier steps.
 pub(crate) fn differences(
     decision: Decision,
     step: &Step,
+    before: &[Request],
     ours: &[Request],
     theirs: &[Request],
 ) -> Vec<Difference> {
@@ -87,6 +90,14 @@ pub(crate) fn differences(
     let mut our_rest: Vec<&Request> = ours.iter().copied().filter(|our| !theirs.contains(our)).collect();
     let mut their_rest: Vec<&Request> =
         theirs.iter().copied().filter(|their| !ours.contains(their)).collect();
+    // First, because one of these may resemble another request of ours.
+    their_rest.retain(|their| {
+        let is_answered = before.iter().any(|before| before.announcing_less() == **their);
+        if is_answered {
+            note(What::AnsweredBefore, None, Some(their));
+        }
+        !is_answered
+    });
     while let Some((our, their, places)) = closest(&our_rest, &their_rest) {
         let (our, their) = (our_rest.remove(our), their_rest.remove(their));
         for Place { path, ours, theirs } in places {

@@ -51,6 +51,15 @@ pub(crate) const RULES: &[Rule] = &[
         },
     },
     Rule {
+        id: "isthmus remembers",
+        reason: "a process that has validated a configuration or upgraded a state without a diagnostic is not asked again; \
+                 OpenTofu starts another one each time",
+        covers: |difference| {
+            difference.what == What::AnsweredBefore
+                && matches!(difference.method, "ValidateResourceConfig" | "UpgradeResourceState")
+        },
+    },
+    Rule {
         id: "the release",
         reason: "OpenTofu tells providers the release of Terraform that it is at least as good as; isthmus tells a newer one, \
                  because some providers ask for that before they offer what is newest",

@@ -45,6 +45,8 @@ pub(crate) struct World {
     their_records: BTreeMap<Provider, Record>,
     /// What the providers were asked about themselves: by us, and by OpenTofu.
     about_providers: BTreeMap<Provider, (Vec<Request>, Vec<Request>)>,
+    /// Our requests about resources in the rounds before.
+    asked: Vec<Request>,
     lottery: Lottery,
     rounds: usize,
 }
@@ -130,6 +132,7 @@ impl World {
             our_records,
             their_records,
             about_providers: BTreeMap::new(),
+            asked: Vec::new(),
             lottery,
             rounds: 0,
         }
@@ -354,7 +357,7 @@ impl World {
                 |requests: &BTreeMap<usize, Vec<Request>>| requests.get(&index).cloned().unwrap_or_default();
             let (ours, theirs) = (of(&ours), of(&theirs));
             report.requests(ours.len(), theirs.len());
-            for difference in differences(decisions[index], &steps[index], &ours, &theirs) {
+            for difference in differences(decisions[index], &steps[index], &self.asked, &ours, &theirs) {
                 if !report.tally.covers(&difference) {
                     let text = format!(
                         "{}\n  isthmus: {}\n  OpenTofu: {}",
@@ -366,6 +369,7 @@ impl World {
                 }
             }
         }
+        self.asked.extend(ours.into_values().flatten());
     }
 
     /// What a provider is asked about itself is asked once by us and by each process of OpenTofu's.
@@ -377,7 +381,7 @@ impl World {
                 continue;
             }
             report.configurations += 1;
-            for difference in differences(Decision::Nothing, &step, ours, theirs) {
+            for difference in differences(Decision::Nothing, &step, &[], ours, theirs) {
                 if !report.tally.covers(&difference) {
                     report.fail(format!("{} of seed {}: {}", provider.name(), self.seed, tell(&difference)));
                 }
