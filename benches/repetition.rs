@@ -18,29 +18,44 @@ use crate::bridge::{Bridge, BridgeClient, BridgeSpec, Ended, Killed, Startup};
 use crate::calls::{Call, Latency, Samples};
 use crate::engine::{EngineService, Logged};
 use crate::floor::{Floor, FloorClient};
-use crate::options::{Contestant, Options};
+use crate::options::Contestant;
 use crate::processes::{CpuSeconds, Executable, Processes, Usage};
 use crate::system_calls;
 use crate::tools::Tools;
+use crate::turns::{Turn, by_turns};
 use crate::workload::Suite;
 
 /// Everything that does not change from one repetition to the next.
 #[derive(Debug)]
-pub(crate) struct Field {
-    tools: Tools,
-    engine: EngineService,
+pub(crate) struct Field<'a> {
+    tools: &'a Tools,
+    engine: &'a EngineService,
     homes: TempDir,
-    count: usize,
-    concurrency: Vec<usize>,
+}
+
+/// The parts of a repetition.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    /// Whether a start with an empty home comes first.
+    pub(crate) first_start: bool,
+    /// The suites, each with a start of its own.
+    pub(crate) suites: Vec<Suite>,
+    /// The phases of each suite.
+    pub(crate) phases: Vec<PhaseSize>,
+}
+
+/// The size of a phase.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PhaseSize {
+    /// Number of resources.
+    pub(crate) resources: usize,
+    /// Number of resources in progress at once.
+    pub(crate) concurrency: usize,
 }
 
 /// What one repetition has yielded.
 #[derive(Debug, Serialize)]
 pub(crate) struct Repetition {
-    /// Who was measured.
-    pub(crate) contestant: Contestant,
-    /// Which turn it was, from 1.
-    pub(crate) turn: usize,
     /// A start with an empty home, and its violent end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) first: Option<FirstStart>,
@@ -68,18 +83,27 @@ pub(crate) struct SuiteResult {
     pub(crate) startup: Startup,
     /// What was used up to Configure's answer.
     pub(crate) configured: Usage,
-    /// One resource after another.
-    pub(crate) serial: Phase,
-    /// Several at a time, as many as was asked for.
-    pub(crate) concurrent: Vec<Phase>,
-    /// What was used in all, up to the last answer.
-    pub(crate) worked: Usage,
+    /// The calls of resources.
+    pub(crate) phases: Vec<Phase>,
     /// How it ended; the floor's end is not of interest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ended: Option<Ended>,
 }
 
-/// Many resources' lives.
+impl SuiteResult {
+    /// What was used in all, up to the last answer.
+    pub(crate) fn worked(&self) -> &Usage {
+        self.phases.last().map_or(&self.configured, |phase| &phase.usage)
+    }
+
+    /// CPU time for 1,000 calls of all phases.
+    pub(crate) fn cpu_for_1000_calls(&self) -> CpuSeconds {
+        let calls = self.phases.iter().map(|phase| phase.calls).sum();
+        self.phases.iter().map(|phase| phase.cpu).sum::<CpuSeconds>().for_1000_of(calls)
+    }
+}
+
+/// Many resources' lifecycles.
 #[derive(Debug, Serialize)]
 pub(crate) struct Phase {
     /// How many resources.
@@ -98,6 +122,8 @@ pub(crate) struct Phase {
     pub(crate) bridge_system_calls: Option<u64>,
     /// The same of the provider.
     pub(crate) provider_system_calls: Option<u64>,
+    /// What was used since the start, up to the last answer.
+    pub(crate) usage: Usage,
 }
 
 impl Phase {
@@ -107,40 +133,54 @@ impl Phase {
         self.calls as f64 / self.seconds
     }
 
-    /// Whole lives of resources in a second.
+    /// Whole lifecycles of resources in a second.
     #[expect(clippy::cast_precision_loss, reason = "resources stay far below 2^53")]
     pub(crate) fn lifecycles(&self) -> f64 {
         self.resources as f64 / self.seconds
     }
+
+    /// So many of something for each call.
+    #[expect(clippy::cast_precision_loss, reason = "calls stay far below 2^53")]
+    pub(crate) fn each(&self, count: u64) -> f64 {
+        count as f64 / self.calls as f64
+    }
 }
 
-impl Field {
+impl<'a> Field<'a> {
     /// Prepares to measure.
-    pub(crate) async fn prepare(tools: Tools, options: &Options) -> anyhow::Result<Self> {
+    pub(crate) fn prepare(tools: &'a Tools, engine: &'a EngineService) -> anyhow::Result<Self> {
         let homes = TempDir::with_prefix("isthmus-benches-homes-").context("no temporary directory")?;
-        let engine = EngineService::start()?;
-        let concurrency = options.concurrency.clone();
-        Ok(Self { tools, engine, homes, count: options.count, concurrency })
+        Ok(Self { tools, engine, homes })
     }
 
-    /// What the programs are.
-    pub(crate) fn tools(&self) -> &Tools {
-        &self.tools
+    /// Measures each contestant once in each turn, after a start of each that is not measured.
+    pub(crate) async fn measure_by_turns(
+        &self,
+        turns: usize,
+        contestants: &[Contestant],
+        plan: &Plan,
+    ) -> anyhow::Result<Vec<Turn<Repetition>>> {
+        for &contestant in contestants {
+            self.warm_up(contestant, plan)
+                .await
+                .with_context(|| format!("starting {}", contestant.title()))?;
+        }
+        by_turns("calls", turns, contestants, async |contestant| self.measure(contestant, plan).await).await
     }
 
     /// Starts and ends a contestant once, so that its files are in memory when it is measured.
-    pub(crate) async fn warm_up(&self, contestant: Contestant) -> anyhow::Result<()> {
-        for suite in SUITES {
+    async fn warm_up(&self, contestant: Contestant, plan: &Plan) -> anyhow::Result<()> {
+        for &suite in &plan.suites {
             self.start(contestant, suite).await?.0.end().await?;
         }
         Ok(())
     }
 
     /// Measures a contestant.
-    pub(crate) async fn measure(&self, contestant: Contestant, turn: usize) -> anyhow::Result<Repetition> {
+    async fn measure(&self, contestant: Contestant, plan: &Plan) -> anyhow::Result<Repetition> {
         let before = self.engine.logged()?;
-        let first = match self.bridge(contestant) {
-            Some(executable) => {
+        let first = match self.tools.bridge(contestant) {
+            Some(executable) if plan.first_start => {
                 let home =
                     TempDir::with_prefix_in("first-", self.homes.path()).context("no temporary directory")?;
                 let spec = BridgeSpec {
@@ -149,37 +189,43 @@ impl Field {
                     variables: Vec::new(),
                 };
                 let provider = self.provider(Suite::Random);
-                let (bridge, startup) = Bridge::start(&spec, &self.engine, Suite::Random, provider).await?;
+                let (bridge, startup) = Bridge::start(&spec, self.engine, Suite::Random, provider).await?;
                 Some(FirstStart { startup, killed: bridge.kill().await? })
             }
-            None => None,
+            Some(_) | None => None,
         };
         let mut suites = Vec::new();
-        for suite in SUITES {
-            let result = self.run(contestant, suite).await;
+        for &suite in &plan.suites {
+            let result = self.run(contestant, suite, &plan.phases).await;
             suites.push(result.with_context(|| format!("the suite {}", suite.package()))?);
         }
         let logged = self.engine.logged()?.since(before);
-        Ok(Repetition { contestant, turn, first, suites, logged })
+        Ok(Repetition { first, suites, logged })
     }
 
-    async fn run(&self, contestant: Contestant, suite: Suite) -> anyhow::Result<SuiteResult> {
+    async fn run(
+        &self,
+        contestant: Contestant,
+        suite: Suite,
+        sizes: &[PhaseSize],
+    ) -> anyhow::Result<SuiteResult> {
         let executable = Executable::at(self.provider(suite))?;
         let (session, startup) = self.start(contestant, suite).await?;
         let outcome = async {
             let configured = session.usage(executable)?;
-            let serial = self.phase(&session, suite, 1, executable).await.context("one at a time")?;
-            let mut concurrent = Vec::new();
-            for &concurrency in &self.concurrency {
-                let phase = self.phase(&session, suite, concurrency, executable).await;
-                concurrent.push(phase.with_context(|| format!("{concurrency} at a time"))?);
+            let mut phases = Vec::new();
+            for &size in sizes {
+                let phase = self.phase(&session, suite, size, executable).await;
+                phases.push(phase.with_context(|| {
+                    format!("{} resources, {} at a time", size.resources, size.concurrency)
+                })?);
             }
-            anyhow::Ok((configured, serial, concurrent, session.usage(executable)?))
+            anyhow::Ok((configured, phases))
         };
         match outcome.await {
-            Ok((configured, serial, concurrent, worked)) => {
+            Ok((configured, phases)) => {
                 let ended = session.end().await?;
-                Ok(SuiteResult { suite, startup, configured, serial, concurrent, worked, ended })
+                Ok(SuiteResult { suite, startup, configured, phases, ended })
             }
             Err(error) => Err(session.explain(error)),
         }
@@ -189,19 +235,18 @@ impl Field {
         &self,
         session: &Session,
         suite: Suite,
-        concurrency: usize,
+        PhaseSize { resources, concurrency }: PhaseSize,
         provider: Executable,
     ) -> anyhow::Result<Phase> {
         let processes = session.processes(provider)?;
-        let bridge_calls = system_calls::Counter::start(&processes.bridge);
-        let provider_calls = system_calls::Counter::start(&processes.provider);
+        let bridge_calls = system_calls::Counter::start(&processes.bridge)?;
+        let provider_calls = system_calls::Counter::start(&processes.provider)?;
         let before = session.usage(provider)?.cpu;
         let next = Arc::new(AtomicUsize::new(0));
-        let count = self.count;
         let mut workers = JoinSet::new();
         let began = Instant::now();
         for _ in 0..concurrency {
-            workers.spawn(work(session.client(), suite, Arc::clone(&next), count));
+            workers.spawn(work(session.client(), suite, Arc::clone(&next), resources));
         }
         let mut samples = Samples::default();
         // Leaving early ends the other workers.
@@ -209,42 +254,35 @@ impl Field {
             samples.absorb(outcome.context("a worker panicked")??);
         }
         let seconds = began.elapsed().as_secs_f64();
-        let cpu = session.usage(provider)?.cpu.since(before);
+        let usage = session.usage(provider)?;
         Ok(Phase {
-            resources: count,
+            resources,
             concurrency,
             calls: samples.len(),
             seconds,
             latencies: samples.latencies(),
-            cpu,
+            cpu: usage.cpu.since(before),
             bridge_system_calls: bridge_calls.finish()?,
             provider_system_calls: provider_calls.finish()?,
+            usage,
         })
     }
 
     async fn start(&self, contestant: Contestant, suite: Suite) -> anyhow::Result<(Session, Startup)> {
         let provider = self.provider(suite);
-        match self.bridge(contestant) {
+        match self.tools.bridge(contestant) {
             Some(executable) => {
                 let home = self.homes.path().join(contestant.to_string());
                 std::fs::create_dir_all(&home)
                     .with_context(|| format!("{} cannot be made", home.display()))?;
                 let spec = BridgeSpec { executable: executable.to_owned(), home, variables: Vec::new() };
-                let (bridge, startup) = Bridge::start(&spec, &self.engine, suite, provider).await?;
+                let (bridge, startup) = Bridge::start(&spec, self.engine, suite, provider).await?;
                 Ok((Session::Bridge(Box::new(bridge)), startup))
             }
             None => {
                 let (floor, startup) = Floor::start(suite, provider).await?;
                 Ok((Session::Floor(Box::new(floor)), startup))
             }
-        }
-    }
-
-    fn bridge(&self, contestant: Contestant) -> Option<&Path> {
-        match contestant {
-            Contestant::Isthmus => Some(&self.tools.isthmus),
-            Contestant::GoBridge => Some(&self.tools.go_bridge),
-            Contestant::Floor => None,
         }
     }
 
@@ -255,8 +293,6 @@ impl Field {
         }
     }
 }
-
-const SUITES: [Suite; 2] = [Suite::Random, Suite::Time];
 
 /// A contestant that has been started.
 #[derive(Debug)]
