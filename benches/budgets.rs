@@ -78,7 +78,7 @@ pub(crate) async fn run(options: &Options, budgets: &BudgetOptions, files: &File
         conditions,
         load_after: machine::load(),
         count: options.count,
-        repetitions: options.repetitions,
+        repetitions: options.repetitions(),
         large_schema_size: LARGE_SCHEMA,
         budgets: list::budgets(&raw),
         raw,
@@ -90,7 +90,7 @@ pub(crate) async fn run(options: &Options, budgets: &BudgetOptions, files: &File
 
 async fn measure(options: &Options, budgets: &BudgetOptions, tools: &Tools) -> anyhow::Result<Measurements> {
     let engine = EngineService::start()?;
-    let turns = options.repetitions;
+    let turns = options.repetitions();
     let mut measurements = Measurements::default();
     if budgets.measures(Section::Calls) || budgets.measures(Section::Start) {
         let phases = CONCURRENCY.map(|concurrency| PhaseSize { resources: options.count, concurrency });
@@ -100,7 +100,7 @@ async fn measure(options: &Options, budgets: &BudgetOptions, tools: &Tools) -> a
             phases: if budgets.measures(Section::Calls) { phases.to_vec() } else { Vec::new() },
         };
         let field = Field::prepare(tools, &engine)?;
-        measurements.calls = field.measure_by_turns(turns, &options.contestants, &plan).await?;
+        measurements.calls = field.measure_by_turns(turns, &options.contestants, |_| plan.clone()).await?;
     }
     if budgets.measures(Section::LargeSchema) {
         let large = LargeSchema { size: LARGE_SCHEMA.to_owned(), protocol: 5 };

@@ -70,7 +70,7 @@ pub(crate) async fn run(options: &Options, large: &LargeSchema, files: &Files) -
         load_after: machine::load(),
         size: &large.size,
         protocol: large.protocol,
-        repetitions: options.repetitions,
+        repetitions: options.repetitions(),
         turns: &turns,
     };
     let table = table(&report);
@@ -86,7 +86,7 @@ pub(crate) async fn measure_by_turns(
     engine: &EngineService,
 ) -> anyhow::Result<Vec<Turn<Loads>>> {
     let what = format!("schema of {}", large.size);
-    by_turns(&what, options.repetitions, &options.bridges(), async |contestant| {
+    by_turns(&what, options.repetitions(), &options.bridges(), async |contestant| {
         let executable = tools.bridge(contestant).context("there is no floor for a package's schema")?;
         let home = TempDir::with_prefix("isthmus-benches-home-").context("no temporary directory")?;
         let spec = BridgeSpec {

@@ -16,10 +16,12 @@ mod calls;
 mod engine;
 mod figures;
 mod floor;
+mod growth;
 mod large_schema;
 mod machine;
 mod main_job;
 mod options;
+mod plot;
 mod processes;
 mod pulumi_cli;
 mod repetition;
@@ -59,6 +61,7 @@ async fn run() -> anyhow::Result<()> {
     let table = match &options.part {
         None => main_job::run(&options, &files).await?,
         Some(Part::Budgets(budgets)) => budgets::run(&options, budgets, &files).await?,
+        Some(Part::Growth(growth)) => growth::run(&options, growth, &files).await?,
         Some(Part::LargeSchema(large)) => large_schema::run(&options, large, &files).await?,
         Some(Part::Store(store)) => store::run(&options, store, &files).await?,
     };

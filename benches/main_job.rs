@@ -49,12 +49,12 @@ pub(crate) async fn run(options: &Options, files: &Files) -> anyhow::Result<Stri
         suites: vec![Suite::Random, Suite::Time],
         phases: concurrency.map(|concurrency| PhaseSize { resources: options.count, concurrency }).collect(),
     };
-    let turns = field.measure_by_turns(options.repetitions, &options.contestants, &plan).await?;
+    let turns = field.measure_by_turns(options.repetitions(), &options.contestants, |_| plan.clone()).await?;
     let report = Report {
         conditions,
         count: options.count,
         concurrency: &options.concurrency,
-        repetitions: options.repetitions,
+        repetitions: options.repetitions(),
         summary: summary::summarise(&turns),
         raw: turns,
     };

@@ -35,9 +35,9 @@ pub(crate) struct Options {
     /// How many resources are under way at once, for each concurrent phase.
     #[arg(long, global = true, value_name = "N,N", value_delimiter = ',', default_values_t = [4, 32], value_parser = at_least_one)]
     pub(crate) concurrency: Vec<usize>,
-    /// How often each contestant is measured; the contestants take turns.
-    #[arg(long, global = true, value_name = "R", default_value_t = 5, value_parser = at_least_one)]
-    pub(crate) repetitions: usize,
+    /// How often each contestant is measured; the contestants take turns [default: 5; 1 for `growth`].
+    #[arg(long, global = true, value_name = "R", value_parser = at_least_one)]
+    repetitions: Option<usize>,
     /// Goes into the names of the result files, after the date.
     #[arg(long, global = true, default_value = "trial", value_parser = label)]
     pub(crate) label: String,
@@ -54,6 +54,8 @@ pub(crate) struct Options {
 pub(crate) enum Part {
     /// Measure what the project has promised, and show each budget as held or missed.
     Budgets(BudgetOptions),
+    /// Measure what grows with the number of resources, and with the size of a schema.
+    Growth(GrowthOptions),
     /// How the bridges cope with a provider whose schema is as large as the largest ones.
     LargeSchema(LargeSchema),
     /// How the stores of objects do with many objects.
@@ -96,6 +98,33 @@ pub(crate) enum Section {
     Size,
     /// The CPU time of a release build from nothing.
     ColdBuild,
+}
+
+/// What grows, and how far.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct GrowthOptions {
+    /// The most resources that one process handles in one go.
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = at_least_one)]
+    pub(crate) most: usize,
+    /// Measure only this.
+    #[arg(long)]
+    only: Option<GrowthPart>,
+}
+
+impl GrowthOptions {
+    /// Whether a part is measured.
+    pub(crate) fn measures(&self, part: GrowthPart) -> bool {
+        self.only.is_none_or(|only| only == part)
+    }
+}
+
+/// What something grows with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum GrowthPart {
+    /// Resources that one process has handled.
+    Resources,
+    /// Resources in a schema.
+    Schemas,
 }
 
 /// How many, and where.
@@ -176,6 +205,12 @@ impl std::fmt::Display for Contestant {
 }
 
 impl Options {
+    /// How often each contestant is measured.
+    pub(crate) fn repetitions(&self) -> usize {
+        let usual = if matches!(self.part, Some(Part::Growth(_))) { 1 } else { 5 };
+        self.repetitions.unwrap_or(usual)
+    }
+
     /// The contestants that are bridges: a bare client has no package.
     pub(crate) fn bridges(&self) -> Vec<Contestant> {
         let contestants = self.contestants.iter().copied();

@@ -65,6 +65,13 @@ pub(crate) struct Repetition {
     pub(crate) logged: Logged,
 }
 
+impl Repetition {
+    /// One suite's results, if it was measured.
+    pub(crate) fn suite(&self, suite: Suite) -> Option<&SuiteResult> {
+        self.suites.iter().find(|result| result.suite == suite)
+    }
+}
+
 /// A start with an empty home.
 #[derive(Debug, Serialize)]
 pub(crate) struct FirstStart {
@@ -158,14 +165,17 @@ impl<'a> Field<'a> {
         &self,
         turns: usize,
         contestants: &[Contestant],
-        plan: &Plan,
+        plan: impl Fn(Contestant) -> Plan,
     ) -> anyhow::Result<Vec<Turn<Repetition>>> {
         for &contestant in contestants {
-            self.warm_up(contestant, plan)
+            self.warm_up(contestant, &plan(contestant))
                 .await
                 .with_context(|| format!("starting {}", contestant.title()))?;
         }
-        by_turns("calls", turns, contestants, async |contestant| self.measure(contestant, plan).await).await
+        by_turns("calls", turns, contestants, async |contestant| {
+            self.measure(contestant, &plan(contestant)).await
+        })
+        .await
     }
 
     /// Starts and ends a contestant once, so that its files are in memory when it is measured.

@@ -92,6 +92,14 @@ impl Files {
         save(&self.table, table)
     }
 
+    /// Writes a plot, and returns the file's name.
+    pub(crate) fn write_plot(&self, name: &str, svg: &str) -> anyhow::Result<String> {
+        let stem = self.json.file_stem().context("a result has a name")?;
+        let file = format!("{}-{name}.svg", stem.to_string_lossy());
+        save(&self.json.with_file_name(&file), svg)?;
+        Ok(file)
+    }
+
     /// Where the JSON is.
     pub(crate) fn json(&self) -> &Path {
         &self.json

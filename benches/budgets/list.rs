@@ -11,6 +11,7 @@ use crate::options::{Contestant, Section};
 use crate::pulumi_cli::CliSeconds;
 use crate::repetition::{Phase, Repetition, SuiteResult};
 use crate::turns::Turn;
+use crate::workload::Suite;
 
 use Contestant::{Floor, GoBridge};
 use Limit::{AtLeast, AtMost};
@@ -55,7 +56,7 @@ fn calls(turns: &[Turn<Repetition>]) -> Vec<Budget> {
         section: Section::Calls,
         name: name.to_owned(),
         digits,
-        figures: Figures::of(turns, |repetition| value(random(repetition)?)),
+        figures: Figures::of(turns, |repetition| value(repetition.suite(Suite::Random)?)),
     };
     let mut budgets = Vec::new();
 
@@ -108,7 +109,7 @@ fn start(turns: &[Turn<Repetition>]) -> Vec<Budget> {
         section: Section::Start,
         name: name.to_owned(),
         digits,
-        figures: Figures::of(turns, |repetition| value(random(repetition)?)),
+        figures: Figures::of(turns, |repetition| value(repetition.suite(Suite::Random)?)),
     };
     let port = quantity("spawn to port, ms", 2, |result| result.startup.port);
     let parameterized = quantity("spawn to parameterized, known provider, ms", 2, |result| {
@@ -167,7 +168,7 @@ fn sizes_and_build(measured: &Measurements) -> [Budget; 2] {
 #[expect(clippy::cast_precision_loss, reason = "sizes stay far below 2^53")]
 pub(super) fn sizes(measured: &Measurements) -> String {
     let random = Figures::of(&measured.calls, |repetition| {
-        random(repetition)?.startup.schema_bytes.map(|bytes| bytes as f64 / MIB)
+        repetition.suite(Suite::Random)?.startup.schema_bytes.map(|bytes| bytes as f64 / MIB)
     });
     let large = Figures::of(&measured.large_schema, |loads| Some(loads.second.schema_bytes as f64 / MIB));
     let mut text = String::new();
@@ -180,11 +181,6 @@ pub(super) fn sizes(measured: &Measurements) -> String {
         }
     }
     text
-}
-
-/// The results of the provider `random`.
-fn random(repetition: &Repetition) -> Option<&SuiteResult> {
-    repetition.suites.first()
 }
 
 fn phase(result: &SuiteResult, concurrency: usize) -> Option<&Phase> {
