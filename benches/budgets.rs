@@ -188,9 +188,9 @@ impl Report<'_> {
             }
             report::line(&mut text, &budget.cells());
         }
-        let sizes = list::sizes(&self.raw);
-        if !sizes.is_empty() {
-            let _ = write!(text, "\nBesides:\n\n{sizes}");
+        let notes = list::notes(&self.raw);
+        if !notes.is_empty() {
+            let _ = write!(text, "\nBesides:\n\n{notes}");
         }
         text
     }

@@ -94,8 +94,10 @@ impl Kib {
 pub(crate) struct Usage {
     /// CPU time since their start.
     pub(crate) cpu: CpuSeconds,
-    /// Memory of the bridge.
+    /// Memory of the bridge and its helpers.
     pub(crate) bridge: Memory,
+    /// Memory of the process that was started, if it is a bridge.
+    pub(crate) main: Memory,
     /// Memory of the provider.
     pub(crate) provider: Memory,
     /// How many processes run the provider.
@@ -159,13 +161,17 @@ impl Identity {
 
 /// A process and everything below it, as it was at one moment.
 #[derive(Debug)]
-pub(crate) struct Tree(Vec<Stat>);
+pub(crate) struct Tree {
+    root: i32,
+    /// All of them, the root included.
+    members: Vec<Stat>,
+}
 
 impl Tree {
     /// `pid` and everything below it.
     pub(crate) fn of(pid: u32) -> anyhow::Result<Self> {
         let root = i32::try_from(pid).context("a process number out of range")?;
-        let all = every_process();
+        let mut all = every_process();
         if !all.iter().any(|stat| stat.pid == root) {
             bail!("the process {root} is gone");
         }
@@ -183,12 +189,13 @@ impl Tree {
                 break;
             }
         }
-        Ok(Self(all.into_iter().filter(|stat| members.contains(&stat.pid)).collect()))
+        all.retain(|stat| members.contains(&stat.pid));
+        Ok(Self { root, members: all })
     }
 
     /// Those that run, except the one that is `pid`.
     pub(crate) fn below(&self, pid: u32) -> Vec<Identity> {
-        self.0
+        self.members
             .iter()
             .filter(|stat| u32::try_from(stat.pid) != Ok(pid) && stat.is_running())
             .map(|stat| Identity { pid: stat.pid, started: stat.started })
@@ -198,7 +205,7 @@ impl Tree {
     /// Their numbers, those that run the provider apart.
     pub(crate) fn processes(&self, provider: Executable) -> Processes {
         let (provider, bridge) = self
-            .0
+            .members
             .iter()
             .filter(|stat| stat.is_running())
             .map(|stat| stat.pid)
@@ -209,14 +216,18 @@ impl Tree {
     /// What they have used, and use.
     pub(crate) fn usage(&self, provider: Executable) -> Usage {
         let mut usage = Usage::default();
-        for stat in &self.0 {
+        for stat in &self.members {
+            let memory = memory(stat.pid);
             if provider.is_run_by(stat.pid) {
                 usage.providers += 1;
                 usage.cpu.provider += stat.cpu();
-                usage.provider += memory(stat.pid);
+                usage.provider += memory;
             } else {
                 usage.cpu.bridge += stat.cpu();
-                usage.bridge += memory(stat.pid);
+                usage.bridge += memory;
+                if stat.pid == self.root {
+                    usage.main = memory;
+                }
             }
             usage.cpu.provider += ticks(stat.ended_ticks);
         }

@@ -8,6 +8,7 @@ use crate::calls::{Call, Latency};
 use crate::figures::Figures;
 use crate::large_schema::Loads;
 use crate::options::{Contestant, Section};
+use crate::processes::{Kib, Memory};
 use crate::pulumi_cli::CliSeconds;
 use crate::repetition::{Phase, Repetition, SuiteResult};
 use crate::turns::Turn;
@@ -164,19 +165,32 @@ fn sizes_and_build(measured: &Measurements) -> [Budget; 2] {
     ]
 }
 
-/// What the budgets are about but do not limit: a list in Markdown.
+/// What explains the budgets and is not limited: a list in Markdown.
 #[expect(clippy::cast_precision_loss, reason = "sizes stay far below 2^53")]
-pub(super) fn sizes(measured: &Measurements) -> String {
-    let random = Figures::of(&measured.calls, |repetition| {
-        repetition.suite(Suite::Random)?.startup.schema_bytes.map(|bytes| bytes as f64 / MIB)
-    });
-    let large = Figures::of(&measured.large_schema, |loads| Some(loads.second.schema_bytes as f64 / MIB));
+pub(super) fn notes(measured: &Measurements) -> String {
+    let calls = |value: fn(&SuiteResult) -> Option<f64>| {
+        Figures::of(&measured.calls, |repetition| value(repetition.suite(Suite::Random)?))
+    };
+    let main = |value: fn(&Memory) -> Kib| {
+        Figures::of(&measured.calls, |repetition| {
+            Some(value(&repetition.suite(Suite::Random)?.phases.last()?.usage.main).mib())
+        })
+    };
+    let notes = [
+        ("resident memory after the calls, without helpers", main(|memory| memory.resident)),
+        ("part of it that is anonymous", main(|memory| memory.anonymous)),
+        ("schema of random", calls(|result| result.startup.schema_bytes.map(|bytes| bytes as f64 / MIB))),
+        (
+            "schema of the large provider",
+            Figures::of(&measured.large_schema, |loads| Some(loads.second.schema_bytes as f64 / MIB)),
+        ),
+    ];
     let mut text = String::new();
-    for (name, figures) in [("random", random), ("the large provider", large)] {
-        for contestant in Contestant::ALL {
-            if let Some(size) = figures.median(contestant) {
+    for (name, figures) in notes {
+        for contestant in [Contestant::Isthmus, GoBridge] {
+            if let Some(median) = figures.median(contestant) {
                 // Writing to a text cannot fail.
-                let _ = writeln!(text, "- schema of {name}, {}: {size:.2} MiB", contestant.title());
+                let _ = writeln!(text, "- {name}, {}: {median:.2} MiB", contestant.title());
             }
         }
     }
