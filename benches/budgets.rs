@@ -93,12 +93,13 @@ async fn measure(options: &Options, budgets: &BudgetOptions, tools: &Tools) -> a
     let turns = options.repetitions();
     let mut measurements = Measurements::default();
     if budgets.measures(Section::Calls) || budgets.measures(Section::Start) {
-        let phases = CONCURRENCY.map(|concurrency| PhaseSize { resources: options.count, concurrency });
-        let plan = Plan {
-            first_start: false,
-            suites: vec![Suite::Random],
-            phases: if budgets.measures(Section::Calls) { phases.to_vec() } else { Vec::new() },
-        };
+        let phase = |concurrency| PhaseSize { resources: options.count, concurrency };
+        let mut plan =
+            Plan { first_start: false, suites: vec![Suite::Random], phases: Vec::new(), counted: Vec::new() };
+        if budgets.measures(Section::Calls) {
+            plan.phases = CONCURRENCY.map(phase).to_vec();
+            plan.counted = vec![phase(1)];
+        }
         let field = Field::prepare(tools, &engine)?;
         measurements.calls = field.measure_by_turns(turns, &options.contestants, |_| plan.clone()).await?;
     }

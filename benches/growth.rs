@@ -93,7 +93,7 @@ fn plan(most: usize, contestant: Contestant) -> Plan {
         let concurrency = if resources > MOST_IN_SERIES { CONCURRENCY } else { 1 };
         PhaseSize { resources, concurrency }
     });
-    Plan { first_start: false, suites: vec![Suite::Random], phases: phases.collect() }
+    Plan { first_start: false, suites: vec![Suite::Random], phases: phases.collect(), counted: Vec::new() }
 }
 
 impl Report<'_> {

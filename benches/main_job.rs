@@ -44,11 +44,10 @@ pub(crate) async fn run(options: &Options, files: &Files) -> anyhow::Result<Stri
     let engine = EngineService::start()?;
     let field = Field::prepare(&tools, &engine)?;
     let concurrency = [1].into_iter().chain(options.concurrency.iter().copied());
-    let plan = Plan {
-        first_start: true,
-        suites: vec![Suite::Random, Suite::Time],
-        phases: concurrency.map(|concurrency| PhaseSize { resources: options.count, concurrency }).collect(),
-    };
+    let phases = concurrency.map(|concurrency| PhaseSize { resources: options.count, concurrency });
+    let phases: Vec<_> = phases.collect();
+    let plan =
+        Plan { first_start: true, suites: vec![Suite::Random, Suite::Time], counted: phases.clone(), phases };
     let turns = field.measure_by_turns(options.repetitions(), &options.contestants, |_| plan.clone()).await?;
     let report = Report {
         conditions,

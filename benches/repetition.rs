@@ -4,6 +4,7 @@
 //! killed bridge leaves behind. Then it works through both suites with a home that stays, as on a user's machine.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -42,6 +43,9 @@ pub(crate) struct Plan {
     pub(crate) suites: Vec<Suite>,
     /// The phases of each suite.
     pub(crate) phases: Vec<PhaseSize>,
+    /// Phases of the first suite in which system calls are counted. They come last and are not timed: counting slows down
+    /// what makes many of them.
+    pub(crate) counted: Vec<PhaseSize>,
 }
 
 /// The size of a phase.
@@ -51,6 +55,12 @@ pub(crate) struct PhaseSize {
     pub(crate) resources: usize,
     /// Number of resources in progress at once.
     pub(crate) concurrency: usize,
+}
+
+impl fmt::Display for PhaseSize {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} resources, {} at a time", self.resources, self.concurrency)
+    }
 }
 
 /// What one repetition has yielded.
@@ -92,6 +102,8 @@ pub(crate) struct SuiteResult {
     pub(crate) configured: Usage,
     /// The calls of resources.
     pub(crate) phases: Vec<Phase>,
+    /// Their system calls.
+    pub(crate) system_calls: Vec<SystemCalls>,
     /// How it ended; the floor's end is not of interest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ended: Option<Ended>,
@@ -125,10 +137,6 @@ pub(crate) struct Phase {
     pub(crate) latencies: BTreeMap<Call, Latency>,
     /// CPU time during the phase.
     pub(crate) cpu: CpuSeconds,
-    /// System calls of the bridge during the phase, where they can be counted.
-    pub(crate) bridge_system_calls: Option<u64>,
-    /// The same of the provider.
-    pub(crate) provider_system_calls: Option<u64>,
     /// What was used since the start, up to the last answer.
     pub(crate) usage: Usage,
 }
@@ -145,8 +153,23 @@ impl Phase {
     pub(crate) fn lifecycles(&self) -> f64 {
         self.resources as f64 / self.seconds
     }
+}
 
-    /// So many of something for each call.
+/// System calls of many resources' lifecycles.
+#[derive(Debug, Serialize)]
+pub(crate) struct SystemCalls {
+    /// How many resources at a time.
+    pub(crate) concurrency: usize,
+    /// How many calls of the engine.
+    pub(crate) calls: usize,
+    /// System calls of the bridge, where they can be counted.
+    pub(crate) bridge: Option<u64>,
+    /// The same of the provider.
+    pub(crate) provider: Option<u64>,
+}
+
+impl SystemCalls {
+    /// So many of them for each call of the engine.
     #[expect(clippy::cast_precision_loss, reason = "calls stay far below 2^53")]
     pub(crate) fn each(&self, count: u64) -> f64 {
         count as f64 / self.calls as f64
@@ -205,8 +228,9 @@ impl<'a> Field<'a> {
             Some(_) | None => None,
         };
         let mut suites = Vec::new();
-        for &suite in &plan.suites {
-            let result = self.run(contestant, suite, &plan.phases).await;
+        for (at, &suite) in plan.suites.iter().enumerate() {
+            let counted = if at == 0 { plan.counted.as_slice() } else { &[] };
+            let result = self.run(contestant, suite, &plan.phases, counted).await;
             suites.push(result.with_context(|| format!("the suite {}", suite.package()))?);
         }
         let logged = self.engine.logged()?.since(before);
@@ -218,6 +242,7 @@ impl<'a> Field<'a> {
         contestant: Contestant,
         suite: Suite,
         sizes: &[PhaseSize],
+        counted: &[PhaseSize],
     ) -> anyhow::Result<SuiteResult> {
         let executable = Executable::at(self.provider(suite))?;
         let (session, startup) = self.start(contestant, suite).await?;
@@ -225,57 +250,23 @@ impl<'a> Field<'a> {
             let configured = session.usage(executable)?;
             let mut phases = Vec::new();
             for &size in sizes {
-                let phase = self.phase(&session, suite, size, executable).await;
-                phases.push(phase.with_context(|| {
-                    format!("{} resources, {} at a time", size.resources, size.concurrency)
-                })?);
+                let phase = phase(&session, suite, size, executable).await;
+                phases.push(phase.with_context(|| size.to_string())?);
             }
-            anyhow::Ok((configured, phases))
+            let mut system_calls = Vec::new();
+            for &size in counted {
+                let calls = count(&session, suite, size, executable).await;
+                system_calls.push(calls.with_context(|| size.to_string())?);
+            }
+            anyhow::Ok((configured, phases, system_calls))
         };
         match outcome.await {
-            Ok((configured, phases)) => {
+            Ok((configured, phases, system_calls)) => {
                 let ended = session.end().await?;
-                Ok(SuiteResult { suite, startup, configured, phases, ended })
+                Ok(SuiteResult { suite, startup, configured, phases, system_calls, ended })
             }
             Err(error) => Err(session.explain(error)),
         }
-    }
-
-    async fn phase(
-        &self,
-        session: &Session,
-        suite: Suite,
-        PhaseSize { resources, concurrency }: PhaseSize,
-        provider: Executable,
-    ) -> anyhow::Result<Phase> {
-        let processes = session.processes(provider)?;
-        let bridge_calls = system_calls::Counter::start(&processes.bridge)?;
-        let provider_calls = system_calls::Counter::start(&processes.provider)?;
-        let before = session.usage(provider)?.cpu;
-        let next = Arc::new(AtomicUsize::new(0));
-        let mut workers = JoinSet::new();
-        let began = Instant::now();
-        for _ in 0..concurrency {
-            workers.spawn(work(session.client(), suite, Arc::clone(&next), resources));
-        }
-        let mut samples = Samples::default();
-        // Leaving early ends the other workers.
-        while let Some(outcome) = workers.join_next().await {
-            samples.absorb(outcome.context("a worker panicked")??);
-        }
-        let seconds = began.elapsed().as_secs_f64();
-        let usage = session.usage(provider)?;
-        Ok(Phase {
-            resources,
-            concurrency,
-            calls: samples.len(),
-            seconds,
-            latencies: samples.latencies(),
-            cpu: usage.cpu.since(before),
-            bridge_system_calls: bridge_calls.finish()?,
-            provider_system_calls: provider_calls.finish()?,
-            usage,
-        })
     }
 
     async fn start(&self, contestant: Contestant, suite: Suite) -> anyhow::Result<(Session, Startup)> {
@@ -356,6 +347,64 @@ impl Session {
             }
         }
     }
+}
+
+/// Times the calls of resources.
+async fn phase(
+    session: &Session,
+    suite: Suite,
+    size: PhaseSize,
+    provider: Executable,
+) -> anyhow::Result<Phase> {
+    let PhaseSize { resources, concurrency } = size;
+    let before = session.usage(provider)?.cpu;
+    let began = Instant::now();
+    let samples = lifecycles(session, suite, size).await?;
+    let seconds = began.elapsed().as_secs_f64();
+    let usage = session.usage(provider)?;
+    Ok(Phase {
+        resources,
+        concurrency,
+        calls: samples.len(),
+        seconds,
+        latencies: samples.latencies(),
+        cpu: usage.cpu.since(before),
+        usage,
+    })
+}
+
+/// Counts the system calls during calls of resources.
+async fn count(
+    session: &Session,
+    suite: Suite,
+    size: PhaseSize,
+    provider: Executable,
+) -> anyhow::Result<SystemCalls> {
+    let processes = session.processes(provider)?;
+    let bridge = system_calls::Counter::start(&processes.bridge)?;
+    let provider = system_calls::Counter::start(&processes.provider)?;
+    let calls = lifecycles(session, suite, size).await?.len();
+    let (bridge, provider) = (bridge.finish()?, provider.finish()?);
+    Ok(SystemCalls { concurrency: size.concurrency, calls, bridge, provider })
+}
+
+/// Takes resources through their lifecycles.
+async fn lifecycles(
+    session: &Session,
+    suite: Suite,
+    PhaseSize { resources, concurrency }: PhaseSize,
+) -> anyhow::Result<Samples> {
+    let next = Arc::new(AtomicUsize::new(0));
+    let mut workers = JoinSet::new();
+    for _ in 0..concurrency {
+        workers.spawn(work(session.client(), suite, Arc::clone(&next), resources));
+    }
+    let mut samples = Samples::default();
+    // Leaving early ends the other workers.
+    while let Some(outcome) = workers.join_next().await {
+        samples.absorb(outcome.context("a worker panicked")??);
+    }
+    Ok(samples)
 }
 
 async fn work(

@@ -102,7 +102,7 @@ fn metrics(turn: &Turn<Repetition>) -> Metrics {
                     add(&mut metrics, Section::Start, name, 1, first.startup.parameterized);
                 }
                 cpu(&mut metrics, result, has_bridge);
-                system_calls(&mut metrics, result, has_bridge);
+                system_calls(&mut metrics, result);
                 memory(&mut metrics, result, has_bridge);
                 end(&mut metrics, repetition, result);
                 |_| true
@@ -178,15 +178,16 @@ fn cpu(metrics: &mut Metrics, result: &SuiteResult, has_bridge: bool) {
     add("1,000 calls", 3, result.cpu_for_1000_calls());
 }
 
-fn system_calls(metrics: &mut Metrics, result: &SuiteResult, has_bridge: bool) {
-    for phase in &result.phases {
-        let name = |whose: &str| format!("{whose}, {} at a time", phase.concurrency);
-        if let Some(count) = phase.bridge_system_calls.filter(|_| has_bridge) {
-            add(metrics, Section::SystemCalls, &name("bridge"), 1, phase.each(count));
-        }
-        if let Some(count) = phase.provider_system_calls {
-            add(metrics, Section::SystemCalls, &name("provider"), 1, phase.each(count));
-        }
+fn system_calls(metrics: &mut Metrics, result: &SuiteResult) {
+    for counted in &result.system_calls {
+        let mut add = |whose: &str, count: Option<u64>| {
+            if let Some(count) = count {
+                let name = format!("{whose}, {} at a time", counted.concurrency);
+                add(metrics, Section::SystemCalls, &name, 1, counted.each(count));
+            }
+        };
+        add("bridge", counted.bridge);
+        add("provider", counted.provider);
     }
 }
 

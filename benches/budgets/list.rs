@@ -89,8 +89,8 @@ fn calls(turns: &[Turn<Repetition>]) -> Vec<Budget> {
     }
 
     let system_calls = |result: &SuiteResult| {
-        let phase = phase(result, 1)?;
-        phase.bridge_system_calls.map(|count| phase.each(count))
+        let counted = result.system_calls.iter().find(|counted| counted.concurrency == 1)?;
+        counted.bridge.map(|count| counted.each(count))
     };
     let system_calls = quantity("system calls of the bridge for each call, 1 at a time", 1, &system_calls);
     budgets.push(system_calls.value(AtMost(15.0)));
