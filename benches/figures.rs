@@ -62,17 +62,22 @@ struct Figure {
 }
 
 impl Figure {
-    /// None without values. Of an even number, the median is the mean of the two in the middle.
-    fn of(mut values: Vec<f64>) -> Option<Self> {
-        values.sort_by(f64::total_cmp);
-        let (least, most) = (*values.first()?, *values.last()?);
-        let middle = values.len() / 2;
-        let median = if values.len().is_multiple_of(2) {
-            f64::midpoint(values[middle - 1], values[middle])
-        } else {
-            values[middle]
-        };
-        Some(Self { median, least, most })
+    /// `None` without values.
+    fn of(values: Vec<f64>) -> Option<Self> {
+        let least = values.iter().copied().reduce(f64::min)?;
+        let most = values.iter().copied().reduce(f64::max)?;
+        Some(Self { median: median(values)?, least, most })
+    }
+}
+
+/// The median. Of an even number of values, it is the mean of the two in the middle. `None` without values.
+pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    if values.len().is_multiple_of(2) {
+        Some(f64::midpoint(*values.get(middle.checked_sub(1)?)?, *values.get(middle)?))
+    } else {
+        values.get(middle).copied()
     }
 }
 

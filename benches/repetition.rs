@@ -18,6 +18,7 @@ use tokio::task::JoinSet;
 use crate::bridge::{Bridge, BridgeClient, BridgeSpec, Ended, Killed, Startup};
 use crate::calls::{Call, Latency, Samples};
 use crate::engine::{EngineService, Logged};
+use crate::figures;
 use crate::floor::{Floor, FloorClient};
 use crate::options::Contestant;
 use crate::processes::{CpuSeconds, Executable, Processes, Usage};
@@ -25,6 +26,9 @@ use crate::system_calls;
 use crate::tools::Tools;
 use crate::turns::{Turn, by_turns};
 use crate::workload::Suite;
+
+/// How many starts each suite has: they are short, and one alone shows what else the machine did just then.
+const STARTS: usize = 5;
 
 /// Everything that does not change from one repetition to the next.
 #[derive(Debug)]
@@ -96,8 +100,8 @@ pub(crate) struct FirstStart {
 pub(crate) struct SuiteResult {
     /// Which.
     pub(crate) suite: Suite,
-    /// How long the start took.
-    pub(crate) startup: Startup,
+    /// How long the starts took; the last one is that of the process that the calls go to.
+    pub(crate) startups: Vec<Startup>,
     /// What was used up to Configure's answer.
     pub(crate) configured: Usage,
     /// The calls of resources.
@@ -110,6 +114,11 @@ pub(crate) struct SuiteResult {
 }
 
 impl SuiteResult {
+    /// The median of a figure over the starts, if they have it.
+    pub(crate) fn startup(&self, value: fn(&Startup) -> Option<f64>) -> Option<f64> {
+        figures::median(self.startups.iter().filter_map(value).collect())
+    }
+
     /// What was used in all, up to the last answer.
     pub(crate) fn worked(&self) -> &Usage {
         self.phases.last().map_or(&self.configured, |phase| &phase.usage)
@@ -245,7 +254,14 @@ impl<'a> Field<'a> {
         counted: &[PhaseSize],
     ) -> anyhow::Result<SuiteResult> {
         let executable = Executable::at(self.provider(suite))?;
+        let mut startups = Vec::new();
+        for _ in 1..STARTS {
+            let (session, startup) = self.start(contestant, suite).await?;
+            session.end().await?;
+            startups.push(startup);
+        }
         let (session, startup) = self.start(contestant, suite).await?;
+        startups.push(startup);
         let outcome = async {
             let configured = session.usage(executable)?;
             let mut phases = Vec::new();
@@ -263,7 +279,7 @@ impl<'a> Field<'a> {
         match outcome.await {
             Ok((configured, phases, system_calls)) => {
                 let ended = session.end().await?;
-                Ok(SuiteResult { suite, startup, configured, phases, system_calls, ended })
+                Ok(SuiteResult { suite, startups, configured, phases, system_calls, ended })
             }
             Err(error) => Err(session.explain(error)),
         }

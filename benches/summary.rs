@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::bridge::Startup;
 use crate::calls::Call;
 use crate::figures::Figures;
 use crate::options::Contestant;
@@ -127,20 +128,22 @@ fn add(metrics: &mut Metrics, section: Section, name: &str, digits: usize, value
     metrics.push((Metric { section, name: name.to_owned(), digits }, value));
 }
 
-#[expect(clippy::cast_precision_loss, reason = "sizes stay far below 2^53")]
 fn start(metrics: &mut Metrics, result: &SuiteResult) {
-    let startup = &result.startup;
-    if let Some(port) = startup.port {
-        add(metrics, Section::Start, "spawn to port, ms", 1, port);
-    }
-    add(metrics, Section::Start, "spawn to parameterized, ms", 1, startup.parameterized);
-    add(metrics, Section::Start, "spawn to configured, ms", 1, startup.configured);
-    if let Some(schema) = startup.schema {
-        add(metrics, Section::Start, "GetSchema, ms", 2, schema);
-    }
-    if let Some(bytes) = startup.schema_bytes {
-        add(metrics, Section::Start, "size of the schema, KiB", 1, bytes as f64 / 1024.0);
-    }
+    let mut add = |name, digits, value: fn(&Startup) -> Option<f64>| {
+        if let Some(value) = result.startup(value) {
+            add(metrics, Section::Start, name, digits, value);
+        }
+    };
+    add("spawn to port, ms", 1, |startup| startup.port);
+    add("spawn to parameterized, ms", 1, |startup| Some(startup.parameterized));
+    add("spawn to configured, ms", 1, |startup| Some(startup.configured));
+    add("GetSchema, ms", 2, |startup| startup.schema);
+    add("size of the schema, KiB", 1, |startup| startup.schema_bytes.map(kib));
+}
+
+#[expect(clippy::cast_precision_loss, reason = "sizes stay far below 2^53")]
+fn kib(bytes: usize) -> f64 {
+    bytes as f64 / 1024.0
 }
 
 fn latencies(

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::Measurements;
 use super::evaluation::{Budget, Limit, Quantity};
+use crate::bridge::Startup;
 use crate::calls::{Call, Latency};
 use crate::figures::Figures;
 use crate::large_schema::Loads;
@@ -106,21 +107,19 @@ fn calls(turns: &[Turn<Repetition>]) -> Vec<Budget> {
 }
 
 fn start(turns: &[Turn<Repetition>]) -> Vec<Budget> {
-    let quantity = |name: &str, digits, value: fn(&SuiteResult) -> Option<f64>| Quantity {
-        section: Section::Start,
-        name: name.to_owned(),
-        digits,
-        figures: Figures::of(turns, |repetition| value(repetition.suite(Suite::Random)?)),
+    let budget = |name: &str, value: fn(&Startup) -> Option<f64>, limit: f64| {
+        let figures = Figures::of(turns, |repetition| repetition.suite(Suite::Random)?.startup(value));
+        let quantity = Quantity { section: Section::Start, name: name.to_owned(), digits: 2, figures };
+        quantity.ratio_to(GoBridge, AtMost(limit))
     };
-    let port = quantity("spawn to port, ms", 2, |result| result.startup.port);
-    let parameterized = quantity("spawn to parameterized, known provider, ms", 2, |result| {
-        Some(result.startup.parameterized)
-    });
-    let schema = quantity("GetSchema again, random, ms", 2, |result| result.startup.schema);
     vec![
-        port.ratio_to(GoBridge, AtMost(1.0 / 20.0)),
-        parameterized.ratio_to(GoBridge, AtMost(1.0 / 40.0)),
-        schema.ratio_to(GoBridge, AtMost(1.0 / 20.0)),
+        budget("spawn to port, ms", |startup| startup.port, 1.0 / 20.0),
+        budget(
+            "spawn to parameterized, known provider, ms",
+            |startup| Some(startup.parameterized),
+            1.0 / 40.0,
+        ),
+        budget("GetSchema again, random, ms", |startup| startup.schema, 1.0 / 20.0),
     ]
 }
 
@@ -168,9 +167,10 @@ fn sizes_and_build(measured: &Measurements) -> [Budget; 2] {
 /// What explains the budgets and is not limited: a list in Markdown.
 #[expect(clippy::cast_precision_loss, reason = "sizes stay far below 2^53")]
 pub(super) fn notes(measured: &Measurements) -> String {
-    let calls = |value: fn(&SuiteResult) -> Option<f64>| {
-        Figures::of(&measured.calls, |repetition| value(repetition.suite(Suite::Random)?))
-    };
+    let schema = Figures::of(&measured.calls, |repetition| {
+        let bytes = |startup: &Startup| startup.schema_bytes.map(|bytes| bytes as f64);
+        repetition.suite(Suite::Random)?.startup(bytes).map(|bytes| bytes / MIB)
+    });
     let main = |value: fn(&Memory) -> Kib| {
         Figures::of(&measured.calls, |repetition| {
             Some(value(&repetition.suite(Suite::Random)?.phases.last()?.usage.main).mib())
@@ -179,7 +179,7 @@ pub(super) fn notes(measured: &Measurements) -> String {
     let notes = [
         ("resident memory after the calls, without helpers", main(|memory| memory.resident)),
         ("part of it that is anonymous", main(|memory| memory.anonymous)),
-        ("schema of random", calls(|result| result.startup.schema_bytes.map(|bytes| bytes as f64 / MIB))),
+        ("schema of random", schema),
         (
             "schema of the large provider",
             Figures::of(&measured.large_schema, |loads| Some(loads.second.schema_bytes as f64 / MIB)),
