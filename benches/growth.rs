@@ -62,9 +62,7 @@ struct Quantity {
 
 /// Measures, writes the results and the plots, and returns the tables.
 pub(crate) async fn run(options: &Options, growth: &GrowthOptions, files: &Files) -> anyhow::Result<String> {
-    let needs = [(GrowthPart::Resources, Need::Random), (GrowthPart::Schemas, Need::Sandbox)];
-    let needs = needs.into_iter().filter(|(part, _)| growth.measures(*part));
-    let tools = Tools::find(options, &needs.map(|(_, need)| need).collect::<Vec<_>>())?;
+    let tools = Tools::find(options, &[Need::Sandbox])?;
     let conditions = Conditions::observe(files, &options.label, &tools.programs);
     let engine = EngineService::start()?;
     let mut resources = Vec::new();
@@ -93,7 +91,7 @@ fn plan(most: usize, contestant: Contestant) -> Plan {
         let concurrency = if resources > MOST_IN_SERIES { CONCURRENCY } else { 1 };
         PhaseSize { resources, concurrency }
     });
-    Plan { first_start: false, suites: vec![Suite::Random], phases: phases.collect(), counted: Vec::new() }
+    Plan { first_start: false, suites: vec![Suite::Sandbox], phases: phases.collect(), counted: Vec::new() }
 }
 
 impl Report<'_> {
@@ -114,7 +112,7 @@ impl Report<'_> {
         if !self.resources.is_empty() {
             let _ = write!(
                 text,
-                "\n## Resources\n\nOne process of each bridge handles lifecycles of 1 resource of `random`, then of 10, and so \
+                "\n## Resources\n\nOne process of each bridge handles lifecycles of 1 resource of the sandbox provider, then of 10, and so \
                  on; up to {MOST_IN_SERIES} one after another, beyond that {CONCURRENCY} at a time. Memory is what is resident \
                  of the bridge after them. A call is one of the engine; its wall clock is the duration of all calls divided by \
                  their number.\n\n"
@@ -193,7 +191,7 @@ impl Report<'_> {
 }
 
 fn phases(repetition: &Repetition) -> &[Phase] {
-    repetition.suite(Suite::Random).map(|result| result.phases.as_slice()).unwrap_or_default()
+    repetition.suite(Suite::Sandbox).map(|result| result.phases.as_slice()).unwrap_or_default()
 }
 
 /// A line for each size, and a column for each quantity and contestant. All quantities are of the same sizes.

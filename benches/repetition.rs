@@ -8,9 +8,9 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use serde::Serialize;
 use tempfile::TempDir;
 use tokio::task::JoinSet;
@@ -20,8 +20,9 @@ use crate::calls::{Call, Latency, Samples};
 use crate::engine::{EngineService, Logged};
 use crate::figures;
 use crate::floor::{Floor, FloorClient};
+use crate::machine;
 use crate::options::Contestant;
-use crate::processes::{CpuSeconds, Executable, Processes, Usage};
+use crate::processes::{CpuSeconds, Executable, Memory, Processes, Usage};
 use crate::system_calls;
 use crate::tools::Tools;
 use crate::turns::{Turn, by_turns};
@@ -29,6 +30,9 @@ use crate::workload::Suite;
 
 /// How many starts each suite has: they are short, and one alone shows what else the machine did just then.
 const STARTS: usize = 5;
+
+/// How often it is looked whether the machine runs out of memory.
+const MEMORY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Everything that does not change from one repetition to the next.
 #[derive(Debug)]
@@ -292,7 +296,9 @@ impl<'a> Field<'a> {
                 let home = self.homes.path().join(contestant.to_string());
                 std::fs::create_dir_all(&home)
                     .with_context(|| format!("{} cannot be made", home.display()))?;
-                let spec = BridgeSpec { executable: executable.to_owned(), home, variables: Vec::new() };
+                // The sandbox demands a directory, also for resources that it does not write there.
+                let variables = vec![("SANDBOX_DIR", home.to_string_lossy().into_owned())];
+                let spec = BridgeSpec { executable: executable.to_owned(), home, variables };
                 let (bridge, startup) = Bridge::start(&spec, self.engine, suite, provider).await?;
                 Ok((Session::Bridge(Box::new(bridge)), startup))
             }
@@ -307,6 +313,7 @@ impl<'a> Field<'a> {
         match suite {
             Suite::Random => &self.tools.random,
             Suite::Time => &self.tools.time,
+            Suite::Sandbox => &self.tools.sandbox,
         }
     }
 }
@@ -375,7 +382,7 @@ async fn phase(
     let PhaseSize { resources, concurrency } = size;
     let before = session.usage(provider)?.cpu;
     let began = Instant::now();
-    let samples = lifecycles(session, suite, size).await?;
+    let samples = lifecycles(session, suite, size, provider).await?;
     let seconds = began.elapsed().as_secs_f64();
     let usage = session.usage(provider)?;
     Ok(Phase {
@@ -397,10 +404,10 @@ async fn count(
     provider: Executable,
 ) -> anyhow::Result<SystemCalls> {
     let processes = session.processes(provider)?;
-    let bridge = system_calls::Counter::start(&processes.bridge)?;
-    let provider = system_calls::Counter::start(&processes.provider)?;
-    let calls = lifecycles(session, suite, size).await?.len();
-    let (bridge, provider) = (bridge.finish()?, provider.finish()?);
+    let of_bridge = system_calls::Counter::start(&processes.bridge)?;
+    let of_provider = system_calls::Counter::start(&processes.provider)?;
+    let calls = lifecycles(session, suite, size, provider).await?.len();
+    let (bridge, provider) = (of_bridge.finish()?, of_provider.finish()?);
     Ok(SystemCalls { concurrency: size.concurrency, calls, bridge, provider })
 }
 
@@ -409,6 +416,7 @@ async fn lifecycles(
     session: &Session,
     suite: Suite,
     PhaseSize { resources, concurrency }: PhaseSize,
+    provider: Executable,
 ) -> anyhow::Result<Samples> {
     let next = Arc::new(AtomicUsize::new(0));
     let mut workers = JoinSet::new();
@@ -416,11 +424,20 @@ async fn lifecycles(
         workers.spawn(work(session.client(), suite, Arc::clone(&next), resources));
     }
     let mut samples = Samples::default();
+    let mut watch = tokio::time::interval(MEMORY_INTERVAL);
     // Leaving early ends the other workers.
-    while let Some(outcome) = workers.join_next().await {
-        samples.absorb(outcome.context("a worker panicked")??);
+    loop {
+        tokio::select! {
+            outcome = workers.join_next() => match outcome {
+                Some(outcome) => samples.absorb(outcome.context("a worker panicked")??),
+                None => return Ok(samples),
+            },
+            _ = watch.tick() => if machine::is_short_of_memory() {
+                let Memory { resident, .. } = session.usage(provider)?.provider;
+                bail!("the machine is short of memory; the provider has {:.0} MiB", resident.mib());
+            },
+        }
     }
-    Ok(samples)
 }
 
 async fn work(

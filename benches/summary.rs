@@ -109,6 +109,7 @@ fn metrics(turn: &Turn<Repetition>) -> Metrics {
                 |_| true
             }
             Suite::Time => |call| matches!(call, Call::DiffChanged | Call::UpdatePreview | Call::Update),
+            Suite::Sandbox => |_| true,
         };
         for phase in &result.phases {
             let (section, percents): (_, &[u8]) = match phase.concurrency {
