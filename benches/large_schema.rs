@@ -14,85 +14,63 @@ use tempfile::TempDir;
 use crate::bridge::{Bridge, BridgeSpec};
 use crate::calls::milliseconds;
 use crate::engine::EngineService;
-use crate::machine::{self, Machine};
+use crate::figures::Figures;
+use crate::machine;
 use crate::options::{Contestant, LargeSchema, Options};
 use crate::processes::{Executable, Usage};
-use crate::report::{Files, heading};
-use crate::summary::Figure;
-use crate::tools::{Program, Tools};
+use crate::report::{self, Conditions, Files};
+use crate::tools::{Need, Tools};
+use crate::turns::{Turn, by_turns};
 
-/// The bridges; a bare client has no package.
-const BRIDGES: [Contestant; 2] = [Contestant::Isthmus, Contestant::GoBridge];
-
-/// One contestant, measured once.
+/// Two starts of one contestant.
 #[derive(Debug, Serialize)]
-struct Turn {
-    contestant: Contestant,
-    turn: usize,
+pub(crate) struct Loads {
     /// With an empty home.
-    first: Load,
+    pub(crate) first: Load,
     /// With the home of the first.
-    second: Load,
+    pub(crate) second: Load,
 }
 
 /// A start for the sake of a schema.
 #[derive(Clone, Debug, Serialize)]
-struct Load {
+pub(crate) struct Load {
     /// From the start of the process to the answer of Parameterize, in milliseconds.
-    parameterized: f64,
+    pub(crate) parameterized: f64,
     /// GetSchema alone, in milliseconds.
-    schema: f64,
+    pub(crate) schema: f64,
     /// From the start of the process to the answer of GetSchema, in milliseconds.
-    loaded: f64,
+    pub(crate) loaded: f64,
     /// GetSchema once more, in milliseconds.
-    schema_again: f64,
+    pub(crate) schema_again: f64,
     /// The size of the answer, in bytes.
-    schema_bytes: usize,
+    pub(crate) schema_bytes: usize,
     /// What was used up to the first answer of GetSchema.
-    usage: Usage,
+    pub(crate) usage: Usage,
 }
 
 #[derive(Debug, Serialize)]
 struct LargeSchemaReport<'a> {
-    date: &'a str,
-    label: &'a str,
-    commit: String,
-    machine: &'a Machine,
+    #[serde(flatten)]
+    conditions: Conditions<'a>,
     load_after: String,
-    programs: &'a [Program],
     size: &'a str,
     protocol: u8,
     repetitions: usize,
-    turns: &'a [Turn],
+    turns: &'a [Turn<Loads>],
 }
 
 /// Measures, writes the results, and returns the table.
-pub(crate) async fn run(
-    options: &Options,
-    large: &LargeSchema,
-    tools: &Tools,
-    (date, machine): (&str, Machine),
-    files: &Files,
-) -> anyhow::Result<String> {
+pub(crate) async fn run(options: &Options, large: &LargeSchema, files: &Files) -> anyhow::Result<String> {
+    let tools = Tools::find(options, &[Need::Sandbox])?;
+    let conditions = Conditions::observe(files, &options.label, &tools.programs);
     let engine = EngineService::start()?;
-    let mut turns = Vec::new();
-    for turn in 1..=options.repetitions {
-        for contestant in BRIDGES.into_iter().filter(|one| options.contestants.contains(one)) {
-            eprintln!("{turn} of {}: {}", options.repetitions, contestant.title());
-            let measured = measure(contestant, turn, large, tools, &engine).await;
-            turns.push(measured.with_context(|| format!("measuring {}", contestant.title()))?);
-        }
-    }
+    let turns = measure_by_turns(options, large, &tools, &engine).await?;
     let report = LargeSchemaReport {
-        date,
-        label: &options.label,
-        commit: machine::commit(),
-        machine: &machine,
+        conditions,
         load_after: machine::load(),
-        programs: &tools.programs,
         size: &large.size,
         protocol: large.protocol,
-        repetitions: options.repetitions,
+        repetitions: options.repetitions(),
         turns: &turns,
     };
     let table = table(&report);
@@ -100,30 +78,30 @@ pub(crate) async fn run(
     Ok(table)
 }
 
-async fn measure(
-    contestant: Contestant,
-    turn: usize,
+/// Measures both starts of each bridge, in each turn.
+pub(crate) async fn measure_by_turns(
+    options: &Options,
     large: &LargeSchema,
     tools: &Tools,
     engine: &EngineService,
-) -> anyhow::Result<Turn> {
-    let executable = match contestant {
-        Contestant::Isthmus => &tools.isthmus,
-        Contestant::GoBridge => &tools.go_bridge,
-        Contestant::Floor => bail!("there is no floor for a package's schema"),
-    };
-    let home = TempDir::with_prefix("isthmus-benches-home-").context("no temporary directory")?;
-    let spec = BridgeSpec {
-        executable: executable.clone(),
-        home: home.path().to_owned(),
-        variables: vec![
-            ("SANDBOX_RESOURCES", large.size.clone()),
-            ("SANDBOX_PROTOCOL", large.protocol.to_string()),
-        ],
-    };
-    let first = load(&spec, tools, engine).await.context("the first start")?;
-    let second = load(&spec, tools, engine).await.context("the second start")?;
-    Ok(Turn { contestant, turn, first, second })
+) -> anyhow::Result<Vec<Turn<Loads>>> {
+    let what = format!("schema of {}", large.size);
+    by_turns(&what, options.repetitions(), &options.bridges(), async |contestant| {
+        let executable = tools.bridge(contestant).context("there is no floor for a package's schema")?;
+        let home = TempDir::with_prefix("isthmus-benches-home-").context("no temporary directory")?;
+        let spec = BridgeSpec {
+            executable: executable.to_owned(),
+            home: home.path().to_owned(),
+            variables: vec![
+                ("SANDBOX_RESOURCES", large.size.clone()),
+                ("SANDBOX_PROTOCOL", large.protocol.to_string()),
+            ],
+        };
+        let first = load(&spec, tools, engine).await.context("the first start")?;
+        let second = load(&spec, tools, engine).await.context("the second start")?;
+        Ok(Loads { first, second })
+    })
+    .await
 }
 
 async fn load(spec: &BridgeSpec, tools: &Tools, engine: &EngineService) -> anyhow::Result<Load> {
@@ -153,57 +131,47 @@ async fn load(spec: &BridgeSpec, tools: &Tools, engine: &EngineService) -> anyho
 }
 
 /// A line of the table: what it shows, how many digits behind the point mean something, and the figure.
-type Line = (&'static str, usize, fn(&Turn) -> f64);
+type Line = (&'static str, usize, fn(&Loads) -> f64);
 
-#[expect(clippy::cast_precision_loss, reason = "memory and sizes stay far below 2^53")]
-const LINES: [Line; 14] = [
-    ("first start: spawn to parameterized, ms", 0, |turn| turn.first.parameterized),
-    ("first start: GetSchema, ms", 0, |turn| turn.first.schema),
-    ("first start: spawn to schema, ms", 0, |turn| turn.first.loaded),
-    ("first start: peak memory of the bridge, MiB", 0, |turn| turn.first.usage.bridge.peak as f64 / 1024.0),
-    ("first start: peak memory of the provider, MiB", 0, |turn| {
-        turn.first.usage.provider.peak as f64 / 1024.0
+#[expect(clippy::cast_precision_loss, reason = "sizes stay far below 2^53")]
+const LINES: [Line; 15] = [
+    ("first start: spawn to parameterized, ms", 0, |loads| loads.first.parameterized),
+    ("first start: GetSchema, ms", 0, |loads| loads.first.schema),
+    ("first start: spawn to schema, ms", 0, |loads| loads.first.loaded),
+    ("first start: peak memory of the bridge, MiB", 0, |loads| loads.first.usage.bridge.peak.mib()),
+    ("first start: peak memory of the provider, MiB", 0, |loads| loads.first.usage.provider.peak.mib()),
+    ("first start: CPU of the bridge, s", 2, |loads| loads.first.usage.cpu.bridge),
+    ("second start: spawn to parameterized, ms", 0, |loads| loads.second.parameterized),
+    ("second start: GetSchema, ms", 0, |loads| loads.second.schema),
+    ("second start: spawn to schema, ms", 0, |loads| loads.second.loaded),
+    ("second start: peak memory of the bridge, MiB", 0, |loads| loads.second.usage.bridge.peak.mib()),
+    ("second start: anonymous memory of the bridge, MiB", 0, |loads| {
+        loads.second.usage.bridge.anonymous.mib()
     }),
-    ("first start: CPU of the bridge, s", 2, |turn| turn.first.usage.cpu.bridge),
-    ("second start: spawn to parameterized, ms", 0, |turn| turn.second.parameterized),
-    ("second start: GetSchema, ms", 0, |turn| turn.second.schema),
-    ("second start: spawn to schema, ms", 0, |turn| turn.second.loaded),
-    ("second start: peak memory of the bridge, MiB", 0, |turn| turn.second.usage.bridge.peak as f64 / 1024.0),
-    ("second start: peak memory of the provider, MiB", 0, |turn| {
-        turn.second.usage.provider.peak as f64 / 1024.0
-    }),
-    ("second start: CPU of the bridge, s", 2, |turn| turn.second.usage.cpu.bridge),
-    ("GetSchema again in the same process, ms", 0, |turn| turn.second.schema_again),
-    ("size of the schema, MiB", 1, |turn| turn.first.schema_bytes as f64 / 1_048_576.0),
+    ("second start: peak memory of the provider, MiB", 0, |loads| loads.second.usage.provider.peak.mib()),
+    ("second start: CPU of the bridge, s", 2, |loads| loads.second.usage.cpu.bridge),
+    ("GetSchema again in the same process, ms", 0, |loads| loads.second.schema_again),
+    ("size of the schema, MiB", 1, |loads| loads.first.schema_bytes as f64 / 1_048_576.0),
 ];
 
 fn table(report: &LargeSchemaReport<'_>) -> String {
-    let mut text = heading(report.date, report.label, report.machine, &report.commit, report.programs);
+    let mut text = report.conditions.heading();
     // Writing to a text cannot fail.
-    let _ = write!(
+    let _ = writeln!(
         text,
         "\nThe sandbox provider over protocol {}, with {} generated resources and attributes; medians of {} repetitions, in \
-         parentheses the least and the most. Load after the end {}.\n\n| | isthmus | Go bridge | isthmus ÷ Go bridge |\n\
-         |---|--:|--:|--:|\n",
+         parentheses the least and the most. Load after the end {}.\n",
         report.protocol, report.size, report.repetitions, report.load_after,
     );
+    let (own, other) = (Contestant::Isthmus, Contestant::GoBridge);
+    let ratio = format!("{} ÷ {}", own.title(), other.title());
+    let titles = ["", own.title(), other.title(), &ratio].map(str::to_owned);
+    report::titles(&mut text, &titles);
     for (name, digits, value) in LINES {
-        let figure = |contestant| {
-            let of = report.turns.iter().filter(|turn| turn.contestant == contestant);
-            Figure::of(of.map(value).collect())
-        };
-        let [own, other] = BRIDGES.map(figure);
-        let shown = |figure: Option<Figure>| match figure {
-            None => "–".to_owned(),
-            Some(Figure { median, least, most }) => {
-                format!("{median:.digits$} ({least:.digits$}–{most:.digits$})")
-            }
-        };
-        let ratio = match (own, other) {
-            (Some(own), Some(other)) if other.median > 0.0 => format!("{:.3}", own.median / other.median),
-            _ => String::new(),
-        };
-        let _ = writeln!(text, "| {name} | {} | {} | {ratio} |", shown(own), shown(other));
+        let figures = Figures::of(report.turns, |loads| Some(value(loads)));
+        let ratio = figures.ratio(own, other).map_or_else(String::new, |ratio| format!("{ratio:.3}"));
+        let cells = [name.to_owned(), figures.cell(own, digits), figures.cell(other, digits), ratio];
+        report::line(&mut text, &cells);
     }
     text
 }

@@ -28,18 +28,26 @@ impl Machine {
     /// Looks at this one. What the kernel does not say is "unknown".
     pub(crate) fn describe() -> Self {
         let cpu = field("/proc/cpuinfo", "model name").unwrap_or_else(unknown);
-        let memory = field("/proc/meminfo", "MemTotal")
-            .and_then(|text| text.strip_suffix(" kB")?.trim().parse::<u64>().ok())
-            .unwrap_or(0);
         Self {
             cpu,
             cores: std::thread::available_parallelism().map_or(1, usize::from),
-            memory_mib: memory / 1024,
+            memory_mib: memory_kib("MemTotal").unwrap_or(0) / 1024,
             kernel: fs::read_to_string("/proc/sys/kernel/osrelease")
                 .map_or_else(|_| unknown(), |text| text.trim().to_owned()),
             load_before: load(),
         }
     }
+}
+
+/// Whether less than an eighth of the memory is free or could be freed. A run must end then: the kernel would end processes,
+/// and not only the run's.
+pub(crate) fn is_short_of_memory() -> bool {
+    let (total, available) = (memory_kib("MemTotal"), memory_kib("MemAvailable"));
+    total.zip(available).is_some_and(|(total, available)| available < total / 8)
+}
+
+fn memory_kib(name: &str) -> Option<u64> {
+    field("/proc/meminfo", name)?.strip_suffix(" kB")?.trim().parse().ok()
 }
 
 /// How many processes wanted to run, on average over the last minute.

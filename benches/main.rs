@@ -11,31 +11,34 @@
 )]
 
 mod bridge;
+mod budgets;
 mod calls;
 mod engine;
+mod figures;
 mod floor;
+mod growth;
 mod large_schema;
 mod machine;
+mod main_job;
 mod options;
+mod plot;
 mod processes;
+mod pulumi_cli;
 mod repetition;
 mod report;
 mod store;
 mod summary;
 mod system_calls;
 mod tools;
+mod turns;
 mod workload;
 
 use std::process::ExitCode;
 
-use anyhow::Context as _;
 use clap::Parser as _;
 
-use machine::Machine;
 use options::{Options, Part};
-use repetition::Field;
-use report::{Files, Report};
-use tools::Tools;
+use report::Files;
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -54,45 +57,15 @@ async fn run() -> anyhow::Result<()> {
         return engine::serve().await;
     }
     let options = Options::parse();
-    let date = machine::today();
-    let files = Files::reserve(&date, &options.label)?;
-    let machine = Machine::describe();
-    if let Some(Part::Store(store)) = &options.part {
-        print!("{}", store::run(&options, store, (&date, machine), &files).await?);
-        return Ok(());
-    }
-    let tools = Tools::find(&options)?;
-    if let Some(Part::LargeSchema(large)) = &options.part {
-        print!("{}", large_schema::run(&options, large, &tools, (&date, machine), &files).await?);
-        return Ok(());
-    }
-    let field = Field::prepare(tools, &options).await?;
-
-    for &contestant in &options.contestants {
-        field.warm_up(contestant).await.with_context(|| format!("starting {}", contestant.title()))?;
-    }
-    let mut repetitions = Vec::new();
-    for turn in 1..=options.repetitions {
-        for &contestant in &options.contestants {
-            eprintln!("{turn} of {}: {}", options.repetitions, contestant.title());
-            let repetition = field.measure(contestant, turn).await;
-            repetitions.push(repetition.with_context(|| format!("measuring {}", contestant.title()))?);
-        }
-    }
-
-    let report = Report {
-        date,
-        label: &options.label,
-        commit: machine::commit(),
-        machine,
-        programs: &field.tools().programs,
-        count: options.count,
-        concurrency: options.concurrency.clone(),
-        repetitions: options.repetitions,
-        summary: summary::summarise(&repetitions),
-        raw: repetitions,
+    let files = Files::reserve(&options.label)?;
+    let table = match &options.part {
+        None => main_job::run(&options, &files).await?,
+        Some(Part::Budgets(budgets)) => budgets::run(&options, budgets, &files).await?,
+        Some(Part::Growth(growth)) => growth::run(&options, growth, &files).await?,
+        Some(Part::LargeSchema(large)) => large_schema::run(&options, large, &files).await?,
+        Some(Part::Store(store)) => store::run(&options, store, &files).await?,
     };
-    print!("{}", files.write(&report)?);
+    print!("{table}");
     eprintln!("written to {}", files.json().display());
     Ok(())
 }

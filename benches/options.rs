@@ -10,36 +10,39 @@ use serde::Serialize;
 #[command(name = "isthmus-benches")]
 pub(crate) struct Options {
     /// The executable `isthmus`.
-    #[arg(long, value_name = "PATH", default_value_os_t = workspace().join("target/release/isthmus"))]
+    #[arg(long, global = true, value_name = "PATH", default_value_os_t = workspace().join("target/release/isthmus"))]
     pub(crate) isthmus: PathBuf,
     /// The executable of the Go bridge.
-    #[arg(long, value_name = "PATH",
+    #[arg(long, global = true, value_name = "PATH",
           default_value_os_t = in_tools("go-bridge/pulumi-resource-terraform-provider"))]
     pub(crate) go_bridge: PathBuf,
     /// The provider `random`, which most calls go to.
-    #[arg(long, value_name = "PATH", default_value_os_t = in_tools("terraform-provider-random"))]
+    #[arg(long, global = true, value_name = "PATH", default_value_os_t = in_tools("terraform-provider-random"))]
     pub(crate) provider: PathBuf,
     /// The provider `time`, for updates in place: everything in `random` is replaced.
-    #[arg(long, value_name = "PATH", default_value_os_t = in_tools("terraform-provider-time"))]
+    #[arg(long, global = true, value_name = "PATH", default_value_os_t = in_tools("terraform-provider-time"))]
     pub(crate) time_provider: PathBuf,
     /// The sandbox provider, with the feature `misbehaviour`, which makes its schema large.
-    #[arg(long, value_name = "PATH",
+    #[arg(long, global = true, value_name = "PATH",
           default_value_os_t = workspace().join("target/release/terraform-provider-sandbox"))]
     pub(crate) sandbox: PathBuf,
+    /// The Pulumi CLI; its YAML host is beside it.
+    #[arg(long, global = true, value_name = "PATH", default_value_os_t = in_tools("pulumi"))]
+    pub(crate) pulumi: PathBuf,
     /// How many resources go through their lives in each phase (serial, concurrent) of each repetition.
-    #[arg(long, value_name = "N", default_value_t = 200, value_parser = at_least_one)]
+    #[arg(long, global = true, value_name = "N", default_value_t = 200, value_parser = at_least_one)]
     pub(crate) count: usize,
     /// How many resources are under way at once, for each concurrent phase.
-    #[arg(long, value_name = "N,N", value_delimiter = ',', default_values_t = [4, 32], value_parser = at_least_one)]
+    #[arg(long, global = true, value_name = "N,N", value_delimiter = ',', default_values_t = [4, 32], value_parser = at_least_one)]
     pub(crate) concurrency: Vec<usize>,
-    /// How often each contestant is measured; the contestants take turns.
-    #[arg(long, value_name = "R", default_value_t = 5, value_parser = at_least_one)]
-    pub(crate) repetitions: usize,
+    /// How often each contestant is measured; the contestants take turns [default: 5; 1 for `growth`].
+    #[arg(long, global = true, value_name = "R", value_parser = at_least_one)]
+    repetitions: Option<usize>,
     /// Goes into the names of the result files, after the date.
-    #[arg(long, default_value = "trial", value_parser = label)]
+    #[arg(long, global = true, default_value = "trial", value_parser = label)]
     pub(crate) label: String,
     /// Whom to measure.
-    #[arg(long, value_delimiter = ',', default_values_t = Contestant::ALL)]
+    #[arg(long, global = true, value_delimiter = ',', default_values_t = Contestant::ALL)]
     pub(crate) contestants: Vec<Contestant>,
     /// Something else than the main job.
     #[command(subcommand)]
@@ -49,10 +52,79 @@ pub(crate) struct Options {
 /// What is measured apart from the main job.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub(crate) enum Part {
+    /// Measure what the project has promised, and show each budget as held or missed.
+    Budgets(BudgetOptions),
+    /// Measure what grows with the number of resources, and with the size of a schema.
+    Growth(GrowthOptions),
     /// How the bridges cope with a provider whose schema is as large as the largest ones.
     LargeSchema(LargeSchema),
     /// How the stores of objects do with many objects.
     Store(StoreOptions),
+}
+
+/// The sections that are measured.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct BudgetOptions {
+    /// Measure only these sections.
+    #[arg(long, value_name = "SECTION,SECTION", value_delimiter = ',')]
+    only: Option<Vec<Section>>,
+    /// Measure the CPU time of a release build from nothing, too.
+    #[arg(long)]
+    cold_build: bool,
+}
+
+impl BudgetOptions {
+    /// Whether a section is measured.
+    pub(crate) fn measures(&self, section: Section) -> bool {
+        let cold_build = section == Section::ColdBuild;
+        self.only.as_ref().map_or(!cold_build, |only| only.contains(&section))
+            || cold_build && self.cold_build
+    }
+}
+
+/// Budgets that are measured together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Section {
+    /// CPU time, throughput, latencies, system calls and memory of resources' calls.
+    Calls,
+    /// Starts of the bridge.
+    Start,
+    /// The schema of a provider with 1,128 resources.
+    LargeSchema,
+    /// Commands of the Pulumi CLI.
+    Cli,
+    /// The executable's size.
+    Size,
+    /// The CPU time of a release build from nothing.
+    ColdBuild,
+}
+
+/// What grows, and how far.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct GrowthOptions {
+    /// The most resources that one process handles in one go.
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = at_least_one)]
+    pub(crate) most: usize,
+    /// Measure only this.
+    #[arg(long)]
+    only: Option<GrowthPart>,
+}
+
+impl GrowthOptions {
+    /// Whether a part is measured.
+    pub(crate) fn measures(&self, part: GrowthPart) -> bool {
+        self.only.is_none_or(|only| only == part)
+    }
+}
+
+/// What something grows with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum GrowthPart {
+    /// Resources that one process has handled.
+    Resources,
+    /// Resources in a schema.
+    Schemas,
 }
 
 /// How many, and where.
@@ -129,6 +201,20 @@ impl std::fmt::Display for Contestant {
             Self::GoBridge => "go-bridge",
             Self::Floor => "floor",
         })
+    }
+}
+
+impl Options {
+    /// How often each contestant is measured.
+    pub(crate) fn repetitions(&self) -> usize {
+        let usual = if matches!(self.part, Some(Part::Growth(_))) { 1 } else { 5 };
+        self.repetitions.unwrap_or(usual)
+    }
+
+    /// The contestants that are bridges: a bare client has no package.
+    pub(crate) fn bridges(&self) -> Vec<Contestant> {
+        let contestants = self.contestants.iter().copied();
+        contestants.filter(|contestant| *contestant != Contestant::Floor).collect()
     }
 }
 

@@ -6,8 +6,11 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::iter::Sum;
+use std::ops::AddAssign;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use rustix::process::{Pid, Signal, kill_process};
@@ -31,15 +34,59 @@ impl CpuSeconds {
     pub(crate) fn since(self, earlier: Self) -> Self {
         Self { bridge: self.bridge - earlier.bridge, provider: self.provider - earlier.provider }
     }
+
+    /// For each 1,000 of so many calls.
+    #[expect(clippy::cast_precision_loss, reason = "calls stay far below 2^53")]
+    pub(crate) fn for_1000_of(self, calls: usize) -> Self {
+        let thousands = calls as f64 / 1000.0;
+        Self { bridge: self.bridge / thousands, provider: self.provider / thousands }
+    }
+
+    /// The bridge's and the provider's.
+    pub(crate) fn both(self) -> f64 {
+        self.bridge + self.provider
+    }
 }
 
-/// Memory in KiB; sums over processes, hence pages that they share count for each.
+impl Sum for CpuSeconds {
+    fn sum<I: Iterator<Item = Self>>(times: I) -> Self {
+        times.fold(Self::default(), |sum, one| Self {
+            bridge: sum.bridge + one.bridge,
+            provider: sum.provider + one.provider,
+        })
+    }
+}
+
+/// Memory of processes; sums over processes, hence pages that they share count for each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub(crate) struct MemoryKib {
-    /// What is resident now.
-    pub(crate) resident: u64,
-    /// The most that ever was.
-    pub(crate) peak: u64,
+pub(crate) struct Memory {
+    /// What is resident now, files in memory included (`VmRSS`).
+    pub(crate) resident: Kib,
+    /// The part of it that belongs to no file (`RssAnon`).
+    pub(crate) anonymous: Kib,
+    /// The most that ever was resident (`VmHWM`).
+    pub(crate) peak: Kib,
+}
+
+impl AddAssign for Memory {
+    fn add_assign(&mut self, other: Self) {
+        self.resident.0 += other.resident.0;
+        self.anonymous.0 += other.anonymous.0;
+        self.peak.0 += other.peak.0;
+    }
+}
+
+/// An amount of memory in KiB.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(transparent)]
+pub(crate) struct Kib(u64);
+
+impl Kib {
+    /// The same in MiB.
+    #[expect(clippy::cast_precision_loss, reason = "memory stays far below 2^53")]
+    pub(crate) fn mib(self) -> f64 {
+        self.0 as f64 / 1024.0
+    }
 }
 
 /// A look at a contestant's processes.
@@ -47,10 +94,12 @@ pub(crate) struct MemoryKib {
 pub(crate) struct Usage {
     /// CPU time since their start.
     pub(crate) cpu: CpuSeconds,
-    /// Memory of the bridge.
-    pub(crate) bridge: MemoryKib,
+    /// Memory of the bridge and its helpers.
+    pub(crate) bridge: Memory,
+    /// Memory of the process that was started, if it is a bridge.
+    pub(crate) main: Memory,
     /// Memory of the provider.
-    pub(crate) provider: MemoryKib,
+    pub(crate) provider: Memory,
     /// How many processes run the provider.
     pub(crate) providers: usize,
 }
@@ -112,13 +161,17 @@ impl Identity {
 
 /// A process and everything below it, as it was at one moment.
 #[derive(Debug)]
-pub(crate) struct Tree(Vec<Stat>);
+pub(crate) struct Tree {
+    root: i32,
+    /// All of them, the root included.
+    members: Vec<Stat>,
+}
 
 impl Tree {
     /// `pid` and everything below it.
     pub(crate) fn of(pid: u32) -> anyhow::Result<Self> {
         let root = i32::try_from(pid).context("a process number out of range")?;
-        let all = every_process();
+        let mut all = every_process();
         if !all.iter().any(|stat| stat.pid == root) {
             bail!("the process {root} is gone");
         }
@@ -136,12 +189,13 @@ impl Tree {
                 break;
             }
         }
-        Ok(Self(all.into_iter().filter(|stat| members.contains(&stat.pid)).collect()))
+        all.retain(|stat| members.contains(&stat.pid));
+        Ok(Self { root, members: all })
     }
 
     /// Those that run, except the one that is `pid`.
     pub(crate) fn below(&self, pid: u32) -> Vec<Identity> {
-        self.0
+        self.members
             .iter()
             .filter(|stat| u32::try_from(stat.pid) != Ok(pid) && stat.is_running())
             .map(|stat| Identity { pid: stat.pid, started: stat.started })
@@ -151,7 +205,7 @@ impl Tree {
     /// Their numbers, those that run the provider apart.
     pub(crate) fn processes(&self, provider: Executable) -> Processes {
         let (provider, bridge) = self
-            .0
+            .members
             .iter()
             .filter(|stat| stat.is_running())
             .map(|stat| stat.pid)
@@ -162,23 +216,30 @@ impl Tree {
     /// What they have used, and use.
     pub(crate) fn usage(&self, provider: Executable) -> Usage {
         let mut usage = Usage::default();
-        for stat in &self.0 {
+        for stat in &self.members {
             let memory = memory(stat.pid);
-            let own = ticks(stat.ticks);
             if provider.is_run_by(stat.pid) {
                 usage.providers += 1;
-                usage.cpu.provider += own;
-                usage.provider.resident += memory.resident;
-                usage.provider.peak += memory.peak;
+                usage.cpu.provider += stat.cpu();
+                usage.provider += memory;
             } else {
-                usage.cpu.bridge += own;
-                usage.bridge.resident += memory.resident;
-                usage.bridge.peak += memory.peak;
+                usage.cpu.bridge += stat.cpu();
+                usage.bridge += memory;
+                if stat.pid == self.root {
+                    usage.main = memory;
+                }
             }
             usage.cpu.provider += ticks(stat.ended_ticks);
         }
         usage
     }
+}
+
+/// CPU time in seconds of this program's children that have ended and been waited for.
+pub(crate) fn ended_children_cpu() -> anyhow::Result<f64> {
+    let own =
+        Stat::of(std::process::id().cast_signed()).context("the CPU time of this program is unknown")?;
+    Ok(ticks(own.ended_ticks))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "CPU time stays far below 2^53 ticks")]
@@ -225,6 +286,22 @@ impl Stat {
     fn is_running(self) -> bool {
         !matches!(self.state, 'Z' | 'X' | 'x')
     }
+
+    /// Its CPU time in seconds: that of its threads, which the scheduler counts in nanoseconds, or that of the process if
+    /// it is more, because threads have ended.
+    fn cpu(self) -> f64 {
+        ticks(self.ticks).max(threads_cpu(self.pid))
+    }
+}
+
+/// CPU time of the threads of a process that have not ended, in seconds. Zero without the scheduler's statistics.
+fn threads_cpu(pid: i32) -> f64 {
+    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return 0.0 };
+    let nanoseconds = threads.filter_map(|thread| {
+        let statistics = fs::read_to_string(thread.ok()?.path().join("schedstat")).ok()?;
+        statistics.split(' ').next()?.parse::<u64>().ok()
+    });
+    Duration::from_nanos(nanoseconds.sum()).as_secs_f64()
 }
 
 /// Processes that end while we look are left out.
@@ -234,15 +311,14 @@ fn every_process() -> Vec<Stat> {
 }
 
 /// Nothing for a process that has ended.
-fn memory(pid: i32) -> MemoryKib {
+fn memory(pid: i32) -> Memory {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let field = |name: &str| {
-        status
-            .lines()
-            .find_map(|line| line.strip_prefix(name)?.trim().strip_suffix(" kB")?.parse().ok())
-            .unwrap_or(0)
+        let value =
+            status.lines().find_map(|line| line.strip_prefix(name)?.trim().strip_suffix(" kB")?.parse().ok());
+        Kib(value.unwrap_or(0))
     };
-    MemoryKib { resident: field("VmRSS:"), peak: field("VmHWM:") }
+    Memory { resident: field("VmRSS:"), anonymous: field("RssAnon:"), peak: field("VmHWM:") }
 }
 
 #[cfg(test)]
@@ -269,6 +345,7 @@ mod tests {
             !Identity { pid: own.pid, started: own.started + 1 }.is_alive(),
             "another process of that number"
         );
-        assert!(memory(own.pid).peak > 0);
+        assert!(memory(own.pid).peak > Kib(0));
+        assert!(own.cpu() >= ticks(own.ticks));
     }
 }

@@ -4,12 +4,13 @@
 //! killed bridge leaves behind. Then it works through both suites with a home that stays, as on a user's machine.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use serde::Serialize;
 use tempfile::TempDir;
 use tokio::task::JoinSet;
@@ -17,30 +18,62 @@ use tokio::task::JoinSet;
 use crate::bridge::{Bridge, BridgeClient, BridgeSpec, Ended, Killed, Startup};
 use crate::calls::{Call, Latency, Samples};
 use crate::engine::{EngineService, Logged};
+use crate::figures;
 use crate::floor::{Floor, FloorClient};
-use crate::options::{Contestant, Options};
-use crate::processes::{CpuSeconds, Executable, Processes, Usage};
+use crate::machine;
+use crate::options::Contestant;
+use crate::processes::{CpuSeconds, Executable, Memory, Processes, Usage};
 use crate::system_calls;
 use crate::tools::Tools;
+use crate::turns::{Turn, by_turns};
 use crate::workload::Suite;
+
+/// How many starts each suite has: they are short, and one alone shows what else the machine did just then.
+const STARTS: usize = 5;
+
+/// How often it is looked whether the machine runs out of memory.
+const MEMORY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Everything that does not change from one repetition to the next.
 #[derive(Debug)]
-pub(crate) struct Field {
-    tools: Tools,
-    engine: EngineService,
+pub(crate) struct Field<'a> {
+    tools: &'a Tools,
+    engine: &'a EngineService,
     homes: TempDir,
-    count: usize,
-    concurrency: Vec<usize>,
+}
+
+/// The parts of a repetition.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    /// Whether a start with an empty home comes first.
+    pub(crate) first_start: bool,
+    /// The suites, each with a start of its own.
+    pub(crate) suites: Vec<Suite>,
+    /// The phases of each suite.
+    pub(crate) phases: Vec<PhaseSize>,
+    /// Phases of the first suite in which system calls are counted. They come last and are not timed: counting slows down
+    /// what makes many of them.
+    pub(crate) counted: Vec<PhaseSize>,
+}
+
+/// The size of a phase.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PhaseSize {
+    /// Number of resources.
+    pub(crate) resources: usize,
+    /// Number of resources in progress at once.
+    pub(crate) concurrency: usize,
+}
+
+impl fmt::Display for PhaseSize {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} resources, {} at a time", self.resources, self.concurrency)
+    }
 }
 
 /// What one repetition has yielded.
 #[derive(Debug, Serialize)]
 pub(crate) struct Repetition {
-    /// Who was measured.
-    pub(crate) contestant: Contestant,
-    /// Which turn it was, from 1.
-    pub(crate) turn: usize,
     /// A start with an empty home, and its violent end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) first: Option<FirstStart>,
@@ -48,6 +81,13 @@ pub(crate) struct Repetition {
     pub(crate) suites: Vec<SuiteResult>,
     /// What the contestant logged to the engine meanwhile.
     pub(crate) logged: Logged,
+}
+
+impl Repetition {
+    /// One suite's results, if it was measured.
+    pub(crate) fn suite(&self, suite: Suite) -> Option<&SuiteResult> {
+        self.suites.iter().find(|result| result.suite == suite)
+    }
 }
 
 /// A start with an empty home.
@@ -64,22 +104,38 @@ pub(crate) struct FirstStart {
 pub(crate) struct SuiteResult {
     /// Which.
     pub(crate) suite: Suite,
-    /// How long the start took.
-    pub(crate) startup: Startup,
+    /// How long the starts took; the last one is that of the process that the calls go to.
+    pub(crate) startups: Vec<Startup>,
     /// What was used up to Configure's answer.
     pub(crate) configured: Usage,
-    /// One resource after another.
-    pub(crate) serial: Phase,
-    /// Several at a time, as many as was asked for.
-    pub(crate) concurrent: Vec<Phase>,
-    /// What was used in all, up to the last answer.
-    pub(crate) worked: Usage,
+    /// The calls of resources.
+    pub(crate) phases: Vec<Phase>,
+    /// Their system calls.
+    pub(crate) system_calls: Vec<SystemCalls>,
     /// How it ended; the floor's end is not of interest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ended: Option<Ended>,
 }
 
-/// Many resources' lives.
+impl SuiteResult {
+    /// The median of a figure over the starts, if they have it.
+    pub(crate) fn startup(&self, value: fn(&Startup) -> Option<f64>) -> Option<f64> {
+        figures::median(self.startups.iter().filter_map(value).collect())
+    }
+
+    /// What was used in all, up to the last answer.
+    pub(crate) fn worked(&self) -> &Usage {
+        self.phases.last().map_or(&self.configured, |phase| &phase.usage)
+    }
+
+    /// CPU time for 1,000 calls of all phases.
+    pub(crate) fn cpu_for_1000_calls(&self) -> CpuSeconds {
+        let calls = self.phases.iter().map(|phase| phase.calls).sum();
+        self.phases.iter().map(|phase| phase.cpu).sum::<CpuSeconds>().for_1000_of(calls)
+    }
+}
+
+/// Many resources' lifecycles.
 #[derive(Debug, Serialize)]
 pub(crate) struct Phase {
     /// How many resources.
@@ -94,10 +150,8 @@ pub(crate) struct Phase {
     pub(crate) latencies: BTreeMap<Call, Latency>,
     /// CPU time during the phase.
     pub(crate) cpu: CpuSeconds,
-    /// System calls of the bridge during the phase, where they can be counted.
-    pub(crate) bridge_system_calls: Option<u64>,
-    /// The same of the provider.
-    pub(crate) provider_system_calls: Option<u64>,
+    /// What was used since the start, up to the last answer.
+    pub(crate) usage: Usage,
 }
 
 impl Phase {
@@ -107,40 +161,72 @@ impl Phase {
         self.calls as f64 / self.seconds
     }
 
-    /// Whole lives of resources in a second.
+    /// Whole lifecycles of resources in a second.
     #[expect(clippy::cast_precision_loss, reason = "resources stay far below 2^53")]
     pub(crate) fn lifecycles(&self) -> f64 {
         self.resources as f64 / self.seconds
     }
 }
 
-impl Field {
+/// System calls of many resources' lifecycles.
+#[derive(Debug, Serialize)]
+pub(crate) struct SystemCalls {
+    /// How many resources at a time.
+    pub(crate) concurrency: usize,
+    /// How many calls of the engine.
+    pub(crate) calls: usize,
+    /// System calls of the bridge, where they can be counted.
+    pub(crate) bridge: Option<u64>,
+    /// The same of the provider.
+    pub(crate) provider: Option<u64>,
+}
+
+impl SystemCalls {
+    /// So many of them for each call of the engine.
+    #[expect(clippy::cast_precision_loss, reason = "calls stay far below 2^53")]
+    pub(crate) fn each(&self, count: u64) -> f64 {
+        count as f64 / self.calls as f64
+    }
+}
+
+impl<'a> Field<'a> {
     /// Prepares to measure.
-    pub(crate) async fn prepare(tools: Tools, options: &Options) -> anyhow::Result<Self> {
+    pub(crate) fn prepare(tools: &'a Tools, engine: &'a EngineService) -> anyhow::Result<Self> {
         let homes = TempDir::with_prefix("isthmus-benches-homes-").context("no temporary directory")?;
-        let engine = EngineService::start()?;
-        let concurrency = options.concurrency.clone();
-        Ok(Self { tools, engine, homes, count: options.count, concurrency })
+        Ok(Self { tools, engine, homes })
     }
 
-    /// What the programs are.
-    pub(crate) fn tools(&self) -> &Tools {
-        &self.tools
+    /// Measures each contestant once in each turn, after a start of each that is not measured.
+    pub(crate) async fn measure_by_turns(
+        &self,
+        turns: usize,
+        contestants: &[Contestant],
+        plan: impl Fn(Contestant) -> Plan,
+    ) -> anyhow::Result<Vec<Turn<Repetition>>> {
+        for &contestant in contestants {
+            self.warm_up(contestant, &plan(contestant))
+                .await
+                .with_context(|| format!("starting {}", contestant.title()))?;
+        }
+        by_turns("calls", turns, contestants, async |contestant| {
+            self.measure(contestant, &plan(contestant)).await
+        })
+        .await
     }
 
     /// Starts and ends a contestant once, so that its files are in memory when it is measured.
-    pub(crate) async fn warm_up(&self, contestant: Contestant) -> anyhow::Result<()> {
-        for suite in SUITES {
+    async fn warm_up(&self, contestant: Contestant, plan: &Plan) -> anyhow::Result<()> {
+        for &suite in &plan.suites {
             self.start(contestant, suite).await?.0.end().await?;
         }
         Ok(())
     }
 
     /// Measures a contestant.
-    pub(crate) async fn measure(&self, contestant: Contestant, turn: usize) -> anyhow::Result<Repetition> {
+    async fn measure(&self, contestant: Contestant, plan: &Plan) -> anyhow::Result<Repetition> {
         let before = self.engine.logged()?;
-        let first = match self.bridge(contestant) {
-            Some(executable) => {
+        let first = match self.tools.bridge(contestant) {
+            Some(executable) if plan.first_start => {
                 let home =
                     TempDir::with_prefix_in("first-", self.homes.path()).context("no temporary directory")?;
                 let spec = BridgeSpec {
@@ -149,88 +235,71 @@ impl Field {
                     variables: Vec::new(),
                 };
                 let provider = self.provider(Suite::Random);
-                let (bridge, startup) = Bridge::start(&spec, &self.engine, Suite::Random, provider).await?;
+                let (bridge, startup) = Bridge::start(&spec, self.engine, Suite::Random, provider).await?;
                 Some(FirstStart { startup, killed: bridge.kill().await? })
             }
-            None => None,
+            Some(_) | None => None,
         };
         let mut suites = Vec::new();
-        for suite in SUITES {
-            let result = self.run(contestant, suite).await;
+        for (at, &suite) in plan.suites.iter().enumerate() {
+            let counted = if at == 0 { plan.counted.as_slice() } else { &[] };
+            let result = self.run(contestant, suite, &plan.phases, counted).await;
             suites.push(result.with_context(|| format!("the suite {}", suite.package()))?);
         }
         let logged = self.engine.logged()?.since(before);
-        Ok(Repetition { contestant, turn, first, suites, logged })
+        Ok(Repetition { first, suites, logged })
     }
 
-    async fn run(&self, contestant: Contestant, suite: Suite) -> anyhow::Result<SuiteResult> {
+    async fn run(
+        &self,
+        contestant: Contestant,
+        suite: Suite,
+        sizes: &[PhaseSize],
+        counted: &[PhaseSize],
+    ) -> anyhow::Result<SuiteResult> {
         let executable = Executable::at(self.provider(suite))?;
+        let mut startups = Vec::new();
+        for _ in 1..STARTS {
+            let (session, startup) = self.start(contestant, suite).await?;
+            session.end().await?;
+            startups.push(startup);
+        }
         let (session, startup) = self.start(contestant, suite).await?;
+        startups.push(startup);
         let outcome = async {
             let configured = session.usage(executable)?;
-            let serial = self.phase(&session, suite, 1, executable).await.context("one at a time")?;
-            let mut concurrent = Vec::new();
-            for &concurrency in &self.concurrency {
-                let phase = self.phase(&session, suite, concurrency, executable).await;
-                concurrent.push(phase.with_context(|| format!("{concurrency} at a time"))?);
+            let mut phases = Vec::new();
+            for &size in sizes {
+                let phase = phase(&session, suite, size, executable).await;
+                phases.push(phase.with_context(|| size.to_string())?);
             }
-            anyhow::Ok((configured, serial, concurrent, session.usage(executable)?))
+            let mut system_calls = Vec::new();
+            for &size in counted {
+                let calls = count(&session, suite, size, executable).await;
+                system_calls.push(calls.with_context(|| size.to_string())?);
+            }
+            anyhow::Ok((configured, phases, system_calls))
         };
         match outcome.await {
-            Ok((configured, serial, concurrent, worked)) => {
+            Ok((configured, phases, system_calls)) => {
                 let ended = session.end().await?;
-                Ok(SuiteResult { suite, startup, configured, serial, concurrent, worked, ended })
+                Ok(SuiteResult { suite, startups, configured, phases, system_calls, ended })
             }
             Err(error) => Err(session.explain(error)),
         }
     }
 
-    async fn phase(
-        &self,
-        session: &Session,
-        suite: Suite,
-        concurrency: usize,
-        provider: Executable,
-    ) -> anyhow::Result<Phase> {
-        let processes = session.processes(provider)?;
-        let bridge_calls = system_calls::Counter::start(&processes.bridge);
-        let provider_calls = system_calls::Counter::start(&processes.provider);
-        let before = session.usage(provider)?.cpu;
-        let next = Arc::new(AtomicUsize::new(0));
-        let count = self.count;
-        let mut workers = JoinSet::new();
-        let began = Instant::now();
-        for _ in 0..concurrency {
-            workers.spawn(work(session.client(), suite, Arc::clone(&next), count));
-        }
-        let mut samples = Samples::default();
-        // Leaving early ends the other workers.
-        while let Some(outcome) = workers.join_next().await {
-            samples.absorb(outcome.context("a worker panicked")??);
-        }
-        let seconds = began.elapsed().as_secs_f64();
-        let cpu = session.usage(provider)?.cpu.since(before);
-        Ok(Phase {
-            resources: count,
-            concurrency,
-            calls: samples.len(),
-            seconds,
-            latencies: samples.latencies(),
-            cpu,
-            bridge_system_calls: bridge_calls.finish()?,
-            provider_system_calls: provider_calls.finish()?,
-        })
-    }
-
     async fn start(&self, contestant: Contestant, suite: Suite) -> anyhow::Result<(Session, Startup)> {
         let provider = self.provider(suite);
-        match self.bridge(contestant) {
+        match self.tools.bridge(contestant) {
             Some(executable) => {
                 let home = self.homes.path().join(contestant.to_string());
                 std::fs::create_dir_all(&home)
                     .with_context(|| format!("{} cannot be made", home.display()))?;
-                let spec = BridgeSpec { executable: executable.to_owned(), home, variables: Vec::new() };
-                let (bridge, startup) = Bridge::start(&spec, &self.engine, suite, provider).await?;
+                // The sandbox demands a directory, also for resources that it does not write there.
+                let variables = vec![("SANDBOX_DIR", home.to_string_lossy().into_owned())];
+                let spec = BridgeSpec { executable: executable.to_owned(), home, variables };
+                let (bridge, startup) = Bridge::start(&spec, self.engine, suite, provider).await?;
                 Ok((Session::Bridge(Box::new(bridge)), startup))
             }
             None => {
@@ -240,23 +309,14 @@ impl Field {
         }
     }
 
-    fn bridge(&self, contestant: Contestant) -> Option<&Path> {
-        match contestant {
-            Contestant::Isthmus => Some(&self.tools.isthmus),
-            Contestant::GoBridge => Some(&self.tools.go_bridge),
-            Contestant::Floor => None,
-        }
-    }
-
     fn provider(&self, suite: Suite) -> &Path {
         match suite {
             Suite::Random => &self.tools.random,
             Suite::Time => &self.tools.time,
+            Suite::Sandbox => &self.tools.sandbox,
         }
     }
 }
-
-const SUITES: [Suite; 2] = [Suite::Random, Suite::Time];
 
 /// A contestant that has been started.
 #[derive(Debug)]
@@ -308,6 +368,74 @@ impl Session {
                 floor.end().await;
                 Ok(None)
             }
+        }
+    }
+}
+
+/// Times the calls of resources.
+async fn phase(
+    session: &Session,
+    suite: Suite,
+    size: PhaseSize,
+    provider: Executable,
+) -> anyhow::Result<Phase> {
+    let PhaseSize { resources, concurrency } = size;
+    let before = session.usage(provider)?.cpu;
+    let began = Instant::now();
+    let samples = lifecycles(session, suite, size, provider).await?;
+    let seconds = began.elapsed().as_secs_f64();
+    let usage = session.usage(provider)?;
+    Ok(Phase {
+        resources,
+        concurrency,
+        calls: samples.len(),
+        seconds,
+        latencies: samples.latencies(),
+        cpu: usage.cpu.since(before),
+        usage,
+    })
+}
+
+/// Counts the system calls during calls of resources.
+async fn count(
+    session: &Session,
+    suite: Suite,
+    size: PhaseSize,
+    provider: Executable,
+) -> anyhow::Result<SystemCalls> {
+    let processes = session.processes(provider)?;
+    let of_bridge = system_calls::Counter::start(&processes.bridge)?;
+    let of_provider = system_calls::Counter::start(&processes.provider)?;
+    let calls = lifecycles(session, suite, size, provider).await?.len();
+    let (bridge, provider) = (of_bridge.finish()?, of_provider.finish()?);
+    Ok(SystemCalls { concurrency: size.concurrency, calls, bridge, provider })
+}
+
+/// Takes resources through their lifecycles.
+async fn lifecycles(
+    session: &Session,
+    suite: Suite,
+    PhaseSize { resources, concurrency }: PhaseSize,
+    provider: Executable,
+) -> anyhow::Result<Samples> {
+    let next = Arc::new(AtomicUsize::new(0));
+    let mut workers = JoinSet::new();
+    for _ in 0..concurrency {
+        workers.spawn(work(session.client(), suite, Arc::clone(&next), resources));
+    }
+    let mut samples = Samples::default();
+    let mut watch = tokio::time::interval(MEMORY_INTERVAL);
+    // Leaving early ends the other workers.
+    loop {
+        tokio::select! {
+            outcome = workers.join_next() => match outcome {
+                Some(outcome) => samples.absorb(outcome.context("a worker panicked")??),
+                None => return Ok(samples),
+            },
+            _ = watch.tick() => if machine::is_short_of_memory() {
+                let Memory { resident, .. } = session.usage(provider)?.provider;
+                bail!("the machine is short of memory; the provider has {:.0} MiB", resident.mib());
+            },
         }
     }
 }

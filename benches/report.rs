@@ -1,46 +1,67 @@
-//! The table for people and the file for programs.
+//! The files of a result: a table for people, and a report for programs.
 
 use std::fmt::Write as _;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use serde::Serialize;
 
-use crate::machine::Machine;
-use crate::options::{Contestant, workspace};
-use crate::repetition::Repetition;
-use crate::summary::Row;
+use crate::machine::{self, Machine};
+use crate::options::workspace;
 use crate::tools::Program;
 
-/// Everything about one run, as it is written to the file.
+/// When, where and with what a result was measured.
 #[derive(Debug, Serialize)]
-pub(crate) struct Report<'a> {
+pub(crate) struct Conditions<'a> {
     /// The day, in UTC.
-    pub(crate) date: String,
+    pub(crate) date: &'a str,
     /// What the run was for.
     pub(crate) label: &'a str,
     /// The commit of the workspace.
     pub(crate) commit: String,
-    /// Where.
+    /// The machine, before the first measurement.
     pub(crate) machine: Machine,
-    /// With what.
+    /// The programs that were measured.
     pub(crate) programs: &'a [Program],
-    /// How many resources in each phase.
-    pub(crate) count: usize,
-    /// How many at a time in each concurrent phase.
-    pub(crate) concurrency: Vec<usize>,
-    /// How many repetitions.
-    pub(crate) repetitions: usize,
-    /// Medians and spreads.
-    pub(crate) summary: Vec<Row>,
-    /// What they were made from.
-    pub(crate) raw: Vec<Repetition>,
+}
+
+impl<'a> Conditions<'a> {
+    /// Those of now.
+    pub(crate) fn observe(files: &'a Files, label: &'a str, programs: &'a [Program]) -> Self {
+        let (commit, machine) = (machine::commit(), Machine::describe());
+        Self { date: &files.date, label, commit, machine, programs }
+    }
+
+    /// The heading of a table, in Markdown.
+    pub(crate) fn heading(&self) -> String {
+        let Machine { cpu, cores, memory_mib, kernel, load_before } = &self.machine;
+        let mut text = format!(
+            "# {} {}\n\n{cores} × {cpu}, {memory_mib} MiB, Linux {kernel}, load before the start {load_before}. \
+             Commit {}.\n\n",
+            self.date, self.label, self.commit,
+        );
+        for program in self.programs {
+            let version = program.version.as_deref().unwrap_or("version unknown");
+            // Writing to a text cannot fail.
+            let _ = writeln!(
+                text,
+                "- {}: {version}, {} bytes, SHA-256 {}",
+                program.name,
+                program.bytes,
+                &program.sha256[..12]
+            );
+        }
+        text
+    }
 }
 
 /// The files of a run.
 #[derive(Debug)]
 pub(crate) struct Files {
+    /// The day that they are named after, in UTC.
+    date: String,
     json: PathBuf,
     table: PathBuf,
 }
@@ -50,24 +71,18 @@ impl Files {
     ///
     /// # Errors
     /// When there are results of that name: they are not overwritten.
-    pub(crate) fn reserve(date: &str, label: &str) -> anyhow::Result<Self> {
+    pub(crate) fn reserve(label: &str) -> anyhow::Result<Self> {
+        let date = machine::today();
         let directory = workspace().join("benches/results");
         fs::create_dir_all(&directory).with_context(|| format!("{} cannot be made", directory.display()))?;
         let path = |extension: &str| directory.join(format!("{date}-{label}.{extension}"));
-        let files = Self { json: path("json"), table: path("md") };
+        let files = Self { json: path("json"), table: path("md"), date };
         for path in [&files.json, &files.table] {
             if path.exists() {
                 bail!("{} exists; remove it, or choose another --label", path.display());
             }
         }
         Ok(files)
-    }
-
-    /// Writes both, and returns the table.
-    pub(crate) fn write(&self, report: &Report<'_>) -> anyhow::Result<String> {
-        let table = report.table();
-        self.write_both(report, &table)?;
-        Ok(table)
     }
 
     /// Writes a report as JSON, and the table that was made of it.
@@ -77,114 +92,49 @@ impl Files {
         save(&self.table, table)
     }
 
+    /// Writes a plot, and returns the file's name.
+    pub(crate) fn write_plot(&self, name: &str, svg: &str) -> anyhow::Result<String> {
+        let stem = self.json.file_stem().context("a result has a name")?;
+        let file = format!("{}-{name}.svg", stem.to_string_lossy());
+        save(&self.json.with_file_name(&file), svg)?;
+        Ok(file)
+    }
+
     /// Where the JSON is.
     pub(crate) fn json(&self) -> &Path {
         &self.json
     }
 }
 
+/// Never replaces a file.
 fn save(path: &Path, content: &str) -> anyhow::Result<()> {
-    fs::write(path, content).with_context(|| format!("{} cannot be written", path.display()))
+    let file = fs::File::create_new(path);
+    let written = file.and_then(|mut file| file.write_all(content.as_bytes()));
+    written.with_context(|| format!("{} cannot be written", path.display()))
 }
 
-impl Report<'_> {
-    /// Markdown: where and with what, then the table.
-    fn table(&self) -> String {
-        let mut text = self.heading();
-        let mut line = |cells: &[String]| {
-            text.push('|');
-            for cell in cells {
-                text.push(' ');
-                text.push_str(cell);
-                text.push_str(" |");
-            }
-            text.push('\n');
-        };
-        let mut titles = vec![String::new()];
-        titles.extend(Contestant::ALL.map(|contestant| contestant.title().to_owned()));
-        titles.extend(RATIOS.map(|(of, to)| format!("{} ÷ {}", of.title(), to.title())));
-        line(&titles);
-        line(
-            &titles
-                .iter()
-                .enumerate()
-                .map(|(column, _)| if column == 0 { "---" } else { "--:" }.to_owned())
-                .collect::<Vec<_>>(),
-        );
-        let mut section = "";
-        for row in &self.summary {
-            if row.section != section {
-                section = &row.section;
-                let mut cells = vec![String::new(); titles.len()];
-                cells[0] = format!("**{section}**");
-                line(&cells);
-            }
-            let mut cells = vec![row.name.clone()];
-            cells.extend(Contestant::ALL.map(|contestant| figure(row, contestant)));
-            cells.extend(
-                RATIOS.map(|(of, to)| {
-                    row.ratio(of, to).map_or_else(String::new, |ratio| format!("{ratio:.2}"))
-                }),
-            );
-            line(&cells);
-        }
-        text
+/// A line of a table in Markdown.
+pub(crate) fn line(text: &mut String, cells: &[String]) {
+    text.push('|');
+    for cell in cells {
+        text.push(' ');
+        text.push_str(cell);
+        text.push_str(" |");
     }
-
-    fn heading(&self) -> String {
-        let mut text = heading(&self.date, self.label, &self.machine, &self.commit, self.programs);
-        let _ = writeln!(
-            text,
-            "\n{} resources in each phase, {} at a time in the concurrent ones; medians of {} repetitions, in parentheses \
-             the least and the most.\n",
-            self.count,
-            self.concurrency.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and "),
-            self.repetitions,
-        );
-        text
-    }
+    text.push('\n');
 }
 
-/// When, where and with what.
-pub(crate) fn heading(
-    date: &str,
-    label: &str,
-    machine: &Machine,
-    commit: &str,
-    programs: &[Program],
-) -> String {
-    let mut text = format!(
-        "# {date} {label}\n\n{} × {}, {} MiB, Linux {}, load before the start {}. Commit {commit}.\n\n",
-        machine.cores, machine.cpu, machine.memory_mib, machine.kernel, machine.load_before,
-    );
-    for program in programs {
-        let version = program.version.as_deref().unwrap_or("version unknown");
-        // Writing to a text cannot fail.
-        let _ = writeln!(
-            text,
-            "- {}: {version}, {} bytes, SHA-256 {}",
-            program.name,
-            program.bytes,
-            &program.sha256[..12]
-        );
-    }
-    text
+/// The first two lines of a table in Markdown: the titles of its columns, of which the first holds text and the others
+/// figures.
+pub(crate) fn titles(text: &mut String, titles: &[String]) {
+    line(text, titles);
+    let rule = |column| if column == 0 { "---" } else { "--:" }.to_owned();
+    line(text, &(0..titles.len()).map(rule).collect::<Vec<_>>());
 }
 
-/// Whose figures are divided by whose.
-const RATIOS: [(Contestant, Contestant); 3] = [
-    (Contestant::Isthmus, Contestant::GoBridge),
-    (Contestant::Isthmus, Contestant::Floor),
-    (Contestant::GoBridge, Contestant::Floor),
-];
-
-fn figure(row: &Row, contestant: Contestant) -> String {
-    let digits = row.digits;
-    match row.figures.get(&contestant) {
-        None => "–".to_owned(),
-        Some(figure) if figure.least == figure.most => format!("{:.digits$}", figure.median),
-        Some(figure) => {
-            format!("{:.digits$} ({:.digits$}–{:.digits$})", figure.median, figure.least, figure.most)
-        }
-    }
+/// A line of a table in Markdown with the title of the lines that follow.
+pub(crate) fn section(text: &mut String, title: &str, columns: usize) {
+    let mut cells = vec![String::new(); columns];
+    cells[0] = format!("**{title}**");
+    line(text, &cells);
 }

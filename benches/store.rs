@@ -21,9 +21,9 @@ use isthmus_state::{
 };
 use serde::Serialize;
 
-use crate::machine::{self, Machine};
+use crate::machine;
 use crate::options::{Database, Options, StoreOptions};
-use crate::report::Files;
+use crate::report::{Conditions, Files};
 
 /// How many calls each rate is of.
 const CALLS: u64 = 2_000;
@@ -70,35 +70,22 @@ struct Quarter {
 
 #[derive(Debug, Serialize)]
 struct StoreReport<'a> {
-    date: &'a str,
-    label: &'a str,
-    commit: String,
-    machine: &'a Machine,
+    #[serde(flatten)]
+    conditions: Conditions<'a>,
     load_after: String,
     objects: u64,
     stores: &'a [Measured],
 }
 
 /// Measures, writes the results, and returns the table.
-pub(crate) async fn run(
-    options: &Options,
-    store: &StoreOptions,
-    (date, machine): (&str, Machine),
-    files: &Files,
-) -> anyhow::Result<String> {
+pub(crate) async fn run(options: &Options, store: &StoreOptions, files: &Files) -> anyhow::Result<String> {
+    let conditions = Conditions::observe(files, &options.label, &[]);
     let mut stores = Vec::new();
     for &database in &store.databases {
         stores.push(measure(database, store.objects).await.with_context(|| format!("measuring {database}"))?);
     }
-    let report = StoreReport {
-        date,
-        label: &options.label,
-        commit: machine::commit(),
-        machine: &machine,
-        load_after: machine::load(),
-        objects: store.objects,
-        stores: &stores,
-    };
+    let report =
+        StoreReport { conditions, load_after: machine::load(), objects: store.objects, stores: &stores };
     let table = table(&report);
     files.write_both(&report, &table)?;
     Ok(table)
@@ -316,17 +303,18 @@ fn microseconds(began: Instant) -> f64 {
 }
 
 fn table(report: &StoreReport<'_>) -> String {
+    let machine = &report.conditions.machine;
     let mut text = format!(
         "# Stores of {} objects, {}\n\n{}, {} cores, {} MiB, Linux {}; load before {}, after {}; commit {}.\n\n",
         report.objects,
-        report.date,
-        report.machine.cpu,
-        report.machine.cores,
-        report.machine.memory_mib,
-        report.machine.kernel,
-        report.machine.load_before,
+        report.conditions.date,
+        machine.cpu,
+        machine.cores,
+        machine.memory_mib,
+        machine.kernel,
+        machine.load_before,
         report.load_after,
-        report.commit,
+        report.conditions.commit,
     );
     text.push_str("Putting objects there, 64 at once, each durable when it is answered:\n\n");
     text.push_str(

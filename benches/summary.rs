@@ -1,12 +1,14 @@
-//! Figures of many repetitions, brought together: the median, and how far they lie apart.
-
-use std::collections::BTreeMap;
+//! The rows of the main job's table.
 
 use serde::Serialize;
 
+use crate::bridge::Startup;
 use crate::calls::Call;
+use crate::figures::Figures;
 use crate::options::Contestant;
+use crate::processes::CpuSeconds;
 use crate::repetition::{Phase, Repetition, SuiteResult};
+use crate::turns::Turn;
 use crate::workload::Suite;
 
 /// One line of the table.
@@ -20,67 +22,29 @@ pub(crate) struct Row {
     #[serde(skip)]
     pub(crate) digits: usize,
     /// The figures of those who have one.
-    pub(crate) figures: BTreeMap<Contestant, Figure>,
-}
-
-/// One contestant's figure.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(crate) struct Figure {
-    /// The median of the repetitions.
-    pub(crate) median: f64,
-    /// The smallest of them.
-    pub(crate) least: f64,
-    /// The largest of them.
-    pub(crate) most: f64,
-}
-
-impl Figure {
-    /// None without values. Of an even number, the median is the mean of the two in the middle.
-    pub(crate) fn of(mut values: Vec<f64>) -> Option<Self> {
-        values.sort_by(f64::total_cmp);
-        let (least, most) = (*values.first()?, *values.last()?);
-        let middle = values.len() / 2;
-        let median = if values.len().is_multiple_of(2) {
-            f64::midpoint(values[middle - 1], values[middle])
-        } else {
-            values[middle]
-        };
-        Some(Self { median, least, most })
-    }
-}
-
-impl Row {
-    /// How many times the second contestant's figure the first one's is. None where one of them has no figure, or the
-    /// second's is zero.
-    pub(crate) fn ratio(&self, of: Contestant, to: Contestant) -> Option<f64> {
-        let (of, to) = (self.figures.get(&of)?.median, self.figures.get(&to)?.median);
-        (to > 0.0).then(|| of / to)
-    }
+    pub(crate) figures: Figures,
 }
 
 /// Brings the repetitions together, in the order in which the figures first appear.
-pub(crate) fn summarise(repetitions: &[Repetition]) -> Vec<Row> {
-    let mut rows: Vec<(Metric, BTreeMap<Contestant, Vec<f64>>)> = Vec::new();
-    for repetition in repetitions {
-        for (metric, value) in metrics(repetition) {
-            let position = rows.iter().position(|(known, _)| *known == metric).unwrap_or_else(|| {
-                rows.push((metric, BTreeMap::new()));
-                rows.len() - 1
-            });
-            rows[position].1.entry(repetition.contestant).or_default().push(value);
+pub(crate) fn summarise(turns: &[Turn<Repetition>]) -> Vec<Row> {
+    let mut known: Vec<Metric> = Vec::new();
+    let metrics: Vec<Turn<Metrics>> = turns.iter().map(|turn| turn.map(|_| metrics(turn))).collect();
+    for (metric, _) in metrics.iter().flat_map(|turn| &turn.measured) {
+        if !known.contains(metric) {
+            known.push(metric.clone());
         }
     }
-    // Somebody without a figure of his own must not decide where another's stands.
-    rows.sort_by_key(|(metric, _)| metric.section);
-    rows.into_iter()
-        .map(|(metric, values)| Row {
+    // A contestant without a figure must not decide where another's row is.
+    known.sort_by_key(|metric| metric.section);
+    known
+        .into_iter()
+        .map(|metric| Row {
             section: metric.section.title(),
+            figures: Figures::of(&metrics, |metrics| {
+                metrics.iter().find(|(other, _)| *other == metric).map(|(_, value)| *value)
+            }),
             name: metric.name,
             digits: metric.digits,
-            figures: values
-                .into_iter()
-                .filter_map(|(contestant, values)| Figure::of(values).map(|figure| (contestant, figure)))
-                .collect(),
         })
         .collect()
 }
@@ -125,12 +89,13 @@ struct Metric {
 
 type Metrics = Vec<(Metric, f64)>;
 
-fn metrics(repetition: &Repetition) -> Metrics {
+fn metrics(turn: &Turn<Repetition>) -> Metrics {
     let mut metrics = Metrics::new();
-    let has_bridge = repetition.contestant != Contestant::Floor;
+    let repetition = &turn.measured;
+    let has_bridge = turn.contestant != Contestant::Floor;
     for result in &repetition.suites {
         let suite = result.suite;
-        let (wanted, percents): (fn(Call) -> bool, &[u8]) = match suite {
+        let wanted: fn(Call) -> bool = match suite {
             Suite::Random => {
                 start(&mut metrics, result);
                 if let Some(first) = &repetition.first {
@@ -138,26 +103,23 @@ fn metrics(repetition: &Repetition) -> Metrics {
                     add(&mut metrics, Section::Start, name, 1, first.startup.parameterized);
                 }
                 cpu(&mut metrics, result, has_bridge);
-                system_calls(&mut metrics, result, has_bridge);
+                system_calls(&mut metrics, result);
                 memory(&mut metrics, result, has_bridge);
                 end(&mut metrics, repetition, result);
-                (|_| true, &[50, 90, 99])
+                |_| true
             }
-            Suite::Time => {
-                (|call| matches!(call, Call::DiffChanged | Call::UpdatePreview | Call::Update), &[50, 90, 99])
-            }
+            Suite::Time => |call| matches!(call, Call::DiffChanged | Call::UpdatePreview | Call::Update),
+            Suite::Sandbox => |_| true,
         };
-        latencies(&mut metrics, Section::Serial(suite), &result.serial, wanted, percents);
-        for phase in &result.concurrent {
-            let section = Section::Concurrent(suite, phase.concurrency);
-            latencies(&mut metrics, section, phase, wanted, &[50, 99]);
-        }
-        let package = suite.package();
-        for phase in [&result.serial].into_iter().chain(&result.concurrent) {
-            let name = format!("{package}, {} at a time, calls a second", phase.concurrency);
-            add(&mut metrics, Section::Throughput, &name, 0, phase.throughput());
-            let name = format!("{package}, {} at a time, lifecycles a second", phase.concurrency);
-            add(&mut metrics, Section::Throughput, &name, 1, phase.lifecycles());
+        for phase in &result.phases {
+            let (section, percents): (_, &[u8]) = match phase.concurrency {
+                1 => (Section::Serial(suite), &[50, 90, 99]),
+                several => (Section::Concurrent(suite, several), &[50, 99]),
+            };
+            latencies(&mut metrics, section, phase, wanted, percents);
+            let name = |what: &str| format!("{}, {} at a time, {what}", suite.package(), phase.concurrency);
+            add(&mut metrics, Section::Throughput, &name("calls a second"), 0, phase.throughput());
+            add(&mut metrics, Section::Throughput, &name("lifecycles a second"), 1, phase.lifecycles());
         }
     }
     metrics
@@ -167,20 +129,22 @@ fn add(metrics: &mut Metrics, section: Section, name: &str, digits: usize, value
     metrics.push((Metric { section, name: name.to_owned(), digits }, value));
 }
 
-#[expect(clippy::cast_precision_loss, reason = "sizes stay far below 2^53")]
 fn start(metrics: &mut Metrics, result: &SuiteResult) {
-    let startup = &result.startup;
-    if let Some(port) = startup.port {
-        add(metrics, Section::Start, "spawn to port, ms", 1, port);
-    }
-    add(metrics, Section::Start, "spawn to parameterized, ms", 1, startup.parameterized);
-    add(metrics, Section::Start, "spawn to configured, ms", 1, startup.configured);
-    if let Some(schema) = startup.schema {
-        add(metrics, Section::Start, "GetSchema, ms", 2, schema);
-    }
-    if let Some(bytes) = startup.schema_bytes {
-        add(metrics, Section::Start, "size of the schema, KiB", 1, bytes as f64 / 1024.0);
-    }
+    let mut add = |name, digits, value: fn(&Startup) -> Option<f64>| {
+        if let Some(value) = result.startup(value) {
+            add(metrics, Section::Start, name, digits, value);
+        }
+    };
+    add("spawn to port, ms", 1, |startup| startup.port);
+    add("spawn to parameterized, ms", 1, |startup| Some(startup.parameterized));
+    add("spawn to configured, ms", 1, |startup| Some(startup.configured));
+    add("GetSchema, ms", 2, |startup| startup.schema);
+    add("size of the schema, KiB", 1, |startup| startup.schema_bytes.map(kib));
+}
+
+#[expect(clippy::cast_precision_loss, reason = "sizes stay far below 2^53")]
+fn kib(bytes: usize) -> f64 {
+    bytes as f64 / 1024.0
 }
 
 fn latencies(
@@ -202,64 +166,52 @@ fn latencies(
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "calls stay far below 2^53")]
 fn cpu(metrics: &mut Metrics, result: &SuiteResult, has_bridge: bool) {
-    let phases = || [&result.serial].into_iter().chain(&result.concurrent);
-    let thousands = phases().map(|phase| phase.calls).sum::<usize>() as f64 / 1000.0;
-    let bridge = phases().map(|phase| phase.cpu.bridge).sum::<f64>() / thousands;
-    let provider = phases().map(|phase| phase.cpu.provider).sum::<f64>() / thousands;
-    if has_bridge {
-        add(metrics, Section::Cpu, "bridge, start", 2, result.configured.cpu.bridge);
-        add(metrics, Section::Cpu, "bridge, 1,000 calls", 3, bridge);
-    }
-    add(metrics, Section::Cpu, "provider, start", 2, result.configured.cpu.provider);
-    add(metrics, Section::Cpu, "provider, 1,000 calls", 3, provider);
-    add(metrics, Section::Cpu, "bridge and provider, 1,000 calls", 3, bridge + provider);
-}
-
-#[expect(clippy::cast_precision_loss, reason = "calls stay far below 2^53")]
-fn system_calls(metrics: &mut Metrics, result: &SuiteResult, has_bridge: bool) {
-    for phase in [&result.serial].into_iter().chain(&result.concurrent) {
-        let each = |count: u64| count as f64 / phase.calls as f64;
-        for (name, count) in
-            [("bridge", phase.bridge_system_calls), ("provider", phase.provider_system_calls)]
-        {
-            if let Some(count) = count.filter(|_| has_bridge || name == "provider") {
-                let name = format!("{name}, {} at a time", phase.concurrency);
-                add(metrics, Section::SystemCalls, &name, 1, each(count));
-            }
+    let mut add = |name: &str, digits, cpu: CpuSeconds| {
+        if has_bridge {
+            add(metrics, Section::Cpu, &format!("bridge, {name}"), digits, cpu.bridge);
         }
+        add(metrics, Section::Cpu, &format!("provider, {name}"), digits, cpu.provider);
+        add(metrics, Section::Cpu, &format!("bridge and provider, {name}"), digits, cpu.both());
+    };
+    add("start", 2, result.configured.cpu);
+    for phase in &result.phases {
+        let name = format!("1,000 calls, {} at a time", phase.concurrency);
+        add(&name, 3, phase.cpu.for_1000_of(phase.calls));
+    }
+    add("1,000 calls", 3, result.cpu_for_1000_calls());
+}
+
+fn system_calls(metrics: &mut Metrics, result: &SuiteResult) {
+    for counted in &result.system_calls {
+        let mut add = |whose: &str, count: Option<u64>| {
+            if let Some(count) = count {
+                let name = format!("{whose}, {} at a time", counted.concurrency);
+                add(metrics, Section::SystemCalls, &name, 1, counted.each(count));
+            }
+        };
+        add("bridge", counted.bridge);
+        add("provider", counted.provider);
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "sizes stay far below 2^53")]
 fn memory(metrics: &mut Metrics, result: &SuiteResult, has_bridge: bool) {
-    let mib = |kib: u64| kib as f64 / 1024.0;
+    let worked = result.worked();
     if has_bridge {
+        let bridge = worked.bridge;
         add(
             metrics,
             Section::Memory,
             "bridge, configured, resident",
             1,
-            mib(result.configured.bridge.resident),
+            result.configured.bridge.resident.mib(),
         );
-        add(
-            metrics,
-            Section::Memory,
-            "bridge, after the calls, resident",
-            1,
-            mib(result.worked.bridge.resident),
-        );
-        add(metrics, Section::Memory, "bridge, most that was resident", 1, mib(result.worked.bridge.peak));
+        add(metrics, Section::Memory, "bridge, after the calls, resident", 1, bridge.resident.mib());
+        add(metrics, Section::Memory, "bridge, after the calls, anonymous", 1, bridge.anonymous.mib());
+        add(metrics, Section::Memory, "bridge, most that was resident", 1, bridge.peak.mib());
     }
-    add(
-        metrics,
-        Section::Memory,
-        "provider, after the calls, resident",
-        1,
-        mib(result.worked.provider.resident),
-    );
-    add(metrics, Section::Memory, "provider, most that was resident", 1, mib(result.worked.provider.peak));
+    add(metrics, Section::Memory, "provider, after the calls, resident", 1, worked.provider.resident.mib());
+    add(metrics, Section::Memory, "provider, most that was resident", 1, worked.provider.peak.mib());
 }
 
 #[expect(clippy::cast_precision_loss, reason = "processes and messages are few")]
@@ -274,36 +226,5 @@ fn end(metrics: &mut Metrics, repetition: &Repetition, result: &SuiteResult) {
     if let Some(first) = &repetition.first {
         add(metrics, Section::End, "children when killed by SIGKILL", 0, first.killed.children as f64);
         add(metrics, Section::End, "children left after SIGKILL", 0, first.killed.children_left as f64);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_figure_is_the_median_and_the_spread() {
-        let odd = Figure::of(vec![3.0, 1.0, 9.0]).unwrap();
-        assert_eq!(odd, Figure { median: 3.0, least: 1.0, most: 9.0 });
-        let even = Figure::of(vec![4.0, 1.0, 2.0, 9.0]).unwrap();
-        assert_eq!(even, Figure { median: 3.0, least: 1.0, most: 9.0 });
-        assert_eq!(Figure::of(Vec::new()), None);
-    }
-
-    #[test]
-    fn there_is_no_ratio_to_nothing() {
-        let figure = |median| Figure { median, least: median, most: median };
-        let row = |floor: Option<f64>| Row {
-            section: Section::End.title(),
-            name: "children".to_owned(),
-            digits: 0,
-            figures: [(Contestant::Isthmus, Some(2.0)), (Contestant::Floor, floor)]
-                .into_iter()
-                .filter_map(|(contestant, value)| value.map(|value| (contestant, figure(value))))
-                .collect(),
-        };
-        assert_eq!(row(Some(4.0)).ratio(Contestant::Isthmus, Contestant::Floor), Some(0.5));
-        assert_eq!(row(Some(0.0)).ratio(Contestant::Isthmus, Contestant::Floor), None);
-        assert_eq!(row(None).ratio(Contestant::Isthmus, Contestant::Floor), None);
     }
 }

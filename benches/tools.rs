@@ -14,7 +14,12 @@ use crate::options::{Contestant, Options};
 
 /// The name by which isthmus knows that an engine started it, and the directory that tells it its plugin version.
 const PLUGIN: &str = "pulumi-resource-terraform-provider";
-const PLUGIN_FOLDER: &str = "resource-terraform-provider-v1.1.3";
+const PLUGIN_DIRECTORY: &str = "resource-terraform-provider-v1.1.3";
+/// The version in it.
+pub(crate) const PLUGIN_VERSION: &str = "1.1.3";
+
+/// The plugin by which the Pulumi CLI runs YAML programs; it is looked for beside the CLI.
+const YAML_HOST: &str = "pulumi-language-yaml";
 
 /// How far the linker's list of modules is read, in bytes. The Go bridge's has 25,000.
 const LONGEST_MODULE_LIST: usize = 65_536;
@@ -32,9 +37,24 @@ pub(crate) struct Tools {
     pub(crate) time: PathBuf,
     /// The project's own provider, where a part needs it.
     pub(crate) sandbox: PathBuf,
+    /// The Pulumi CLI, with its YAML host beside it.
+    pub(crate) pulumi: PathBuf,
     /// What they are, for the record.
     pub(crate) programs: Vec<Program>,
     _directory: TempDir,
+}
+
+/// A program that is needed besides the contestants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// The provider `random`.
+    Random,
+    /// The provider `time`.
+    Time,
+    /// The sandbox provider.
+    Sandbox,
+    /// The Pulumi CLI with its YAML host.
+    Pulumi,
 }
 
 /// One program, so that a result can be told from that of another build.
@@ -51,33 +71,41 @@ pub(crate) struct Program {
 }
 
 impl Tools {
-    /// Finds the programs that the chosen contestants need.
+    /// Finds the chosen contestants, and other programs.
     ///
     /// # Errors
     /// Names everything that is missing at once, each with the command that builds it.
-    pub(crate) fn find(options: &Options) -> anyhow::Result<Self> {
+    pub(crate) fn find(options: &Options, needs: &[Need]) -> anyhow::Result<Self> {
         let chosen = |contestant| options.contestants.contains(&contestant);
+        let yaml_host = options.pulumi.with_file_name(YAML_HOST);
         let wanted = [
-            (
-                chosen(Contestant::Isthmus) || options.part.is_some(),
-                "isthmus",
-                &options.isthmus,
-                "cargo build --release --bin isthmus",
-            ),
+            (chosen(Contestant::Isthmus), "isthmus", &options.isthmus, "cargo build --release --bin isthmus"),
             (
                 chosen(Contestant::GoBridge),
                 "the Go bridge",
                 &options.go_bridge,
                 "tests/tools/build go-bridge",
             ),
-            (options.part.is_none(), "the provider random", &options.provider, "tests/tools/build random"),
-            (options.part.is_none(), "the provider time", &options.time_provider, "tests/tools/build time"),
             (
-                options.part.is_some(),
+                needs.contains(&Need::Random),
+                "the provider random",
+                &options.provider,
+                "tests/tools/build random",
+            ),
+            (
+                needs.contains(&Need::Time),
+                "the provider time",
+                &options.time_provider,
+                "tests/tools/build time",
+            ),
+            (
+                needs.contains(&Need::Sandbox),
                 "the sandbox provider",
                 &options.sandbox,
                 "cargo build --release -p isthmus-sandbox --features misbehaviour",
             ),
+            (needs.contains(&Need::Pulumi), "the Pulumi CLI", &options.pulumi, "tests/tools/build pulumi"),
+            (needs.contains(&Need::Pulumi), "its YAML host", &yaml_host, "tests/tools/build yaml"),
         ];
         let mut missing = String::new();
         let mut programs = Vec::new();
@@ -94,19 +122,30 @@ impl Tools {
             bail!("programs are missing (or give their places by options, see --help):{missing}");
         }
         let directory = TempDir::with_prefix("isthmus-benches-").context("no temporary directory")?;
-        let isthmus = directory.path().join(PLUGIN_FOLDER).join(PLUGIN);
-        if chosen(Contestant::Isthmus) {
-            place(&options.isthmus, &isthmus)?;
-        }
+        let isthmus = if chosen(Contestant::Isthmus) {
+            place_plugin(&options.isthmus, directory.path())?
+        } else {
+            options.isthmus.clone()
+        };
         Ok(Self {
             isthmus,
             go_bridge: absolute(&options.go_bridge)?,
             random: absolute(&options.provider)?,
             time: absolute(&options.time_provider)?,
             sandbox: absolute(&options.sandbox)?,
+            pulumi: absolute(&options.pulumi)?,
             programs,
             _directory: directory,
         })
+    }
+
+    /// The executable of a contestant. The floor has none.
+    pub(crate) fn bridge(&self, contestant: Contestant) -> Option<&Path> {
+        match contestant {
+            Contestant::Isthmus => Some(&self.isthmus),
+            Contestant::GoBridge => Some(&self.go_bridge),
+            Contestant::Floor => None,
+        }
     }
 }
 
@@ -123,16 +162,17 @@ impl Program {
     }
 }
 
-/// Puts the file under another name: by a link where the file system allows it, else as a copy.
-fn place(from: &Path, to: &Path) -> anyhow::Result<()> {
-    let failed = || format!("{} cannot be put at {}", from.display(), to.display());
-    if let Some(directory) = to.parent() {
-        fs::create_dir_all(directory).with_context(failed)?;
+/// Puts a bridge into a directory of plugins, and returns its path: by a link where the file system allows it, else as a
+/// copy.
+pub(crate) fn place_plugin(bridge: &Path, plugins: &Path) -> anyhow::Result<PathBuf> {
+    let directory = plugins.join(PLUGIN_DIRECTORY);
+    let plugin = directory.join(PLUGIN);
+    let failed = || format!("{} cannot be put at {}", bridge.display(), plugin.display());
+    fs::create_dir_all(&directory).with_context(failed)?;
+    if fs::hard_link(bridge, &plugin).is_err() {
+        fs::copy(bridge, &plugin).with_context(failed)?;
     }
-    if fs::hard_link(from, to).is_err() {
-        fs::copy(from, to).with_context(failed)?;
-    }
-    Ok(())
+    Ok(plugin)
 }
 
 fn absolute(path: &Path) -> anyhow::Result<PathBuf> {
