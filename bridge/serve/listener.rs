@@ -19,6 +19,7 @@ use super::connection::Connection;
 use super::redacted::Redacted;
 use super::refusal::Refuser;
 use super::rejection::of_undecodable;
+use super::streamed::with_text;
 use crate::daemon::Sessions;
 use crate::lumirpc::LumiService;
 use crate::pulumirpc::PulumiService;
@@ -94,7 +95,7 @@ impl Listener {
         let serving = Server::builder()
             .initial_stream_window_size(WINDOW)
             .initial_connection_window_size(WINDOW)
-            .layer(MapResponseLayer::new(of_undecodable::<Body>))
+            .layer(MapResponseLayer::new(|response| with_text(of_undecodable::<Body>(response))))
             .add_service(pulumi)
             .add_service(lumi)
             .serve_with_incoming_shutdown(connections, ended);
