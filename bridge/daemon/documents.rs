@@ -44,19 +44,6 @@ impl Text {
     }
 }
 
-/// A document's text. That of one chunk is read at once, since it is no less memory to read it later; if
-/// it is damaged, it is as if it were not there. Blocks on the file system.
-fn opened(document: Document) -> Option<Text> {
-    match document.chunks() {
-        0 | 1 => document
-            .chunk(0, &mut BytesMut::new())
-            .transpose()
-            .ok()
-            .map(|text| Text::Memory(text.unwrap_or_default())),
-        _ => Some(Text::Cached(document.into())),
-    }
-}
-
 impl From<String> for Text {
     fn from(text: String) -> Self {
         Self::Memory(text.into())
@@ -148,6 +135,19 @@ fn rendered<Content: Serialize>(
     };
     let text = document.and_then(opened).unwrap_or_else(|| rendering.to_json().into());
     Ok(Rendered { text, warnings, failure })
+}
+
+/// A document's text. That of one chunk is read at once, since it is no less memory to read it later; if
+/// it is damaged, it is as if it were not there. Blocks on the file system.
+fn opened(document: Document) -> Option<Text> {
+    match document.chunks() {
+        0 | 1 => document
+            .chunk(0, &mut BytesMut::new())
+            .transpose()
+            .ok()
+            .map(|text| Text::Memory(text.unwrap_or_default())),
+        _ => Some(Text::Cached(document.into())),
+    }
 }
 
 #[cfg(test)]

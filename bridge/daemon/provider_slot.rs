@@ -108,16 +108,17 @@ impl ProviderSlot {
         source: &ProviderSource,
         identity: &Identity,
     ) -> Option<Self> {
-        let (cache, executable) = (daemon.schemas.clone()?, file_of(source)?);
+        let (cache, executable, identity) = (daemon.schemas.clone()?, file_of(source)?, identity.clone());
         let find = move || {
             // A provider that would not start must fail now, as it does without a cached schema.
             isthmus_provider::plugin::inspect(&executable).ok()?;
             let program = Program::look(&executable)?;
-            let catalogue = cache.find(&program, &LaunchContext::of_child(&[])?)?;
-            Some(Remembered { catalogue: Arc::new(catalogue), program })
+            let catalogue = Arc::new(cache.find(&program, &LaunchContext::of_child(&[])?)?);
+            // The names of a large provider take two milliseconds.
+            let package = Package::new(identity, Arc::clone(&catalogue));
+            Some((package, Remembered { catalogue, program }))
         };
-        let known = tokio::task::spawn_blocking(find).await.ok()??;
-        let package = Package::new(identity.clone(), Arc::clone(&known.catalogue));
+        let (package, known) = tokio::task::spawn_blocking(find).await.ok()??;
         Some(Self {
             source: source.clone(),
             calls: Calls::default(),
@@ -447,6 +448,10 @@ async fn launch(
     known: Option<(&Remembered, Arc<Package>)>,
     package: impl FnOnce(Arc<Catalogue>) -> Package,
 ) -> Result<Instance, StartError> {
+    if let (Some(cache), None) = (daemon.schemas.clone(), &known) {
+        // While the provider starts: nothing is known here yet, perhaps not even this executable.
+        tokio::task::spawn_blocking(move || cache.prepare_documents());
+    }
     let inspected = match daemon.schemas.clone().zip(file_of(source)) {
         // Before the start, so that a file that is replaced meanwhile is detected.
         Some((cache, file)) => {

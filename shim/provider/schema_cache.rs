@@ -184,10 +184,17 @@ impl SchemaCache {
         self.unless_too_large(keep())
     }
 
+    /// Hashes the running executable, if it is not known yet, so that documents do not wait for it.
+    pub fn prepare_documents(&self) {
+        self.build();
+    }
+
     fn document_name(&self, key: &[&[u8]]) -> Option<String> {
-        let digest = || self.print(&Program::look(&self.own)?).ok();
-        let build = self.build.get_or_init(digest).as_ref()?;
-        Some(names::document(&[&[&build.bytes()[..]], key].concat()))
+        Some(names::document(&[&[&self.build()?.bytes()[..]], key].concat()))
+    }
+
+    fn build(&self) -> Option<&ExecutableDigest> {
+        self.build.get_or_init(|| self.print(&Program::look(&self.own)?).ok()).as_ref()
     }
 
     fn unless_too_large<T>(&self, written: io::Result<T>) -> Result<Option<T>, KeepError> {
