@@ -2,6 +2,7 @@
 
 mod autonames;
 mod calls;
+mod documents;
 mod installation;
 mod instance;
 mod leases;
@@ -36,6 +37,7 @@ use crate::resource::Operations;
 use crate::settings::{InvalidSettings, Settings};
 
 pub(crate) use calls::{Call, CallSnapshot, Calls};
+pub(crate) use documents::Text;
 pub(crate) use installation::{Installation, InstallationError};
 pub(crate) use instance::Instance;
 pub(crate) use leases::{Leases, MOST_LEASES, NoRoom};

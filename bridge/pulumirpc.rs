@@ -9,7 +9,8 @@ mod work;
 
 use std::sync::Arc;
 
-use isthmus_common::{blocking, fail_point};
+use bytes::Bytes;
+use isthmus_common::fail_point;
 use isthmus_proto::property::Struct;
 use isthmus_proto::pulumirpc::resource_provider_server::ResourceProvider;
 use isthmus_proto::pulumirpc::{
@@ -27,6 +28,7 @@ use crate::config;
 use crate::daemon::{Instance, Session, SessionError};
 use crate::invoke::{self, Invocation};
 use crate::list;
+use crate::package::catalogue::TokenError;
 use crate::package::schema::SdkLanguage;
 use crate::package::{mapping, schema};
 use crate::project::Project;
@@ -34,7 +36,7 @@ use crate::resource::{
     self, Changes, Comparison, EngineState, Naming, Operation, OperationError, OperationWarnings,
 };
 use crate::serve::{
-    LARGEST_MESSAGE, connected_session, limit, run_to_completion, session_of as session, show_texts,
+    LARGEST_MESSAGE, connected_session, limit, run_to_completion, session_of as session, show_texts, streamed,
 };
 use crate::settings::WriteOnly;
 use crate::status::{self, RequestError};
@@ -43,7 +45,7 @@ use messages::{autonaming_mode, difference, failures, paths, strict_version};
 use work::{Work, parameterized};
 
 /// The largest text in a response, beside a few bytes of encoding.
-const LARGEST_TEXT: usize = LARGEST_MESSAGE - 64;
+const LARGEST_TEXT: u64 = LARGEST_MESSAGE as u64 - 64;
 
 /// Stateless: all state is in the connection's session.
 #[derive(Clone, Copy, Debug)]
@@ -127,25 +129,15 @@ impl ResourceProvider for PulumiService {
         if !version.is_empty() {
             strict_version("invalid SubpackageVersion", &version)?;
         }
-        let plugin_version = session.daemon().plugin_version().to_string();
         let schema = match session.package().await {
-            None => schema::base_schema(&plugin_version),
-            Some(package) => {
-                let schema =
-                    blocking(move || schema::package_schema(&package, &plugin_version, language_here()))
-                        .await;
-                for fault in &schema.left_out {
-                    session.warn(fault.to_string(), "");
-                }
-                session.log().flush().await;
-                schema.json
-            }
+            None => schema::base_schema(&session.daemon().plugin_version().to_string()).into(),
+            Some(package) => session.package_schema(package, language_here).await.map_err(of_token)?,
         };
-        if schema.len() > LARGEST_TEXT {
-            let (size, most) = (schema.len() >> 20, LARGEST_TEXT >> 20);
+        if schema.size() > LARGEST_TEXT {
+            let (size, most) = (schema.size() >> 20, LARGEST_TEXT >> 20);
             return Err(RequestError::SchemaTooLarge { size, most }.into());
         }
-        Ok(Response::new(GetSchemaResponse { schema }))
+        Ok(streamed(&session, GetSchemaResponse::default(), 1, schema))
     }
 
     async fn check_config(&self, request: Request<CheckRequest>) -> Result<Response<CheckResponse>, Status> {
@@ -489,21 +481,24 @@ impl ResourceProvider for PulumiService {
     ) -> Result<Response<GetMappingResponse>, Status> {
         let session = session(&request)?;
         let request = request.into_inner();
-        let mapping = match session.package().await {
+        let unknown = |error: mapping::UnknownProvider| RequestError::Invalid(error.to_string());
+        let found = match session.package().await {
             Some(package) => {
-                blocking(move || mapping::mapping(&package, &request.key, &request.provider)).await
+                match mapping::mapped(&package, &request.key, &request.provider).map_err(unknown)? {
+                    Some(name) => {
+                        let name = name.to_owned();
+                        Some((name, session.mapping(package).await.map_err(of_token)?))
+                    }
+                    None => None,
+                }
             }
-            None => {
+            None => mapping::base_mapped(&request.key, &request.provider).map_err(unknown)?.map(|name| {
                 let plugin_version = session.daemon().plugin_version().to_string();
-                mapping::base_mapping(&plugin_version, &request.key, &request.provider)
-            }
-        }
-        .map_err(|error| RequestError::Invalid(error.to_string()))?;
-        let Some(mapping) = mapping else { return Ok(Response::new(GetMappingResponse::default())) };
-        for fault in &mapping.left_out {
-            session.warn(fault.to_string(), "");
-        }
-        Ok(Response::new(GetMappingResponse { provider: mapping.provider, data: mapping.json.into() }))
+                (name.to_owned(), mapping::base_document(&plugin_version).into())
+            }),
+        };
+        let Some((provider, data)) = found else { return Ok(Response::new(GetMappingResponse::default())) };
+        Ok(streamed(&session, GetMappingResponse { provider, data: Bytes::new() }, 2, data))
     }
 
     async fn get_mappings(
@@ -527,6 +522,10 @@ async fn chosen(session: &Arc<Session>) -> Result<Option<Arc<Instance>>, Status>
         Err(SessionError::NotParameterized) => Ok(None),
         Err(error) => Err(status::of_session(error)),
     }
+}
+
+fn of_token(error: TokenError) -> Status {
+    status::of_operation(error.into())
 }
 
 /// The plugin's own package has a provider resource too, without settings.

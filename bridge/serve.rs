@@ -11,6 +11,7 @@ mod listener;
 mod redacted;
 mod refusal;
 mod rejection;
+mod streamed;
 
 use std::sync::Arc;
 
@@ -26,6 +27,7 @@ use crate::status::RequestError;
 pub(crate) use access::AccessPolicy;
 pub(crate) use listener::{Listener, ServeError};
 pub(crate) use redacted::redacted_status;
+pub(crate) use streamed::streamed;
 
 /// The largest message in either direction, in bytes: 400 MiB, the engine's own limit.
 pub(crate) const LARGEST_MESSAGE: usize = 400 * 1024 * 1024;

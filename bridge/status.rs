@@ -5,6 +5,7 @@
 //! used for unknown outcomes only.
 
 use isthmus_proto::{pulumirpc, rpc};
+use isthmus_provider::schema::CatalogueError;
 use isthmus_provider::{Interruption, ProviderError};
 use prost::Message as _;
 use tonic::{Code, Status};
@@ -13,6 +14,7 @@ use crate::config::MethodError;
 use crate::daemon::{ResolveError, SessionError};
 use crate::home::OpenStoreError;
 use crate::lumirpc::stored_resource::StoredResourceError;
+use crate::package::catalogue::TokenError;
 use crate::resource::{MissingKey, NoSalt, OperationError, Partial};
 use crate::settings::InvalidSettings;
 
@@ -21,6 +23,9 @@ use crate::settings::InvalidSettings;
 pub(crate) enum RequestError {
     #[error("{0}")]
     AccessDenied(String),
+    /// The reason is logged: it has a path, and statuses within a body are not redacted.
+    #[error("failed to send a document of the schema cache\nhelp: run this again")]
+    DamagedDocument,
     /// The task failed, and the outcome of its operation is unknown.
     #[error("the operation was interrupted: {0}")]
     Interrupted(tokio::task::JoinError),
@@ -38,7 +43,7 @@ pub(crate) enum RequestError {
         "the schema of this package has {size} MiB, and engines take {most}; choose the resources that you need by `--include`, or \
          leave out some by `--exclude`"
     )]
-    SchemaTooLarge { size: usize, most: usize },
+    SchemaTooLarge { size: u64, most: u64 },
     #[error("{0}")]
     Settings(InvalidSettings),
     #[error(transparent)]
@@ -52,6 +57,7 @@ impl From<RequestError> for Status {
         let text = isthmus_common::error_chain(&error);
         match error {
             RequestError::AccessDenied(_) => Self::permission_denied(text),
+            RequestError::DamagedDocument => Self::aborted(text),
             RequestError::Interrupted(_) => Self::unknown(text),
             RequestError::Invalid(_) => Self::invalid_argument(text),
             RequestError::ListCancelled => Self::cancelled(text),
@@ -90,6 +96,7 @@ pub(super) fn of_operation(error: OperationError) -> Status {
     let text = error.to_string();
     match error {
         OperationError::Inputs(_) | OperationError::Continuation { .. } => Status::invalid_argument(text),
+        OperationError::Token(TokenError::Schema(CatalogueError::Unreadable { .. })) => Status::aborted(text),
         OperationError::Token(_) => Status::not_found(text),
         OperationError::UnmarkedPreviews { .. }
         | OperationError::ConfiguredAlready { .. }

@@ -49,6 +49,7 @@ pub(crate) const ALL: &[Target] = &[
     target("resource_addresses", 512, state::addresses),
     target("rmp_msgpack", 1024, rmp::msgpack),
     target("schema", 4096, provider::schema),
+    target("schema_index", 4096, provider::schema_index),
     target("settings", 2048, bridge::settings),
     target("signature", 8192, install::signature),
     target("stack_records", 4096, state::stack_records),

@@ -18,10 +18,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
+use isthmus_provider::SchemaUpdate;
 use isthmus_provider::plugin::Exit;
 use isthmus_provider::schema::Catalogue;
 use isthmus_provider::schema_cache::{LaunchContext, Program, SchemaCache};
-use isthmus_provider::{KnownSchema, SchemaUpdate};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -69,7 +69,7 @@ enum Process {
 /// The cached schema of a provider that does not run.
 #[derive(Clone, Debug)]
 struct Remembered {
-    schema: KnownSchema,
+    catalogue: Arc<Catalogue>,
     /// The provider binary that it belongs to.
     program: Program,
 }
@@ -108,16 +108,17 @@ impl ProviderSlot {
         source: &ProviderSource,
         identity: &Identity,
     ) -> Option<Self> {
-        let (cache, executable) = (daemon.schemas.clone()?, file_of(source)?);
+        let (cache, executable, identity) = (daemon.schemas.clone()?, file_of(source)?, identity.clone());
         let find = move || {
             // A provider that would not start must fail now, as it does without a cached schema.
             isthmus_provider::plugin::inspect(&executable).ok()?;
             let program = Program::look(&executable)?;
-            let schema = cache.find(&program, &LaunchContext::of_child(&[])?)?;
-            Some(Remembered { schema, program })
+            let catalogue = Arc::new(cache.find(&program, &LaunchContext::of_child(&[])?)?);
+            // The names of a large provider take two milliseconds.
+            let package = Package::new(identity, Arc::clone(&catalogue));
+            Some((package, Remembered { catalogue, program }))
         };
-        let known = tokio::task::spawn_blocking(find).await.ok()??;
-        let package = Package::new(identity.clone(), Arc::clone(&known.schema.catalogue));
+        let (package, known) = tokio::task::spawn_blocking(find).await.ok()??;
         Some(Self {
             source: source.clone(),
             calls: Calls::default(),
@@ -410,7 +411,7 @@ impl ProviderSlot {
     ) -> Result<Instance, StartError> {
         let mut warnings = Vec::new();
         let replaced = async {
-            let (settings, known) = (daemon.settings(), ended.provider.schema());
+            let (settings, known) = (daemon.settings(), ended.provider.catalogue());
             let (provider, update) =
                 start(&self.source, settings, log.to_engine(), &self.calls, Some(known), &mut warnings)
                     .await?;
@@ -447,6 +448,10 @@ async fn launch(
     known: Option<(&Remembered, Arc<Package>)>,
     package: impl FnOnce(Arc<Catalogue>) -> Package,
 ) -> Result<Instance, StartError> {
+    if let (Some(cache), None) = (daemon.schemas.clone(), &known) {
+        // While the provider starts: nothing is known here yet, perhaps not even this executable.
+        tokio::task::spawn_blocking(move || cache.prepare_documents());
+    }
     let inspected = match daemon.schemas.clone().zip(file_of(source)) {
         // Before the start, so that a file that is replaced meanwhile is detected.
         Some((cache, file)) => {
@@ -455,10 +460,10 @@ async fn launch(
         None => None,
     };
     let mut warnings = Vec::new();
-    let known_schema = known.as_ref().map(|(known, _)| &known.schema);
+    let known_catalogue = known.as_ref().map(|(known, _)| &known.catalogue);
     let settings = daemon.settings();
     let (provider, update) =
-        start(source, settings, log.to_engine(), calls, known_schema, &mut warnings).await?;
+        start(source, settings, log.to_engine(), calls, known_catalogue, &mut warnings).await?;
     for warning in &warnings {
         log.warn(warning.to_string(), "");
     }
@@ -470,7 +475,7 @@ async fn launch(
     };
     if let Some((cache, program)) = inspected {
         let was_known = known_program == Some(&program);
-        remember(daemon, log, cache, program, update, was_known);
+        remember(daemon, log, cache, program, (Arc::clone(provider.catalogue()), update), was_known);
     }
     Ok(Instance::new(package, provider, source.clone(), calls.clone(), Arc::clone(settings)))
 }
@@ -483,21 +488,25 @@ fn file_of(source: &ProviderSource) -> Option<PathBuf> {
     }
 }
 
-/// Caches the live schema in the background. If the same program `was_known`, a different schema
-/// shows that it depends on more than the cache's key.
+/// Caches the live schema in the background; `catalogue` is read from the cache from then on. If the
+/// same program `was_known`, a different schema shows that it depends on more than the cache's key.
 fn remember(
     daemon: &Arc<Daemon>,
     log: &SessionLog,
     cache: SchemaCache,
     program: Program,
-    update: SchemaUpdate,
+    (catalogue, update): (Arc<Catalogue>, SchemaUpdate),
     was_known: bool,
 ) {
     let (daemon, log) = (Arc::clone(daemon), log.to_engine());
     let kept = tokio::task::spawn_blocking(move || match (update, LaunchContext::of_child(&[])) {
         (SchemaUpdate::AsKnown, _) => Ok(()),
         (SchemaUpdate::New(_) | SchemaUpdate::Uncacheable, _) if was_known => cache.mark_variable(&program),
-        (SchemaUpdate::New(answer), Some(context)) => cache.keep(&program, &context, &answer),
+        (SchemaUpdate::New(answer), Some(context)) => {
+            let kept = cache.keep(&program, &context, &answer);
+            cache.serve(&catalogue);
+            kept
+        }
         (SchemaUpdate::Uncacheable, Some(context)) => {
             cache.forget(&program, &context);
             Ok(())

@@ -1,14 +1,15 @@
 //! Starting a provider, or reattaching to a running one.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use isthmus_common::blocking;
 use isthmus_install::{AlteredError, ProviderAddress, SignaturePolicy, Verification, check_program};
 use isthmus_provider::plugin::{
     Exit, Guardian, LaunchError, LaunchSpec, OtherSessions, Plugin, ReattachConfig,
 };
-use isthmus_provider::schema::CatalogueError;
-use isthmus_provider::{Diagnostic, KnownSchema, Provider, ProviderError, SchemaUpdate};
+use isthmus_provider::schema::{Catalogue, CatalogueError};
+use isthmus_provider::{Diagnostic, Provider, ProviderError, SchemaUpdate};
 
 use super::reattach::{self, ReattachVariableError};
 use super::{Calls, provider_log};
@@ -108,7 +109,7 @@ pub(crate) async fn start(
     settings: &Settings,
     log: EngineLog,
     calls: &Calls,
-    known: Option<&KnownSchema>,
+    known: Option<&Arc<Catalogue>>,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<(Provider, SchemaUpdate), StartError> {
     let sink = provider_log::sink(log.clone(), calls.clone());

@@ -16,23 +16,13 @@ use serde_json::value::RawValue;
 
 use super::catalogue::{Package, TokenError};
 use super::function::{FunctionParameter, FunctionShape};
-use super::schema::{BASE_NAME, in_parallel, raw};
+use super::schema::{BASE_NAME, LeftOut, Rendering, in_parallel, raw};
 use super::shape::{Field, ObjectShape, ResourceShape, Shape};
 use crate::names::properties::natural_names;
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("unknown provider {0:?}")]
 pub(crate) struct UnknownProvider(pub String);
-
-#[derive(Debug)]
-pub(crate) struct Mapping {
-    /// The Terraform provider.
-    pub provider: String,
-    /// The mapping, in JSON.
-    pub json: String,
-    /// Members with invalid schemas.
-    pub left_out: Vec<TokenError>,
-}
 
 /// The names of the Terraform provider that have a mapping for `key`: the prefix of its types, the
 /// last part of its address, and the package's name. A converter knows one of them: `google-beta`
@@ -51,29 +41,26 @@ pub(crate) fn mappings<'a>(package: &'a Package, key: &str) -> Vec<&'a str> {
     names
 }
 
-/// The mapping for `key`, if there is one, for one of the provider's names. Older engines leave
-/// `provider` empty.
-pub(crate) fn mapping(
-    package: &Package,
+/// The name by which an engine gets the mapping for `key`, if there is one, for one of the provider's
+/// names. Older engines leave `provider` empty.
+pub(crate) fn mapped<'a>(
+    package: &'a Package,
     key: &str,
     provider: &str,
-) -> Result<Option<Mapping>, UnknownProvider> {
-    if !is_terraform(key) {
-        return Ok(None);
-    }
-    if !provider.is_empty() && !mappings(package, key).contains(&provider) {
-        return Err(UnknownProvider(provider.to_owned()));
-    }
-    let mut left_out = Vec::new();
-    let document = document(package, &mut left_out);
+) -> Result<Option<&'a str>, UnknownProvider> {
+    let names = mappings(package, key);
     // An engine takes a mapping only for the name that it has asked for.
-    let name = if provider.is_empty() { package.prefix() } else { provider };
-    Ok(Some(written(name, &document, left_out)))
+    match names.iter().find(|name| provider.is_empty() || **name == provider) {
+        None if is_terraform(key) => Err(UnknownProvider(provider.to_owned())),
+        found => Ok(found.copied()),
+    }
 }
 
-fn written(provider: &str, document: &Document, left_out: Vec<TokenError>) -> Mapping {
-    let json = serde_json::to_string(document).expect("the keys are text and nothing in a mapping can fail");
-    Mapping { provider: provider.to_owned(), json, left_out }
+/// The mapping.
+pub(crate) fn rendering(package: &Package) -> Rendering<impl Serialize + use<>> {
+    let mut left_out = Vec::new();
+    let content = document(package, &mut left_out);
+    Rendering { content, left_out }
 }
 
 /// The provider of the plugin's own mapping, before Parameterize: itself.
@@ -81,20 +68,12 @@ pub(crate) fn base_mappings(key: &str) -> Option<&'static str> {
     is_terraform(key).then_some(BASE_NAME)
 }
 
-/// The plugin's own mapping, for matching `key` and `provider`. `plugin_version` is without a `v`.
-pub(crate) fn base_mapping(
-    plugin_version: &str,
-    key: &str,
-    provider: &str,
-) -> Result<Option<Mapping>, UnknownProvider> {
-    if !is_terraform(key) {
-        return Ok(None);
-    }
-    if !provider.is_empty() && provider != BASE_NAME {
+/// The name by which an engine gets the plugin's own mapping, for matching `key` and `provider`.
+pub(crate) fn base_mapped(key: &str, provider: &str) -> Result<Option<&'static str>, UnknownProvider> {
+    if is_terraform(key) && !provider.is_empty() && provider != BASE_NAME {
         return Err(UnknownProvider(provider.to_owned()));
     }
-    let json = base_document(plugin_version);
-    Ok(Some(Mapping { provider: BASE_NAME.to_owned(), json, left_out: Vec::new() }))
+    Ok(base_mappings(key))
 }
 
 /// The plugin's own mapping, which is empty. `plugin_version` is without a `v`.
@@ -268,13 +247,13 @@ struct Parameter {
     description: String,
 }
 
-fn document(package: &Package, left_out: &mut Vec<TokenError>) -> Document {
+fn document(package: &Package, left_out: &mut Vec<LeftOut>) -> Document {
     let catalogue = package.catalogue();
     // Terraform's side is complete, including what the package excludes.
     let mut provider = Provider::default();
     match catalogue.provider() {
         Ok(schema) => provider.schema = block(&schema.block),
-        Err(error) => left_out.push(error.into()),
+        Err(error) => left_out.push(TokenError::from(error).into()),
     }
     let (mut resources, mut data_sources) = (BTreeMap::new(), BTreeMap::new());
     let names: Vec<_> = catalogue.resource_names().collect();
@@ -291,7 +270,7 @@ fn document(package: &Package, left_out: &mut Vec<TokenError>) -> Document {
                     resources.insert(name.to_string(), names);
                 }
             }
-            Err(error) => left_out.push(error.into()),
+            Err(error) => left_out.push(TokenError::from(error).into()),
         }
     }
     let names: Vec<_> = catalogue.data_source_names().collect();
@@ -307,7 +286,7 @@ fn document(package: &Package, left_out: &mut Vec<TokenError>) -> Document {
                     data_sources.insert(name.to_string(), DataSourceNames { tok: tok.to_owned(), fields });
                 }
             }
-            Err(error) => left_out.push(error.into()),
+            Err(error) => left_out.push(TokenError::from(error).into()),
         }
     }
     for (name, message) in catalogue.functions() {
@@ -316,7 +295,7 @@ fn document(package: &Package, left_out: &mut Vec<TokenError>) -> Document {
                 let texts = (message.summary.clone(), message.description.clone());
                 provider.functions.insert(name.to_string(), signature(&shape, texts));
             }
-            Err(error) => left_out.push(error.into()),
+            Err(error) => left_out.push(TokenError::from(error).into()),
         }
     }
     let mut document = Document {
@@ -508,10 +487,11 @@ mod tests {
 
     #[test]
     fn converters_are_told_both_sides() {
-        let mapping = mapping(&package(), "terraform", "test").unwrap().unwrap();
-        assert_eq!(mapping.provider, "test");
+        let package = package();
+        assert_eq!(mapped(&package, "terraform", "test").unwrap(), Some("test"));
+        let mapping = rendering(&package);
         assert_eq!(mapping.left_out.len(), 1, "{:?}", mapping.left_out);
-        insta::assert_snapshot!(mapping.json);
+        insta::assert_snapshot!(mapping.to_json());
     }
 
     #[test]
@@ -529,8 +509,7 @@ mod tests {
         };
         let config = schema(vec![attribute("version", "\"string\"")], vec![]);
         let package = package_with(config, vec![("test_x", thing())], vec![("test_x", thing())], vec![]);
-        let mapping = mapping(&package, "terraform", "").unwrap().unwrap();
-        let mapping: serde_json::Value = serde_json::from_str(&mapping.json).unwrap();
+        let mapping: serde_json::Value = serde_json::from_str(&rendering(&package).to_json()).unwrap();
         let numbered = serde_json::json!({"a_b": {"name": "aB2", "typeomitempty": ""}});
         let expected = serde_json::json!({
             "one": {"typeomitempty": "", "fields": numbered},
@@ -550,9 +529,9 @@ mod tests {
     #[test]
     fn only_terraforms_converters_are_answered_and_only_about_this_provider() {
         let package = package();
-        assert!(mapping(&package, "other", "").unwrap().is_none());
-        assert!(mapping(&package, "tf", "").unwrap().is_some());
-        assert_eq!(mapping(&package, "tf", "aws").unwrap_err().to_string(), "unknown provider \"aws\"");
+        assert!(mapped(&package, "other", "").unwrap().is_none());
+        assert_eq!(mapped(&package, "tf", "").unwrap(), Some("test"));
+        assert_eq!(mapped(&package, "tf", "aws").unwrap_err().to_string(), "unknown provider \"aws\"");
         assert_eq!(mappings(&package, "terraform"), ["test"]);
         assert_eq!(mappings(&package, "other"), [""; 0]);
     }
@@ -561,10 +540,11 @@ mod tests {
     fn a_plugin_without_a_provider_maps_nothing() {
         assert_eq!(base_mappings("tf"), Some("terraform-provider"));
         assert_eq!(base_mappings("other"), None);
-        let mapping = base_mapping("1.1.3", "terraform", "").unwrap().unwrap();
-        assert_eq!(mapping.json, r#"{"provider":{},"name":"terraform-provider","version":"v1.1.3"}"#);
-        assert!(base_mapping("1.1.3", "other", "").unwrap().is_none());
-        assert!(base_mapping("1.1.3", "tf", "aws").is_err());
+        assert_eq!(base_mapped("terraform", "").unwrap(), Some("terraform-provider"));
+        let mapping = base_document("1.1.3");
+        assert_eq!(mapping, r#"{"provider":{},"name":"terraform-provider","version":"v1.1.3"}"#);
+        assert!(base_mapped("other", "").unwrap().is_none());
+        assert!(base_mapped("tf", "aws").is_err());
     }
 
     #[test]
@@ -575,9 +555,9 @@ mod tests {
         });
         assert_eq!(mappings(&renamed, "tf"), ["test", "dice"]);
         for name in ["test", "dice"] {
-            let mapping = mapping(&renamed, "tf", name).unwrap().unwrap();
-            assert_eq!(mapping.provider, name);
-            assert!(mapping.json.contains("\"tok\":\"dice:index/pet:Pet\""), "{}", mapping.json);
+            assert_eq!(mapped(&renamed, "tf", name).unwrap(), Some(name));
         }
+        let mapping = rendering(&renamed).to_json();
+        assert!(mapping.contains("\"tok\":\"dice:index/pet:Pet\""), "{mapping}");
     }
 }

@@ -16,10 +16,13 @@ mod members;
 mod parallel;
 mod types;
 
+use std::io;
 use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use isthmus_provider::schema::CatalogueError;
+use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::catalogue::{Package, TokenError};
@@ -40,14 +43,39 @@ use types::{Declared, Owner, Types};
 /// The plugin's own package name.
 pub(crate) const BASE_NAME: &str = "terraform-provider";
 
-/// A package's schema, and the members that are left out.
+/// A document about a package, and the members that are left out of it.
 #[derive(Debug)]
-pub(crate) struct PackageSchema {
-    pub json: String,
-    pub left_out: Vec<LeftOut>,
+pub(crate) struct Rendering<Content> {
+    pub(super) content: Content,
+    pub(crate) left_out: Vec<LeftOut>,
 }
 
-/// Why a member is not in a package's schema.
+impl<Content: Serialize> Rendering<Content> {
+    /// Writes the document as JSON.
+    ///
+    /// # Errors
+    /// When writing fails.
+    pub(crate) fn write(&self, to: impl io::Write) -> io::Result<()> {
+        Ok(serde_json::to_writer(to, &self.content)?)
+    }
+
+    /// The document as JSON.
+    pub(crate) fn to_json(&self) -> String {
+        written(&self.content)
+    }
+}
+
+impl<Content> Rendering<Content> {
+    /// The failure to read a member's schema, which is no reason to leave it out.
+    pub(crate) fn unreadable(&self) -> Option<&TokenError> {
+        self.left_out.iter().find_map(|left_out| match left_out {
+            LeftOut::Invalid(error @ TokenError::Schema(CatalogueError::Unreadable { .. })) => Some(error),
+            LeftOut::Invalid(_) | LeftOut::Unwritable(_) => None,
+        })
+    }
+}
+
+/// Why a member is not in a document about a package.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LeftOut {
     #[error(transparent)]
@@ -81,7 +109,7 @@ pub(crate) fn package_schema(
     package: &Package,
     plugin_version: &str,
     language: Option<SdkLanguage>,
-) -> PackageSchema {
+) -> Rendering<impl Serialize + use<>> {
     let identity = package.identity();
     let mut left_out = Vec::new();
     let mut types = Types::new(package, language == Some(SdkLanguage::Go));
@@ -160,7 +188,7 @@ pub(crate) fn package_schema(
     document.provider.methods.insert(TERRAFORM_CONFIG, token.clone());
     document.functions.insert(token, raw(&method));
     document.types = types.finish();
-    PackageSchema { json: written(&document), left_out }
+    Rendering { content: document, left_out }
 }
 
 /// Size of a batch of members. A shape takes far more memory than its text, so few exist at a time.
@@ -204,7 +232,7 @@ pub(crate) fn terraform_config_token(package: &str) -> String {
 /// The method's name.
 pub(crate) const TERRAFORM_CONFIG: &str = "terraformConfig";
 
-fn written(document: &Document) -> String {
+fn written(document: &impl Serialize) -> String {
     serde_json::to_string(document)
         .expect("a document has only text for keys and holds nothing that can fail")
 }

@@ -6,7 +6,8 @@ use isthmus_proto::tfplugin6::schema::nested_block::NestingMode as BlockNesting;
 use isthmus_proto::tfplugin6::schema::object::NestingMode;
 use isthmus_proto::tfplugin6::schema::{Attribute, Block, NestedBlock, Object};
 use isthmus_proto::tfplugin6::{self, Function, get_provider_schema::Response};
-use isthmus_provider::schema::{self, Catalogue};
+use isthmus_provider::plugin::ProtocolVersion;
+use isthmus_provider::schema::{self, Catalogue, SchemaAnswer};
 use prost::Message as _;
 
 use super::catalogue::{Identity, Package};
@@ -91,6 +92,12 @@ pub(crate) fn local(path: &str) -> Parameter {
     }
 }
 
+/// The catalogue of a provider with this response.
+fn catalogue(response: &Response) -> Arc<Catalogue> {
+    let answer = SchemaAnswer { protocol: ProtocolVersion::V6, bytes: response.encode_to_vec().into() };
+    Arc::new(answer.decode().expect("tests write correct messages").catalogue)
+}
+
 /// The package `test`.
 pub(crate) fn package() -> Package {
     package_of(local("./terraform-provider-test"))
@@ -99,7 +106,7 @@ pub(crate) fn package() -> Package {
 /// The test provider with another parameter.
 pub(crate) fn package_of(parameter: Parameter) -> Package {
     let identity = Identity::new(parameter).expect("tests name correct providers");
-    Package::new(identity, Arc::new(Catalogue::from_protocol_6(provider())))
+    Package::new(identity, catalogue(&provider()))
 }
 
 /// A provider with the given schemas, as the package `test`.
@@ -120,7 +127,7 @@ pub(crate) fn package_with(
         ..Response::default()
     };
     let identity = Identity::new(local("./terraform-provider-test")).expect("the path names a provider");
-    Package::new(identity, Arc::new(Catalogue::from_protocol_6(response)))
+    Package::new(identity, catalogue(&response))
 }
 
 /// A provider with one resource, `test_thing`, with the second schema as its list configuration.
@@ -135,7 +142,7 @@ pub(crate) fn listable(resource: &tfplugin6::Schema, list: &tfplugin6::Schema) -
         ..Response::default()
     };
     let identity = Identity::new(local("./terraform-provider-test")).expect("the path names a provider");
-    Package::new(identity, Arc::new(Catalogue::from_protocol_6(response)))
+    Package::new(identity, catalogue(&response))
 }
 
 fn provider() -> Response {

@@ -20,6 +20,7 @@ use super::access::AccessPolicy;
 use super::redacted::Redacted;
 use super::refusal::Refuser;
 use super::rejection::of_undecodable;
+use super::streamed::with_text;
 use crate::daemon::{Session, Sessions};
 use crate::lumirpc::LumiService;
 use crate::pulumirpc::PulumiService;
@@ -140,7 +141,7 @@ impl Services {
         };
         Box::pin(async move {
             match answer.await {
-                Ok(answer) => of_undecodable(answer),
+                Ok(answer) => with_text(of_undecodable(answer)),
                 Err(never) => match never {},
             }
         })

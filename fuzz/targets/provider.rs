@@ -3,6 +3,7 @@
 use isthmus_common::REDACTED;
 use isthmus_provider::plugin::fuzzing::logged;
 use isthmus_provider::plugin::{Handshake, Origin, ProtocolVersion, Transport, parse_reattach_providers};
+use isthmus_provider::schema::fuzzing::{index, indexed};
 use isthmus_provider::schema::{Catalogue, SchemaAnswer};
 use isthmus_provider::{KnownSecrets, Retention};
 
@@ -20,14 +21,32 @@ pub(crate) fn handshake(bytes: &[u8]) {
     }
 }
 
-/// The response of GetProviderSchema in both protocols; all schemas in it are compiled.
+/// The response of GetProviderSchema in both protocols; all schemas in it are compiled. By its index it
+/// is the same.
 pub(crate) fn schema(bytes: &[u8]) {
     for protocol in [ProtocolVersion::V5, ProtocolVersion::V6] {
         let answer = SchemaAnswer { protocol, bytes: bytes.to_vec().into() };
         assert_eq!(answer.fingerprint(), answer.fingerprint());
         if let Ok(contents) = answer.decode() {
             compile_all(&contents.catalogue);
+            let index = index(&answer).expect("it was decoded");
+            if let Some(again) = indexed(index, answer.bytes) {
+                assert!(contents.catalogue.resource_names().eq(again.resource_names()));
+                assert_eq!(contents.catalogue.functions(), again.functions());
+                for name in again.resource_names() {
+                    assert_eq!(contents.catalogue.resource(name).is_ok(), again.resource(name).is_ok());
+                }
+            }
         }
+    }
+}
+
+/// The index of a response in the schema cache, behind its length, and the response.
+pub(crate) fn schema_index(bytes: &[u8]) {
+    let Some((length, rest)) = bytes.split_first_chunk() else { return };
+    let Some((index, response)) = rest.split_at_checked(u16::from_le_bytes(*length).into()) else { return };
+    if let Some(catalogue) = indexed(index.to_vec(), response.to_vec().into()) {
+        compile_all(&catalogue);
     }
 }
 

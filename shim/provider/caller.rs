@@ -13,7 +13,7 @@ use super::limit::{Entered, InFlight, Limit};
 use super::unprocessed::was_not_processed;
 use super::{CallMessages, CallObserver, CallReport, Client, Diagnostic, Interruption, ProviderError, Rpc};
 use crate::plugin::Plugin;
-use crate::schema::{Catalogue, Contents, Fingerprint, SchemaAnswer};
+use crate::schema::{Catalogue, Contents, SchemaAnswer};
 
 /// How long to wait for the exit of a process after its connection broke. A call fails a moment
 /// before the exit of the process can be detected.
@@ -22,15 +22,6 @@ const EXIT_GRACE: Duration = Duration::from_secs(2);
 /// How long a provider may take to respond to StopProvider, which does not wait for the stopped
 /// calls.
 const STOP_ANSWER: Duration = Duration::from_secs(2);
-
-/// A provider's schema that is known before its process starts.
-#[derive(Clone, Debug)]
-pub struct KnownSchema {
-    /// The provider's schemas.
-    pub catalogue: Arc<Catalogue>,
-    /// The fingerprint of the response.
-    pub fingerprint: Fingerprint,
-}
 
 /// How a process's schema compares with the known one.
 #[derive(Debug)]
@@ -61,28 +52,27 @@ pub(super) struct Caller<'a> {
 impl Caller<'_> {
     pub(super) async fn schema(
         &self,
-        known: Option<&KnownSchema>,
+        known: Option<&Arc<Catalogue>>,
         warnings: &mut Vec<Diagnostic>,
-    ) -> Result<(KnownSchema, SchemaUpdate), ProviderError> {
+    ) -> Result<(Arc<Catalogue>, SchemaUpdate), ProviderError> {
         let rpc = Rpc::GetProviderSchema;
         // The requests of both protocols are empty.
         let bytes = self.watch(rpc, Bytes::new(), &mut |_| Ok(())).await?;
         let answer = SchemaAnswer { protocol: self.client.version(), bytes };
-        let fingerprint = answer.fingerprint();
+        let index = answer.index().map_err(|error| ProviderError::InvalidSchema {
+            provider: self.name.to_owned(),
+            operation: rpc.name(self.client.version()),
+            reason: error.to_string(),
+        })?;
         if let Some(known) = known
-            && fingerprint == known.fingerprint
+            && known.fingerprint() == index.fingerprint
         {
-            return Ok((known.clone(), SchemaUpdate::AsKnown));
+            return Ok((Arc::clone(known), SchemaUpdate::AsKnown));
         }
-        let Contents { catalogue, diagnostics } =
-            answer.decode().map_err(|error| ProviderError::InvalidSchema {
-                provider: self.name.to_owned(),
-                operation: rpc.name(self.client.version()),
-                reason: error.to_string(),
-            })?;
+        let Contents { catalogue, diagnostics } = Catalogue::contents(index, answer.bytes.clone());
         let news = if diagnostics.is_empty() { SchemaUpdate::New(answer) } else { SchemaUpdate::Uncacheable };
         self.refuse_errors(rpc, diagnostics, warnings)?;
-        Ok((KnownSchema { catalogue: Arc::new(catalogue), fingerprint }, news))
+        Ok((Arc::new(catalogue), news))
     }
 
     pub(super) async fn call<Request, Response>(

@@ -12,7 +12,7 @@ use isthmus_proto::tfplugin6;
 use tokio::sync::{Mutex, OnceCell};
 
 use super::answered::Answered;
-use super::caller::{Caller, KnownSchema, SchemaUpdate};
+use super::caller::{Caller, SchemaUpdate};
 use super::chunks::Chunks;
 use super::deferral::DeferralSupport;
 use super::limit::{InFlight, Limit};
@@ -45,7 +45,7 @@ pub(super) struct Shared {
     plugin: Plugin,
     client: Client,
     observer: CallObserver,
-    schema: KnownSchema,
+    catalogue: Arc<Catalogue>,
     configured: Mutex<bool>,
     /// Whether it has answered a call, besides those that a start makes.
     has_answered: AtomicBool,
@@ -63,7 +63,7 @@ pub(super) struct Shared {
 impl Provider {
     /// Requests the schema of a process. Terraform requests it from each process, because older
     /// providers initialize themselves then. With `known`, the schema is compared with the known
-    /// one.
+    /// one, of the cache or of another process of the same program.
     ///
     /// # Errors
     /// When the provider does not respond, or responds with errors or an invalid schema.
@@ -71,13 +71,13 @@ impl Provider {
         name: impl Into<String>,
         plugin: Plugin,
         observer: CallObserver,
-        known: Option<&KnownSchema>,
+        known: Option<&Arc<Catalogue>>,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<(Self, SchemaUpdate), ProviderError> {
         let name = name.into();
         let client = Client::new(plugin.channel(), plugin.protocol());
         let in_flight = Arc::new(InFlight::default());
-        let (schema, news) = {
+        let (catalogue, news) = {
             let (name, plugin) = (&name, &plugin);
             let (client, observer, in_flight, limit) = (&client, &observer, &in_flight, &Limit::default());
             let caller = Caller { name, plugin, client, observer, in_flight, limit };
@@ -88,7 +88,7 @@ impl Provider {
             plugin,
             client,
             observer,
-            schema,
+            catalogue,
             configured: Mutex::new(false),
             has_answered: AtomicBool::new(false),
             stops: AtomicU64::new(0),
@@ -114,12 +114,7 @@ impl Provider {
 
     /// Its schemas.
     pub fn catalogue(&self) -> &Arc<Catalogue> {
-        &self.shared.schema.catalogue
-    }
-
-    /// Its schema, for the comparison with that of another process of the same program.
-    pub fn schema(&self) -> &KnownSchema {
-        &self.shared.schema
+        &self.shared.catalogue
     }
 
     /// Whether it has answered a call, besides those that a start makes: for its schema, and to
@@ -175,7 +170,7 @@ impl Provider {
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<(), ProviderError> {
         let rpc = Rpc::ValidateProviderConfig;
-        let schema = self.shared.schema.catalogue.provider()?;
+        let schema = self.shared.catalogue.provider()?;
         self.note_secrets(&schema, config, Retention::Session);
         let config =
             dynamic::encode(config, &schema.block.implied_type, self.operation(rpc), "its configuration")?;
@@ -197,7 +192,7 @@ impl Provider {
             return Ok(());
         }
         let rpc = Rpc::ConfigureProvider;
-        let schema = self.shared.schema.catalogue.provider()?;
+        let schema = self.shared.catalogue.provider()?;
         self.note_secrets(&schema, config, Retention::Session);
         let config =
             dynamic::encode(config, &schema.block.implied_type, self.operation(rpc), "its configuration")?;
@@ -220,7 +215,7 @@ impl Provider {
         config: &Value,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<DataSourceAnswer, ProviderError> {
-        let schema = self.shared.schema.catalogue.data_source(type_name)?;
+        let schema = self.shared.catalogue.data_source(type_name)?;
         let value_type = &schema.block.implied_type;
         let rpc = Rpc::ValidateDataResourceConfig;
         self.note_secrets(&schema, config, Retention::Usual);

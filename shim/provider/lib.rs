@@ -38,7 +38,7 @@ pub mod schema_cache;
 mod testing;
 mod unprocessed;
 
-pub use caller::{KnownSchema, SchemaUpdate};
+pub use caller::SchemaUpdate;
 pub use client::{Client, Rpc};
 pub use deferral::Deferral;
 pub use diagnostics::{Diagnostic, Severity};

@@ -1,21 +1,28 @@
 //! A provider's schema, compiled from its messages.
 //!
-//! [`Catalogue`] stores encoded schemas and decodes one on first use, because a large provider has
-//! thousands of resources and a program uses few.
+//! [`Catalogue`] decodes a schema on first use, because a large provider has thousands of resources
+//! and a program uses few. Until then it is bytes, in memory or in a file.
 
 mod answer;
 mod block;
 mod capabilities;
 mod catalogue;
 mod compile;
+mod fingerprint;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
+mod index;
 mod protocol5;
 #[cfg(test)]
 pub(crate) mod testing;
 
-pub use answer::{Contents, Fingerprint, SchemaAnswer};
+pub use answer::SchemaAnswer;
 pub use block::{
     Attribute, AttributeType, Block, BlockNesting, NestedBlock, NestedObject, ObjectNesting, Schema, TextKind,
 };
 pub use capabilities::Capabilities;
-pub use catalogue::{Catalogue, CatalogueError};
+pub use catalogue::{Catalogue, CatalogueError, Contents};
 pub use compile::{SchemaError, compile};
+pub use fingerprint::Fingerprint;
+pub(crate) use fingerprint::Span;
+pub(crate) use index::{ResponseBytes, SchemaIndex};

@@ -11,10 +11,14 @@
 //! If an executable's response contradicts its entries, or differs in another directory, it depends
 //! on more than an entry contains. It is marked as *variable* permanently, and never cached again.
 //!
+//! What was rendered from a response (package schemas, mappings) is stored beside it, under a key of
+//! everything that it depends on.
+//!
 //! The cache is optional: files that are missing, damaged or of another format are ignored, and so
 //! are failures to write. Any number of processes may use one directory.
 //!
 //! - `files` is the directory, with validated files, of which only ours are replaced or removed.
+//! - `document` is a rendered document.
 //! - `names` are the names of files by kind.
 //! - `sweep` removes files when the cache is full.
 //! - `binary` identifies an executable.
@@ -22,24 +26,27 @@
 
 mod binary;
 mod context;
+mod document;
 mod entry;
 mod environment;
 mod files;
 mod names;
 mod sweep;
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 pub use binary::Program;
 pub use context::LaunchContext;
+pub use document::Document;
 pub use environment::EnvironmentPrint;
 
-use crate::KnownSchema;
-use crate::schema::SchemaAnswer;
+use crate::schema::{Catalogue, Contents, Fingerprint, SchemaAnswer, SchemaIndex};
 use binary::{ExecutableDigest, Sighting};
+use document::DocumentWriter;
 use entry::Entry;
-use files::Files;
+use files::{Body, Files};
 use sweep::Limits;
 
 /// Size limits. The least recently used files are removed first.
@@ -53,7 +60,7 @@ pub struct KeepError {
     pub directory: PathBuf,
     /// The cause.
     #[source]
-    pub source: std::io::Error,
+    pub source: io::Error,
 }
 
 /// A directory of schemas. Its methods block on the file system.
@@ -61,21 +68,30 @@ pub struct KeepError {
 pub struct SchemaCache {
     files: Files,
     limits: Limits,
+    /// The running executable.
+    own: PathBuf,
+    /// Its digest, on first use; `None` if it cannot be read.
+    build: Arc<OnceLock<Option<ExecutableDigest>>>,
 }
+
+/// The running executable itself, even if its file was replaced.
+const OWN_EXECUTABLE: &str = "/proc/self/exe";
 
 impl SchemaCache {
     /// The cache in a directory, which may not exist yet.
     pub fn new(directory: PathBuf) -> Self {
-        Self::with_limits(directory, LIMITS)
+        Self::with(directory, LIMITS, Path::new(OWN_EXECUTABLE))
     }
 
-    fn with_limits(directory: PathBuf, limits: Limits) -> Self {
+    fn with(directory: PathBuf, limits: Limits, own: &Path) -> Self {
         // A larger file would displace all others.
-        Self { files: Files::new(directory, limits.bytes / 2), limits }
+        let files = Files::new(directory, limits.bytes / 2);
+        Self { files, limits, own: own.to_owned(), build: Arc::default() }
     }
 
-    /// The known schema of an executable in a context.
-    pub fn find(&self, program: &Program, context: &LaunchContext) -> Option<KnownSchema> {
+    /// The known schemas of an executable in a context. They are read from the cache when they are
+    /// used, even if it was removed by then.
+    pub fn find(&self, program: &Program, context: &LaunchContext) -> Option<Catalogue> {
         let print = match self.recall(program) {
             Some(print) => print,
             // Not seen before. It is only hashed if it may be a copy, or a touched one, of a known
@@ -88,13 +104,19 @@ impl SchemaCache {
         if self.files.contains(&names::mark(&print)) {
             return None;
         }
-        let Entry { protocol, fingerprint, .. } =
-            Entry::from_bytes(&self.files.read(&names::entry(program, &print, context))?)?;
-        let bytes = self.files.read(&names::answer(&fingerprint))?;
-        let contents = SchemaAnswer { protocol, bytes }.decode().ok()?;
+        let entry = Entry::from_bytes(&self.files.read(&names::entry(program, &print, context))?)?;
+        let (index, body) = self.answer(entry.fingerprint)?;
+        let Contents { catalogue, diagnostics } = Catalogue::contents(index, body);
         // These are never written, but a file may be from elsewhere.
-        let usable = contents.catalogue.provider().is_ok() && contents.diagnostics.is_empty();
-        usable.then(|| KnownSchema { catalogue: Arc::new(contents.catalogue), fingerprint })
+        let usable = catalogue.provider().is_ok() && diagnostics.is_empty();
+        usable.then_some(catalogue)
+    }
+
+    /// Lets a catalogue read its schemas from the cache instead of memory, if they are there.
+    pub fn serve(&self, catalogue: &Catalogue) {
+        if let Some((index, body)) = self.answer(catalogue.fingerprint()) {
+            catalogue.read_from(index.schemas(body));
+        }
     }
 
     /// Stores an executable's response in a context, unless the executable is variable, or has
@@ -113,22 +135,74 @@ impl SchemaCache {
             if !program.is_unchanged() || self.files.contains(&names::mark(&print)) {
                 return Ok(());
             }
-            let entry = Entry::new(answer, &print);
+            let index = answer.index().map_err(io::Error::other)?;
+            let entry = Entry::new(index.fingerprint, &print);
             // Whether it is the same executable with the same response, in this directory or
             // another.
             let mut others = self.files.names(names::entries(program, &print, context));
             if others.any(|other| self.entry(&other).is_some_and(|other| other != entry)) {
                 return self.mark(&print);
             }
-            let name = names::answer(&entry.fingerprint);
-            if self.files.read(&name).is_none() && !self.files.write(&name, &answer.bytes)? {
-                return Ok(());
+            if self.answer(entry.fingerprint).is_none() {
+                let mut file = self.files.begin()?;
+                file.write_all(&answer.bytes)?;
+                file.finish(&names::answer(&entry.fingerprint), &index.to_bytes())?;
             }
             self.files.write(&names::entry(program, &print, context), &entry.to_bytes())?;
             sweep::sweep_if_needed(&self.files, self.limits);
             Ok(())
         };
-        keep().map_err(|source| self.error(source))
+        self.unless_too_large(keep()).map(drop)
+    }
+
+    /// The document with this key, if it is known to this build of isthmus. `key` is everything that
+    /// it depends on besides.
+    pub fn document(&self, key: &[&[u8]]) -> Option<Document> {
+        let (head, body) = self.files.open(&self.document_name(key)?)?;
+        Document::new(head, body)
+    }
+
+    /// Stores a document, which `write` writes, and the notes on it. `None` if it is too large, or it
+    /// is unknown which build of isthmus this is.
+    ///
+    /// # Errors
+    /// When the directory cannot be written, or `write` fails.
+    pub fn keep_document(
+        &self,
+        key: &[&[u8]],
+        notes: Vec<String>,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<Option<Document>, KeepError> {
+        let Some(name) = self.document_name(key) else { return Ok(None) };
+        let keep = || {
+            let mut text = DocumentWriter::new(self.files.begin()?);
+            write(&mut text)?;
+            let document = text.finish(&name, notes)?;
+            sweep::sweep_if_needed(&self.files, self.limits);
+            Ok(document)
+        };
+        self.unless_too_large(keep())
+    }
+
+    /// Hashes the running executable, if it is not known yet, so that documents do not wait for it.
+    pub fn prepare_documents(&self) {
+        self.build();
+    }
+
+    fn document_name(&self, key: &[&[u8]]) -> Option<String> {
+        Some(names::document(&[&[&self.build()?.bytes()[..]], key].concat()))
+    }
+
+    fn build(&self) -> Option<&ExecutableDigest> {
+        self.build.get_or_init(|| self.print(&Program::look(&self.own)?).ok()).as_ref()
+    }
+
+    fn unless_too_large<T>(&self, written: io::Result<T>) -> Result<Option<T>, KeepError> {
+        match written {
+            Ok(written) => Ok(Some(written)),
+            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Ok(None),
+            Err(error) => Err(self.error(error)),
+        }
     }
 
     /// Marks an executable as variable: its response differed from the known one, so nothing is
@@ -152,18 +226,23 @@ impl SchemaCache {
         }
     }
 
-    fn mark(&self, print: &ExecutableDigest) -> std::io::Result<()> {
+    fn mark(&self, print: &ExecutableDigest) -> io::Result<()> {
         self.files.write(&names::mark(print), b"")?;
         // Its entries are obsolete, and perhaps their responses too.
         sweep::sweep(&self.files, self.limits);
         Ok(())
     }
 
+    fn answer(&self, fingerprint: Fingerprint) -> Option<(SchemaIndex, Body)> {
+        let (head, body) = self.files.open(&names::answer(&fingerprint))?;
+        Some((SchemaIndex::from_bytes(head, fingerprint)?, body))
+    }
+
     fn entry(&self, name: &str) -> Option<Entry> {
         Entry::from_bytes(&self.files.peek(name)?)
     }
 
-    fn print(&self, program: &Program) -> std::io::Result<ExecutableDigest> {
+    fn print(&self, program: &Program) -> io::Result<ExecutableDigest> {
         self.recall(program).map_or_else(|| self.hash(program), Ok)
     }
 
@@ -172,16 +251,17 @@ impl SchemaCache {
         Sighting::from_bytes(&self.files.read(&names::sighting(program))?)?.print_of(program)
     }
 
-    /// Hashes an executable, and stores its digest.
-    fn hash(&self, program: &Program) -> std::io::Result<ExecutableDigest> {
+    /// Hashes an executable, and stores its digest if it can.
+    fn hash(&self, program: &Program) -> io::Result<ExecutableDigest> {
         let print = program.hash()?;
         if program.is_settled() && program.is_unchanged() {
-            self.files.write(&names::sighting(program), &Sighting::of(program, &print).to_bytes())?;
+            // Then it is hashed again next time.
+            let _ = self.files.write(&names::sighting(program), &Sighting::of(program, &print).to_bytes());
         }
         Ok(print)
     }
 
-    fn error(&self, source: std::io::Error) -> KeepError {
+    fn error(&self, source: io::Error) -> KeepError {
         KeepError { directory: self.files.directory().to_owned(), source }
     }
 }

@@ -22,8 +22,9 @@ use tonic::Status;
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::server::{NamedService, ServerStreamingService, UnaryService};
 
-use super::{CallObserver, Diagnostic, KnownSchema, Provider, ProviderError, SchemaUpdate};
+use super::{CallObserver, Diagnostic, Provider, ProviderError, SchemaUpdate};
 use crate::plugin::{Address, LogRecord, LogSink, Plugin, ProtocolVersion, ReattachConfig};
+use crate::schema::Catalogue;
 
 /// Prepared responses and recorded requests.
 #[derive(Clone, Default)]
@@ -114,7 +115,7 @@ impl Stage {
     pub(super) async fn start(
         protocol: ProtocolVersion,
         script: Script,
-        known: Option<&KnownSchema>,
+        known: Option<&Arc<Catalogue>>,
     ) -> (Result<Self, ProviderError>, Vec<Diagnostic>) {
         let directory = tempfile::tempdir().expect("a directory");
         let socket = directory.path().join("provider.sock");

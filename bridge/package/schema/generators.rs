@@ -50,6 +50,17 @@ impl SdkLanguage {
         }
     }
 
+    /// Its name as a runtime.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::NodeJs => "nodejs",
+            Self::Python => "python",
+            Self::Go => "go",
+            Self::Java => "java",
+            Self::DotNet => "dotnet",
+        }
+    }
+
     /// Why a function cannot be in a package.
     pub(super) fn refuses_function(self, shape: &FunctionShape) -> Option<Unwritable> {
         let name = member_name(&shape.token);

@@ -24,7 +24,7 @@ fn described(text: &str, attribute: Attribute) -> Attribute {
 }
 
 fn parsed(package: &Package) -> Value {
-    serde_json::from_str(&package_schema(package, "1.1.3", None).json).unwrap()
+    serde_json::from_str(&package_schema(package, "1.1.3", None).to_json()).unwrap()
 }
 
 /// A resource with every schema feature.
@@ -84,7 +84,7 @@ fn a_package_holds_all_that_the_provider_offers() {
     );
     let schema = package_schema(&package, "1.1.3", None);
     assert!(schema.left_out.is_empty(), "{:?}", schema.left_out);
-    insta::assert_snapshot!(pretty(&schema.json));
+    insta::assert_snapshot!(pretty(&schema.to_json()));
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn a_faulty_list_costs_the_resource_its_list_and_nothing_else() {
     let described = package_schema(&package, "1.1.3", None);
     let [fault] = &*described.left_out else { panic!("{:?}", described.left_out) };
     assert!(fault.to_string().contains("schema of list resource test_thing cannot be used"), "{fault}");
-    let schema: Value = serde_json::from_str(&described.json).unwrap();
+    let schema: Value = serde_json::from_str(&described.to_json()).unwrap();
     let thing = &schema["resources"]["test:index/thing:Thing"];
     assert!(thing.is_object() && thing.get("listInputs").is_none(), "{thing}");
 }
@@ -159,7 +159,7 @@ fn a_faulty_resource_is_left_out_and_told() {
     let schema = package_schema(&package(), "1.1.3", None);
     assert_eq!(schema.left_out.len(), 1);
     assert!(schema.left_out[0].to_string().contains("test_broken"), "{}", schema.left_out[0]);
-    assert!(schema.json.contains("test:index/pet:Pet") && !schema.json.contains("Broken"));
+    assert!(schema.to_json().contains("test:index/pet:Pet") && !schema.to_json().contains("Broken"));
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn what_a_generator_cannot_write_is_left_out_for_its_language_alone() {
     );
     let left_out = |language| {
         let schema = package_schema(&package, "1.1.3", language);
-        let document: Value = serde_json::from_str(&schema.json).unwrap();
+        let document: Value = serde_json::from_str(&schema.to_json()).unwrap();
         let has = |kind: &str, token: &str| !document[kind][token].is_null();
         let warnings: Vec<_> = schema.left_out.iter().map(ToString::to_string).collect();
         (

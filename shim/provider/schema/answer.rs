@@ -6,12 +6,12 @@
 use std::fmt;
 
 use bytes::Bytes;
-use isthmus_proto::{tfplugin5, tfplugin6};
-use prost::Message as _;
 use prost::encoding::{WireType, decode_key, decode_varint};
 use sha2::{Digest as _, Sha256};
 
-use super::{Catalogue, protocol5};
+use super::catalogue::{Catalogue, Contents};
+use super::fingerprint::{Fingerprint, Span};
+use super::index::SchemaIndex;
 use crate::plugin::ProtocolVersion;
 
 /// The encoded response of GetProviderSchema (protocol 5: GetSchema). Clones share the bytes.
@@ -23,57 +23,39 @@ pub struct SchemaAnswer {
     pub bytes: Bytes,
 }
 
-/// A hash of a response that is independent of the order of map entries.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Fingerprint([u8; 32]);
-
-/// A partially decoded response.
-#[derive(Debug)]
-pub struct Contents {
-    /// The provider's schemas.
-    pub catalogue: Catalogue,
-    /// The provider's diagnostics.
-    pub diagnostics: Vec<tfplugin6::Diagnostic>,
-}
-
 impl SchemaAnswer {
     /// Decodes the response. Individual schemas stay encoded, in shared memory.
     ///
     /// # Errors
     /// When the message is invalid.
     pub fn decode(&self) -> Result<Contents, prost::DecodeError> {
-        Ok(match self.protocol {
-            ProtocolVersion::V5 => {
-                let mut response = tfplugin5::get_provider_schema::Response::decode(self.bytes.clone())?;
-                Contents {
-                    diagnostics: std::mem::take(&mut response.diagnostics)
-                        .into_iter()
-                        .map(protocol5::diagnostic)
-                        .collect(),
-                    catalogue: Catalogue::from_protocol_5(response),
-                }
-            }
-            ProtocolVersion::V6 => {
-                let mut response = tfplugin6::get_provider_schema::Response::decode(self.bytes.clone())?;
-                Contents {
-                    diagnostics: std::mem::take(&mut response.diagnostics),
-                    catalogue: Catalogue::from_protocol_6(response),
-                }
-            }
-        })
+        Ok(Catalogue::contents(self.index()?, self.bytes.clone()))
     }
 
     /// A hash of the response.
     pub fn fingerprint(&self) -> Fingerprint {
-        let mut fields: Vec<[u8; 32]> =
-            fields(&self.bytes).map(|field| Sha256::digest(field).into()).collect();
-        fields.sort_unstable();
-        let mut whole = Sha256::new();
-        whole.update(self.protocol.number().to_le_bytes());
-        for field in fields {
-            whole.update(field);
-        }
-        Fingerprint(whole.finalize().into())
+        Fingerprint::of(self.protocol, &self.spans())
+    }
+
+    /// Where the schemas are, and everything else.
+    ///
+    /// # Errors
+    /// When the message is invalid.
+    pub(crate) fn index(&self) -> Result<SchemaIndex, prost::DecodeError> {
+        let spans = self.spans();
+        SchemaIndex::new(self.protocol, Fingerprint::of(self.protocol, &spans), &self.bytes, &spans)
+    }
+
+    /// The top-level fields.
+    fn spans(&self) -> Vec<Span> {
+        let mut offset = 0;
+        let span = |field: &[u8]| {
+            let length = u64::try_from(field.len()).unwrap_or(u64::MAX);
+            let span = Span { offset, length, hash: Sha256::digest(field).into() };
+            offset += length;
+            span
+        };
+        fields(&self.bytes).map(span).collect()
     }
 }
 
@@ -86,30 +68,6 @@ impl fmt::Debug for SchemaAnswer {
             .field("protocol", protocol)
             .field("bytes", &bytes.len())
             .finish()
-    }
-}
-
-impl Fingerprint {
-    /// The fingerprint with these bytes, from [`Fingerprint::bytes`].
-    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
-        Self(bytes)
-    }
-
-    /// The encoded message.
-    pub const fn bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-}
-
-impl fmt::Display for Fingerprint {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&hex::encode(self.0))
-    }
-}
-
-impl fmt::Debug for Fingerprint {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "Fingerprint({self})")
     }
 }
 
@@ -147,7 +105,9 @@ fn first_field(message: &[u8]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use isthmus_proto::{tfplugin5, tfplugin6};
     use proptest::prelude::*;
+    use prost::Message as _;
 
     use super::*;
     use crate::schema::testing::{attribute, block, schema};

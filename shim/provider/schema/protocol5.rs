@@ -6,14 +6,26 @@
 
 use isthmus_proto::{tfplugin5, tfplugin6};
 
-use super::Capabilities;
+/// A response without its maps of schemas.
+pub(super) fn response(
+    response: tfplugin5::get_provider_schema::Response,
+) -> tfplugin6::get_provider_schema::Response {
+    tfplugin6::get_provider_schema::Response {
+        provider: response.provider.map(schema),
+        diagnostics: response.diagnostics.into_iter().map(diagnostic).collect(),
+        provider_meta: response.provider_meta.map(schema),
+        server_capabilities: response.server_capabilities.map(capabilities),
+        functions: response.functions.into_iter().map(|(name, of)| (name, function(of))).collect(),
+        ..Default::default()
+    }
+}
 
 pub(super) fn schema(schema: tfplugin5::Schema) -> tfplugin6::Schema {
     tfplugin6::Schema { version: schema.version, block: schema.block.map(block) }
 }
 
 /// A diagnostic of protocol 5 has the same fields.
-pub(super) fn diagnostic(diagnostic: tfplugin5::Diagnostic) -> tfplugin6::Diagnostic {
+fn diagnostic(diagnostic: tfplugin5::Diagnostic) -> tfplugin6::Diagnostic {
     use tfplugin5::attribute_path::step::Selector as From;
     use tfplugin6::attribute_path::step::Selector as To;
     let step = |step: tfplugin5::attribute_path::Step| tfplugin6::attribute_path::Step {
@@ -33,8 +45,8 @@ pub(super) fn diagnostic(diagnostic: tfplugin5::Diagnostic) -> tfplugin6::Diagno
     }
 }
 
-pub(super) fn capabilities(announced: tfplugin5::ServerCapabilities) -> Capabilities {
-    Capabilities {
+fn capabilities(announced: tfplugin5::ServerCapabilities) -> tfplugin6::ServerCapabilities {
+    tfplugin6::ServerCapabilities {
         plan_destroy: announced.plan_destroy,
         get_provider_schema_optional: announced.get_provider_schema_optional,
         move_resource_state: announced.move_resource_state,
@@ -42,7 +54,7 @@ pub(super) fn capabilities(announced: tfplugin5::ServerCapabilities) -> Capabili
     }
 }
 
-pub(super) fn function(function: tfplugin5::Function) -> tfplugin6::Function {
+fn function(function: tfplugin5::Function) -> tfplugin6::Function {
     tfplugin6::Function {
         parameters: function.parameters.into_iter().map(parameter).collect(),
         variadic_parameter: function.variadic_parameter.map(parameter),

@@ -1,33 +1,45 @@
 //! A directory of files that may be lost at any time.
 //!
-//! A file begins with a magic number, the format version, the length and the SHA-256 of the rest,
-//! by which it is validated. It is written to a temporary file and renamed, so that readers see all
-//! of it or nothing, and the last writer wins. There is no lock: a name always refers to the same
-//! content, or the newest. Writes do not wait for the disk; incomplete files are detected by their
-//! hash.
+//! A file has three parts:
+//!
+//! | part | content |
+//! |---|---|
+//! | header | a magic number, the format version, the lengths of the other parts, the SHA-256 of the head |
+//! | body | what is too large to be read at once; empty in most files |
+//! | head | the content of a file without a body, else spans of the body with their hashes |
+//!
+//! The header and the head are validated when a file is opened, each span of the body when it is read.
+//! A body is read by `pread`, never mapped: another process may truncate the file. An open file stays
+//! readable after it was removed or replaced.
+//!
+//! A file is written to a temporary file and renamed, so that readers see all of it or nothing, and
+//! the last writer wins. There is no lock: a name always refers to the same content, or the newest.
+//! Writes do not wait for the disk; incomplete files are detected by their hashes.
 //!
 //! Only files with the magic number, or empty ones, are ever replaced or removed: others are not
 //! ours.
 
 use std::fs::{DirBuilder, File};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::DirBuilderExt as _;
+use std::io::{self, Read as _, Write};
+use std::os::unix::fs::{DirBuilderExt as _, FileExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use isthmus_common::{Links, open_regular};
 use sha2::{Digest as _, Sha256};
+use tempfile::NamedTempFile;
 
 use super::names::UNFINISHED;
+use crate::schema::{ResponseBytes, Span};
 
 /// The magic number.
 const MARK: &[u8; 8] = b"isthmus\0";
 /// Version of the format of the files, their contents and names. Files of another version are
-/// ignored. The first one had no directory in the names of index entries.
-const FORMAT: u32 = 2;
-/// Magic number, format version, length, and hash.
-const HEADER: usize = 8 + 4 + 8 + 32;
+/// ignored. The first one had no directory in the names of index entries, the second no bodies.
+const FORMAT: u32 = 3;
+/// Magic number, format version, length of the head, length of the body, and hash of the head.
+const HEADER: usize = 8 + 4 + 8 + 8 + 32;
 /// Granularity of the time of last use, to save writes.
 const USED: Duration = Duration::from_secs(3600);
 
@@ -46,6 +58,31 @@ pub(super) struct ListedFile {
     pub(super) size: u64,
     /// Time of last use, to the hour.
     pub(super) used: SystemTime,
+}
+
+/// The body of an open file.
+#[derive(Debug)]
+pub(super) struct Body {
+    files: Files,
+    name: String,
+    file: File,
+    length: u64,
+}
+
+/// A file that is being written; removed unless it is finished.
+#[derive(Debug)]
+pub(super) struct Unfinished {
+    files: Files,
+    file: NamedTempFile,
+    /// Of the body.
+    length: u64,
+}
+
+/// A span of a file is not what was written.
+#[derive(Debug, thiserror::Error)]
+#[error("{} is damaged, and was removed\nhelp: run this again", path.display())]
+struct DamagedError {
+    path: PathBuf,
 }
 
 /// What exists at a file's path.
@@ -68,16 +105,23 @@ impl Files {
         &self.directory
     }
 
-    /// The content of a file. `None` if it is missing, unreadable or invalid.
+    /// The content of a file without a body. `None` if it is missing, unreadable or invalid.
     pub(super) fn read(&self, name: &str) -> Option<Bytes> {
-        let (content, file) = self.content(name)?;
-        self.note_use(&file);
-        Some(content)
+        let (head, body) = self.open(name)?;
+        (body.length == 0).then_some(head)
     }
 
-    /// The content of a file, without counting as a use.
+    /// The content of a file without a body, without counting as a use.
     pub(super) fn peek(&self, name: &str) -> Option<Bytes> {
-        self.content(name).map(|(content, _)| content)
+        let (head, body) = self.content(name)?;
+        (body.length == 0).then_some(head)
+    }
+
+    /// The head and the body of a file. `None` if it is missing, unreadable or invalid.
+    pub(super) fn open(&self, name: &str) -> Option<(Bytes, Body)> {
+        let (head, body) = self.content(name)?;
+        self.note_use(&body.file);
+        Some((head, body))
     }
 
     /// Whether a file exists, valid or not.
@@ -86,15 +130,22 @@ impl Files {
         file.inspect(|file| self.note_use(file)).is_ok()
     }
 
-    fn content(&self, name: &str) -> Option<(Bytes, File)> {
+    fn content(&self, name: &str) -> Option<(Bytes, Body)> {
         let mut file = open_regular(&self.directory.join(name), Links::Refuse).ok()?;
         let size = file.metadata().ok()?.len();
         if size > self.largest.saturating_add(HEADER as u64) {
             return None;
         }
-        let mut content = Vec::with_capacity(usize::try_from(size).ok()?);
-        file.read_to_end(&mut content).ok()?;
-        Some((checked(content.into())?, file))
+        let mut header = [0; HEADER];
+        file.read_exact(&mut header).ok()?;
+        let (head_length, length) = lengths(&header);
+        if size.checked_sub(HEADER as u64)?.checked_sub(head_length)? != length {
+            return None;
+        }
+        let mut head = vec![0; usize::try_from(head_length).ok()?];
+        file.read_exact_at(&mut head, HEADER as u64 + length).ok()?;
+        (header == self::header(&head, length))
+            .then(|| (head.into(), Body { files: self.clone(), name: name.to_owned(), file, length }))
     }
 
     fn note_use(&self, file: &File) {
@@ -123,27 +174,25 @@ impl Files {
         names.filter(move |name| name.starts_with(&prefix))
     }
 
-    /// Writes or replaces a file. Returns whether it was written: it may be too large.
+    /// Writes or replaces a file without a body.
     ///
     /// # Errors
     /// When it cannot be written, or the existing one is not ours.
-    pub(super) fn write(&self, name: &str, content: &[u8]) -> io::Result<bool> {
-        let length = u64::try_from(content.len()).unwrap_or(u64::MAX);
-        if length > self.largest {
-            return Ok(false);
-        }
+    pub(super) fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        self.begin()?.finish(name, content).map(drop)
+    }
+
+    /// Begins to write a file, whose body is written first.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) fn begin(&self) -> io::Result<Unfinished> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)?;
         // `tempfile` makes it readable by its owner alone.
         let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(&self.directory)?;
-        file.write_all(&header(content, length))?;
-        file.write_all(content)?;
-        let path = self.directory.join(name);
-        if occupant(&path)? == Occupant::Foreign {
-            let reason = format!("{} was not written by isthmus: move it away", path.display());
-            return Err(io::Error::new(io::ErrorKind::AlreadyExists, reason));
-        }
-        file.persist(path).map_err(|error| error.error)?;
-        Ok(true)
+        // Valid when it is finished; until then it shows that the file is ours.
+        file.write_all(&header(b"", 0))?;
+        Ok(Unfinished { files: self.clone(), file, length: 0 })
     }
 
     /// Removes a file, if it is ours. Returns whether it is gone.
@@ -178,24 +227,92 @@ fn occupant(path: &Path) -> io::Result<Occupant> {
     }
 }
 
-fn header(content: &[u8], length: u64) -> [u8; HEADER] {
+impl Unfinished {
+    /// Gives the file its head and its name, in the place of a file of ours.
+    ///
+    /// # Errors
+    /// When it cannot be written, or the existing file is not ours.
+    pub(super) fn finish(mut self, name: &str, head: &[u8]) -> io::Result<Body> {
+        let (files, length) = (self.files.clone(), self.length);
+        self.add(head)?;
+        self.file.as_file().write_all_at(&header(head, length), 0)?;
+        let path = files.directory.join(name);
+        if occupant(&path)? == Occupant::Foreign {
+            let reason = format!("{} was not written by isthmus: move it away", path.display());
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, reason));
+        }
+        let file = self.file.persist(path).map_err(|error| error.error)?;
+        Ok(Body { files, name: name.to_owned(), file, length })
+    }
+
+    fn add(&mut self, content: &[u8]) -> io::Result<()> {
+        self.length = self.length.saturating_add(u64::try_from(content.len()).unwrap_or(u64::MAX));
+        if self.length > self.files.largest {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.file.write_all(content)
+    }
+}
+
+impl Write for Unfinished {
+    fn write(&mut self, content: &[u8]) -> io::Result<usize> {
+        self.add(content).map(|()| content.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Body {
+    /// In bytes.
+    pub(super) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Reads a span into a buffer, in the place of what is there. A damaged file is removed, so that it
+    /// is written anew.
+    pub(super) fn read_into(&self, span: Span, buffer: &mut BytesMut) -> io::Result<()> {
+        let is_within = span.offset.checked_add(span.length).is_some_and(|end| end <= self.length);
+        let length = usize::try_from(span.length).ok().filter(|_| is_within);
+        buffer.resize(length.unwrap_or_default(), 0);
+        match self.file.read_exact_at(buffer, HEADER as u64 + span.offset) {
+            Ok(()) if is_within && *Sha256::digest(&*buffer) == span.hash => Ok(()),
+            // It was truncated, or was written to.
+            Ok(()) | Err(_) => {
+                self.files.remove(&self.name);
+                let damaged = DamagedError { path: self.files.directory.join(&self.name) };
+                Err(io::Error::new(io::ErrorKind::InvalidData, damaged))
+            }
+        }
+    }
+}
+
+impl ResponseBytes for Body {
+    fn read(&self, span: Span) -> io::Result<Bytes> {
+        let mut buffer = BytesMut::new();
+        self.read_into(span, &mut buffer).map(|()| buffer.freeze())
+    }
+}
+
+/// The header of a file with this head and a body of this length.
+fn header(head: &[u8], body: u64) -> [u8; HEADER] {
     let mut header = [0; HEADER];
-    let hash = Sha256::digest(content);
-    let parts = [&MARK[..], &FORMAT.to_le_bytes(), &length.to_le_bytes(), &hash];
+    let (hash, length) = (Sha256::digest(head), u64::try_from(head.len()).unwrap_or(u64::MAX));
+    let parts = [&MARK[..], &FORMAT.to_le_bytes(), &length.to_le_bytes(), &body.to_le_bytes(), &hash];
     for (place, byte) in header.iter_mut().zip(parts.into_iter().flatten()) {
         *place = *byte;
     }
     header
 }
 
-/// The content after a valid header.
-fn checked(mut file: Bytes) -> Option<Bytes> {
-    if file.len() < HEADER {
-        return None;
-    }
-    let content = file.split_off(HEADER);
-    let length = u64::try_from(content.len()).ok()?;
-    (*file == header(&content, length)).then_some(content)
+/// The lengths of the head and of the body, from a header of any validity.
+fn lengths(header: &[u8; HEADER]) -> (u64, u64) {
+    let number = |at: usize| {
+        let bytes = header[at..].first_chunk().expect("the header is longer");
+        u64::from_le_bytes(*bytes)
+    };
+    (number(12), number(20))
 }
 
 #[cfg(test)]
@@ -292,8 +409,9 @@ mod tests {
     #[test]
     fn what_is_too_large_is_not_written() {
         let (files, _directory) = files(500);
-        assert!(files.write("small", &[0; 500]).expect("a file"));
-        assert!(!files.write("large", &[0; 501]).expect("it is no error"));
+        files.write("small", &[0; 500]).expect("a file");
+        let error = files.write("large", &[0; 501]).expect_err("it would displace others");
+        assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
         assert_eq!(files.read("large"), None);
         assert!(files.read("small").is_some());
     }

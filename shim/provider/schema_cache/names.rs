@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `program-PATH` | the digest of the executable at a path, and its file stamp |
 //! | `schema-of-SIZE-KEY-DIRECTORY` | an index entry: the fingerprint of an executable's response in a context |
-//! | `schema-FINGERPRINT` | a response, stored once |
+//! | `schema-FINGERPRINT` | a response and its index, stored once |
+//! | `document-KEY` | a document that was rendered from a response: a package schema, a mapping |
 //! | `variable-DIGEST` | the mark of an executable whose responses differ in the same context |
 //!
 //! Upper-case words are hexadecimal digests, except SIZE, the executable's size in bytes: by it an
@@ -22,6 +23,7 @@ pub(super) const UNFINISHED: &str = ".unfinished-";
 const SIGHTING: &str = "program-";
 const ENTRY: &str = "schema-of-";
 const ANSWER: &str = "schema-";
+const DOCUMENT: &str = "document-";
 const MARK: &str = "variable-";
 
 /// Hexadecimal digits of a digest of several values.
@@ -40,6 +42,8 @@ pub(super) enum Kind {
     FormerEntry,
     /// A response.
     Answer(Fingerprint),
+    /// A rendered document.
+    Document,
     /// The mark of a variable executable.
     Mark([u8; LONG / 2]),
     /// A file that is being written, or was abandoned.
@@ -54,6 +58,9 @@ impl Kind {
         }
         if let Some(path) = name.strip_prefix(SIGHTING) {
             return is_hex(path, SHORT).then_some(Self::Sighting);
+        }
+        if let Some(key) = name.strip_prefix(DOCUMENT) {
+            return long(key).map(|_| Self::Document);
         }
         if let Some(digest) = name.strip_prefix(MARK) {
             return long(digest).map(Self::Mark);
@@ -97,18 +104,27 @@ pub(super) fn answer(fingerprint: &Fingerprint) -> String {
     format!("{ANSWER}{fingerprint}")
 }
 
+/// Name of a document, which depends on these values and on nothing else.
+pub(super) fn document(parts: &[&[u8]]) -> String {
+    format!("{DOCUMENT}{}", hex::encode(digest(parts)))
+}
+
 pub(super) fn mark(print: &ExecutableDigest) -> String {
     format!("{MARK}{}", hex::encode(print.bytes()))
 }
 
-/// A digest of several values.
 fn short(parts: &[&[u8]]) -> String {
+    hex::encode(&digest(parts)[..SHORT / 2])
+}
+
+/// A digest of several values.
+fn digest(parts: &[&[u8]]) -> [u8; LONG / 2] {
     let mut hash = Sha256::new();
     for part in parts {
         hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_le_bytes());
         hash.update(part);
     }
-    hex::encode(&hash.finalize()[..SHORT / 2])
+    hash.finalize().into()
 }
 
 fn is_hex(text: &str, digits: usize) -> bool {
@@ -138,6 +154,7 @@ mod tests {
         assert_eq!(kind(format!("schema-of-1f-{short}-{short}")), Some(Kind::Entry));
         assert_eq!(kind(format!("schema-of-1f-{short}")), Some(Kind::FormerEntry));
         assert_eq!(kind(format!("schema-{long}")), Some(Kind::Answer(Fingerprint::from_bytes([0xab; 32]))));
+        assert_eq!(kind(format!("document-{long}")), Some(Kind::Document));
         assert_eq!(kind(format!("variable-{long}")), Some(Kind::Mark([0xab; 32])));
         assert_eq!(kind(".unfinished-x".to_owned()), Some(Kind::Unfinished));
         for other in [
@@ -148,6 +165,7 @@ mod tests {
             format!("schema-{}", "AB".repeat(32)),
             format!("schema-{long}.json"),
             format!("program-{long}"),
+            format!("document-{short}"),
             format!("variable-{short}"),
             "é".to_owned(),
         ] {

@@ -3,7 +3,8 @@
 //! A response is needed as long as an index entry refers to it, so the age of entries counts: the
 //! least recently used are removed first, and a response with its last entry. Entries of variable
 //! executables and of the first format are removed, and so are responses without an entry, unless
-//! they are new: the entry may be about to be written.
+//! they are new: the entry may be about to be written. A rendered document is removed by its own age:
+//! it may be of a provider that has no entry, of another language, or of another build of isthmus.
 //!
 //! Any number of processes may sweep, read and write at once. At worst an entry has no response,
 //! and is ignored.
@@ -58,7 +59,7 @@ pub(super) fn sweep(files: &Files, limits: Limits) {
             Kind::Unfinished if is_old(&file) => room.remove(&file),
             Kind::Unfinished => {}
             Kind::Answer(fingerprint) => drop(answers.insert(fingerprint, file)),
-            Kind::Sighting | Kind::Mark(_) => by_age.push((file, None)),
+            Kind::Sighting | Kind::Document | Kind::Mark(_) => by_age.push((file, None)),
             Kind::Entry => match files.peek(&file.name).and_then(|content| Entry::from_bytes(&content)) {
                 Some(entry) if !variable.contains(&entry.executable) => {
                     *references.entry(entry.fingerprint).or_default() += 1;
@@ -129,6 +130,11 @@ fn ours(files: &Files) -> Vec<(ListedFile, Kind)> {
 fn variable(kind: &Kind) -> Option<[u8; 32]> {
     match kind {
         Kind::Mark(executable) => Some(*executable),
-        Kind::Sighting | Kind::Entry | Kind::FormerEntry | Kind::Answer(_) | Kind::Unfinished => None,
+        Kind::Sighting
+        | Kind::Entry
+        | Kind::FormerEntry
+        | Kind::Answer(_)
+        | Kind::Document
+        | Kind::Unfinished => None,
     }
 }

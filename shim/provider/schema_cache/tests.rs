@@ -1,5 +1,8 @@
 //! Cached schemas, and what prevents caching.
 
+mod bodies;
+mod documents;
+
 use std::collections::HashMap;
 use std::fs::File;
 use std::path::Path;
@@ -28,7 +31,9 @@ impl Shelf {
 
     fn with_limits(limits: Limits) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
-        let cache = SchemaCache::with_limits(directory.path().join("cache"), limits);
+        let own = directory.path().join("isthmus");
+        std::fs::write(&own, "\x7fELF own").expect("a file");
+        let cache = SchemaCache::with(directory.path().join("cache"), limits, &own);
         Self { directory, cache }
     }
 
@@ -98,8 +103,8 @@ fn directory(path: impl AsRef<Path>) -> LaunchContext {
     LaunchContext::new(EnvironmentPrint::of_child(&[]), path.as_ref().to_owned())
 }
 
-fn names(known: Option<KnownSchema>) -> Option<Vec<String>> {
-    Some(known?.catalogue.resource_names().map(ToString::to_string).collect())
+fn names(known: Option<Catalogue>) -> Option<Vec<String>> {
+    Some(known?.resource_names().map(ToString::to_string).collect())
 }
 
 #[test]
@@ -111,7 +116,7 @@ fn a_kept_answer_is_found_for_the_same_program_in_the_same_environment() {
     let kept = answer(&["x_a", "x_b"]);
     shelf.cache.keep(&program, &here, &kept).expect("the directory can be written");
     let known = shelf.cache.find(&program, &here).expect("it was kept");
-    assert_eq!(known.fingerprint, kept.fingerprint());
+    assert_eq!(known.fingerprint(), kept.fingerprint());
     assert_eq!(names(Some(known)), Some(vec!["x_a".to_owned(), "x_b".to_owned()]));
     assert!(shelf.cache.find(&program, &environment("there")).is_none());
 
@@ -404,7 +409,7 @@ fn many_processes_may_use_one_directory_and_make_room_in_it() {
                     cache.keep(program, &context, &kept).expect("it is kept");
                     // It may be missing, but is never wrong.
                     if let Some(known) = cache.find(program, &context) {
-                        assert_eq!(known.fingerprint, kept.fingerprint());
+                        assert_eq!(known.fingerprint(), kept.fingerprint());
                     }
                 }
             });

@@ -2,11 +2,25 @@
 
 use std::collections::HashMap;
 
+use bytes::Bytes;
 use isthmus_cty::Type;
+use isthmus_proto::tfplugin5;
+use prost::Message as _;
 
 use super::*;
+use crate::plugin::ProtocolVersion;
 use crate::schema::testing::{attribute, block, schema};
-use crate::schema::{AttributeType, BlockNesting, TextKind};
+use crate::schema::{AttributeType, BlockNesting, SchemaAnswer, TextKind};
+
+fn of_protocol_5(response: tfplugin5::get_provider_schema::Response) -> Catalogue {
+    let answer = SchemaAnswer { protocol: ProtocolVersion::V5, bytes: response.encode_to_vec().into() };
+    answer.decode().expect("a response").catalogue
+}
+
+fn of_protocol_6(response: tfplugin6::get_provider_schema::Response) -> Catalogue {
+    let answer = SchemaAnswer { protocol: ProtocolVersion::V6, bytes: response.encode_to_vec().into() };
+    answer.decode().expect("a response").catalogue
+}
 
 fn encoded(entries: Vec<(&str, tfplugin6::Schema)>) -> HashMap<String, Bytes> {
     entries.into_iter().map(|(name, schema)| (name.to_owned(), schema.encode_to_vec().into())).collect()
@@ -25,10 +39,8 @@ fn a_faulty_schema_disables_its_own_resource_and_nothing_else() {
     let faulty = schema(block(vec![attribute("a", "\"string\"", "")], vec![]));
     let mut resources = encoded(vec![("x_bad", faulty), ("x_good", good())]);
     resources.insert("x_garbage".to_owned(), Bytes::from_static(b"\xff\xff"));
-    let catalogue = Catalogue::from_protocol_6(tfplugin6::get_provider_schema::Response {
-        resource_schemas: resources,
-        ..answer()
-    });
+    let catalogue =
+        of_protocol_6(tfplugin6::get_provider_schema::Response { resource_schemas: resources, ..answer() });
     let names: Vec<&str> = catalogue.resource_names().map(|name| &**name).collect();
     assert_eq!(names, ["x_bad", "x_garbage", "x_good"]);
     assert!(catalogue.resource("x_good").is_ok());
@@ -47,7 +59,7 @@ fn a_faulty_schema_disables_its_own_resource_and_nothing_else() {
 
 #[test]
 fn a_schema_is_compiled_once() {
-    let catalogue = Catalogue::from_protocol_6(tfplugin6::get_provider_schema::Response {
+    let catalogue = of_protocol_6(tfplugin6::get_provider_schema::Response {
         resource_schemas: encoded(vec![("x", good())]),
         ..answer()
     });
@@ -57,7 +69,7 @@ fn a_schema_is_compiled_once() {
 
 #[test]
 fn each_kind_has_its_own_names() {
-    let catalogue = Catalogue::from_protocol_6(tfplugin6::get_provider_schema::Response {
+    let catalogue = of_protocol_6(tfplugin6::get_provider_schema::Response {
         data_source_schemas: encoded(vec![("x_data", good())]),
         ephemeral_resource_schemas: encoded(vec![("x_brief", good())]),
         list_resource_schemas: encoded(vec![("x_listed", good())]),
@@ -75,7 +87,7 @@ fn each_kind_has_its_own_names() {
 
 #[test]
 fn a_provider_without_a_schema_of_itself_is_only_refused_when_that_is_wanted() {
-    let catalogue = Catalogue::from_protocol_6(tfplugin6::get_provider_schema::Response {
+    let catalogue = of_protocol_6(tfplugin6::get_provider_schema::Response {
         resource_schemas: encoded(vec![("x", good())]),
         ..Default::default()
     });
@@ -88,9 +100,9 @@ fn a_provider_without_a_schema_of_itself_is_only_refused_when_that_is_wanted() {
 
 #[test]
 fn what_is_not_announced_cannot_be_done() {
-    assert_eq!(Catalogue::from_protocol_6(answer()).capabilities(), Capabilities::default());
+    assert_eq!(of_protocol_6(answer()).capabilities(), Capabilities::default());
     let announced = tfplugin6::ServerCapabilities { plan_destroy: true, ..Default::default() };
-    let catalogue = Catalogue::from_protocol_6(tfplugin6::get_provider_schema::Response {
+    let catalogue = of_protocol_6(tfplugin6::get_provider_schema::Response {
         server_capabilities: Some(announced),
         ..answer()
     });
@@ -122,11 +134,11 @@ fn write_only_and_deprecation_messages_have_each_protocols_own_numbers() {
     // 5 optional, 9 deprecated; then write_only and deprecation_message: 10 and 11 in protocol 5, 11 and 12 in protocol 6.
     let five = schema_bytes(&attribute_bytes(&[5, 9, 10], Some((11, "use b"))));
     let six = schema_bytes(&attribute_bytes(&[5, 9, 11], Some((12, "use b"))));
-    let of_five = Catalogue::from_protocol_5(tfplugin5::get_provider_schema::Response {
+    let of_five = of_protocol_5(tfplugin5::get_provider_schema::Response {
         resource_schemas: HashMap::from([("x".to_owned(), five)]),
         ..Default::default()
     });
-    let of_six = Catalogue::from_protocol_6(tfplugin6::get_provider_schema::Response {
+    let of_six = of_protocol_6(tfplugin6::get_provider_schema::Response {
         resource_schemas: HashMap::from([("x".to_owned(), six)]),
         ..Default::default()
     });
@@ -184,7 +196,7 @@ fn everything_in_an_answer_of_protocol_5_is_taken_over() {
         summary: "does".to_owned(),
         ..Default::default()
     };
-    let catalogue = Catalogue::from_protocol_5(tfplugin5::get_provider_schema::Response {
+    let catalogue = of_protocol_5(tfplugin5::get_provider_schema::Response {
         provider: Some(message.clone()),
         provider_meta: Some(message.clone()),
         resource_schemas: HashMap::from([("x".to_owned(), message.encode_to_vec().into())]),
@@ -244,7 +256,7 @@ fn an_action_has_a_schema_unless_it_belongs_to_resources() {
         .into_iter()
         .chain([("x_garbage", vec![0xff; 4]), ("x_empty", Vec::new())])
         .map(|(name, bytes)| (name.to_owned(), Bytes::from(bytes)));
-    let catalogue = Catalogue::from_protocol_6(tfplugin6::get_provider_schema::Response {
+    let catalogue = of_protocol_6(tfplugin6::get_provider_schema::Response {
         action_schemas: actions.collect(),
         ..answer()
     });
