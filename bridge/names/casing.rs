@@ -38,12 +38,16 @@ pub(crate) fn property_name(name: &str) -> String {
 /// follow it.
 pub(crate) fn pulumi_to_terraform(name: &str) -> String {
     let mut result = String::with_capacity(name.len() + 4);
-    for (index, character) in name.char_indices() {
-        if character.is_ascii_uppercase() && index > 0 {
+    let mut written = 0;
+    for (index, byte) in name.bytes().enumerate().filter(|(_, byte)| byte.is_ascii_uppercase()) {
+        result.push_str(&name[written..index]);
+        if index > 0 {
             result.push('_');
         }
-        result.push(character.to_ascii_lowercase());
+        result.push(char::from(byte.to_ascii_lowercase()));
+        written = index + 1;
     }
+    result.push_str(&name[written..]);
     result
 }
 

@@ -48,7 +48,8 @@ pub(crate) fn config_names(fields: &[Nameable<'_>]) -> Vec<String> {
 
 /// The names by the rules of case and plural alone, in the same order, possibly with duplicates.
 pub(crate) fn natural_names(fields: &[Nameable<'_>]) -> Vec<String> {
-    let siblings = siblings(fields);
+    // Only plurals depend on them.
+    let siblings = if fields.iter().any(|field| field.several) { siblings(fields) } else { HashSet::new() };
     fields.iter().map(|field| natural_name(*field, &siblings)).collect()
 }
 
@@ -140,8 +141,12 @@ fn distinct(fields: &[Nameable<'_>], proposals: Vec<Proposal>, reserved: &[&str]
     let mut order: Vec<_> = (0..fields.len()).collect();
     order.sort_by_key(|index| (proposals[*index].is_substitute, fields[*index].terraform));
     let mut names: Vec<_> = proposals.into_iter().map(|proposal| proposal.name).collect();
-    let mut taken: HashSet<String> = RESERVED.iter().chain(reserved).map(|name| (*name).to_owned()).collect();
-    let late: Vec<_> = order.into_iter().filter(|index| !taken.insert(names[*index].clone())).collect();
+    let mut taken: HashSet<&str> = RESERVED.iter().chain(reserved).copied().collect();
+    let late: Vec<_> = order.into_iter().filter(|index| !taken.insert(&names[*index])).collect();
+    if late.is_empty() {
+        return names;
+    }
+    let mut taken: HashSet<String> = taken.into_iter().map(str::to_owned).collect();
     for index in late {
         let base = &names[index];
         let name = (2_u64..)

@@ -63,10 +63,14 @@ impl Chacha8Rand {
             }
             block[COUNTER] = block[COUNTER].wrapping_sub(number);
         }
-        let across = blocks
-            .chunks_exact(ACROSS)
-            .flat_map(|group| (0..WORDS).flat_map(move |word| group.iter().map(move |block| block[word])));
-        let mut bytes: Vec<u8> = across.flat_map(u32::to_le_bytes).collect();
+        let mut bytes = Vec::with_capacity(size_of_val(&blocks));
+        for group in blocks.chunks_exact(ACROSS) {
+            for word in 0..WORDS {
+                for block in group {
+                    bytes.extend_from_slice(&block[word].to_le_bytes());
+                }
+            }
+        }
         let mut next_key = [0; KEY_BYTES];
         next_key.copy_from_slice(&bytes.split_off(bytes.len() - KEY_BYTES));
         let (numbers, _) = bytes.as_chunks();

@@ -105,6 +105,9 @@ pub(crate) fn action_tokens(package: &str, prefix: &str, mapped: &[&str], others
 
 /// Tokens of a verb followed by the name as for a resource.
 fn verb_tokens(verb: &str, package: &str, prefix: &str, mapped: &[&str], others: &[&Tokens]) -> Tokens {
+    if mapped.is_empty() {
+        return Tokens::default();
+    }
     let mut names = Unique::beside(others);
     let mut sorted = mapped.to_vec();
     sorted.sort_unstable();
@@ -117,6 +120,9 @@ fn verb_tokens(verb: &str, package: &str, prefix: &str, mapped: &[&str], others:
 /// The tokens of the functions in `mapped`, distinct from all of `others`. Reserved are `pulumi`,
 /// which the engine rejects, and `provider`, the file name of the provider in generated SDKs.
 pub(crate) fn function_tokens(package: &str, mapped: &[&str], others: &[&Tokens]) -> Tokens {
+    if mapped.is_empty() {
+        return Tokens::default();
+    }
     let mut names = Unique::beside(others);
     for reserved in ["pulumi", "provider"] {
         names.claim(reserved);

@@ -117,6 +117,21 @@ impl ObjectShape {
     }
 }
 
+impl Shape {
+    /// Whether values may contain objects with named fields.
+    pub fn has_objects(&self) -> bool {
+        match self {
+            Self::Object(_) => true,
+            Self::List(element)
+            | Self::Set(element)
+            | Self::Map(element)
+            | Self::FlattenedList(element)
+            | Self::FlattenedSet(element) => element.has_objects(),
+            Self::Bool | Self::Number | Self::String | Self::Dynamic | Self::Tuple(_) => false,
+        }
+    }
+}
+
 impl Field {
     /// The input of the field's name.
     pub fn nameable(&self) -> Nameable<'_> {

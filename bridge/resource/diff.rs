@@ -21,6 +21,7 @@ use crate::translate::inputs::Unknowns;
 use crate::translate::property_path::PropertyPath;
 
 pub(crate) use change::{Change, ChangeKind};
+pub(super) use detail::changes;
 
 /// The key that represents a change which no property shows.
 pub(crate) const META: &str = "__meta";
@@ -102,7 +103,7 @@ pub(crate) async fn diff(
         Action::Create | Action::Update | Action::Delete => &[],
     };
     let before = prior.properties(olds);
-    let changed = detail::changes(&target.shape.object, &object.value, &plan.planned, before, &news);
+    let changed = changes(&target.shape.object, &object.value, &plan.planned, before, &news);
     let mut changes: BTreeMap<PropertyPath, Change> =
         changed.into_iter().map(|(path, kind)| (path, Change { kind, replaces: false })).collect();
     for path in replacing {
@@ -136,7 +137,7 @@ fn stables(target: &Target<'_>, before: &Value, after: &Value) -> Vec<String> {
 
 /// The names of the top-level properties in which two objects differ.
 pub(super) fn changed_properties(shape: &ObjectShape, prior: &Value, planned: &Value) -> BTreeSet<String> {
-    let changes = detail::changes(shape, prior, planned, &Struct::default(), &Struct::default());
+    let changes = changes(shape, prior, planned, &Struct::default(), &Struct::default());
     changes.keys().filter_map(|path| path.top_level()).map(str::to_owned).collect()
 }
 

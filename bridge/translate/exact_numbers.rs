@@ -197,7 +197,7 @@ impl Exact<'_> {
             (Shape::Map(element), Property::Struct(entries), Value::Map(values) | Value::Object(values)) => {
                 for (key, value) in values {
                     if let Some(property) = entries.get_mut(key) {
-                        self.at(PropertyStep::Name(key.to_string()), false, |exact| {
+                        self.at(PropertyStep::Name(str::to_owned(key)), false, |exact| {
                             exact.value(property, value, element);
                         });
                     }
@@ -228,7 +228,7 @@ impl Exact<'_> {
             (Property::Struct(properties), Value::Map(values) | Value::Object(values)) => {
                 for (key, value) in values {
                     if let Some(property) = properties.get(key) {
-                        self.at(PropertyStep::Name(key.to_string()), false, |exact| {
+                        self.at(PropertyStep::Name(str::to_owned(key)), false, |exact| {
                             exact.dynamic(property, value);
                         });
                     }

@@ -291,7 +291,7 @@ impl Reader {
         for (key, entry) in entries.iter().filter(|(key, _)| *key != DEFAULTS_KEY) {
             let key = normalize(key);
             self.attribute_path.push(PathStep::Key(Arc::clone(&key)));
-            self.property_path.push(PropertyStep::Name(key.to_string()));
+            self.property_path.push(PropertyStep::Name(str::to_owned(&key)));
             let value = self.element(entry, shape, block);
             self.property_path.pop();
             self.attribute_path.pop();
@@ -443,7 +443,7 @@ impl Reader {
                     .map(|(name, property)| {
                         let name = normalize(name);
                         self.attribute_path.push(PathStep::Attribute(Arc::clone(&name)));
-                        self.property_path.push(PropertyStep::Name(name.to_string()));
+                        self.property_path.push(PropertyStep::Name(str::to_owned(&name)));
                         let field = self.dynamic(property, depth + 1);
                         self.property_path.pop();
                         self.attribute_path.pop();

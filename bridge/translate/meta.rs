@@ -179,8 +179,12 @@ impl Meta {
         if self.schema_version != 0 {
             members.insert(SCHEMA_VERSION.to_owned(), Json::String(self.schema_version.to_string()));
         }
-        (!members.is_empty()).then(|| Property::String(Json::Object(members).to_string()))
+        (!members.is_empty()).then(|| Property::String(text(&members)))
     }
+}
+
+fn text(members: &Map<String, Json>) -> String {
+    serde_json::to_string(members).expect("JSON has a text")
 }
 
 #[cfg(test)]

@@ -108,7 +108,7 @@ pub(crate) fn id_from_state(state: &Value, shape: &ResourceShape) -> Option<Stri
 fn id_text(value: &Value, own: &Type) -> Option<String> {
     match value {
         Value::Null | Value::Unknown(_) => None,
-        Value::String(text) => Some(text.to_string()),
+        Value::String(text) => Some(str::to_owned(text)),
         Value::Number(number) => Some(number.to_decimal_text()),
         Value::Bool(value) => Some(value.to_string()),
         Value::Dynamic(typed) => id_text(&typed.1, &typed.0),
@@ -182,7 +182,7 @@ impl Writer<'_> {
             (_, Value::Dynamic(typed)) => return self.value(&typed.1, shape, secrets),
             (Shape::Bool, Value::Bool(value)) => Property::Bool(*value),
             (Shape::Number, Value::Number(number)) => number_property(number),
-            (Shape::String, Value::String(text)) => Property::String(text.to_string()),
+            (Shape::String, Value::String(text)) => Property::String(str::to_owned(text)),
             (Shape::List(element), Value::List(elements) | Value::Tuple(elements)) => {
                 self.elements(elements, element, secrets)?
             }
@@ -192,7 +192,7 @@ impl Writer<'_> {
             (Shape::Map(element), Value::Map(entries) | Value::Object(entries)) => {
                 let mut properties = Struct::new();
                 for (key, entry) in entries {
-                    self.path.push(PropertyStep::Name(key.to_string()));
+                    self.path.push(PropertyStep::Name(str::to_owned(key)));
                     let secrets = secrets.and_then(|secrets| secrets.name(key));
                     properties.insert(&**key, self.value(entry, element, secrets)?);
                     self.path.pop();
@@ -256,7 +256,7 @@ impl Writer<'_> {
             Value::Dynamic(typed) => return self.open(&typed.1, secrets, depth + 1),
             Value::Bool(value) => Property::Bool(*value),
             Value::Number(number) => number_property(number),
-            Value::String(text) => Property::String(text.to_string()),
+            Value::String(text) => Property::String(str::to_owned(text)),
             Value::List(elements) | Value::Tuple(elements) | Value::Set(elements) => {
                 let mut properties = Vec::with_capacity(elements.len());
                 for (index, element) in elements.iter().enumerate() {
@@ -270,7 +270,7 @@ impl Writer<'_> {
             Value::Map(entries) | Value::Object(entries) => {
                 let mut properties = Struct::new();
                 for (name, entry) in entries {
-                    self.path.push(PropertyStep::Name(name.to_string()));
+                    self.path.push(PropertyStep::Name(str::to_owned(name)));
                     let secrets = secrets.and_then(|secrets| secrets.name(name));
                     properties.insert(&**name, self.open(entry, secrets, depth + 1)?);
                     self.path.pop();

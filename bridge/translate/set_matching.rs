@@ -2,6 +2,8 @@
 //!
 //! Elements are matched by value, never by position: first equal ones, then the most similar.
 
+use std::collections::BTreeMap;
+
 use isthmus_cty::Value;
 use isthmus_proto::property::Value as Property;
 
@@ -24,12 +26,17 @@ pub(crate) fn match_elements(list: &[Property], elements: &[Value], shape: &Shap
         .collect();
     let mut is_taken = vec![false; list.len()];
     let mut found: Vec<Option<usize>> = vec![None; elements.len()];
-    // Equal elements first, so that no other takes their index.
+    // Equal elements first, so that no other takes their index. The first of several is the last here.
+    let mut equal: BTreeMap<&Value, Vec<usize>> = BTreeMap::new();
+    for (index, candidate) in candidates.iter().enumerate().rev() {
+        if let Some(candidate) = candidate {
+            equal.entry(candidate).or_default().push(index);
+        }
+    }
     for (element, found) in elements.iter().zip(&mut found) {
-        let is_it = |(index, candidate): &(usize, &Option<Value>)| {
-            !is_taken[*index] && candidate.as_ref() == Some(element) && element.is_wholly_known()
-        };
-        if let Some((index, _)) = candidates.iter().enumerate().find(is_it) {
+        if element.is_wholly_known()
+            && let Some(index) = equal.get_mut(element).and_then(Vec::pop)
+        {
             is_taken[index] = true;
             *found = Some(index);
         }

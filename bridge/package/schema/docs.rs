@@ -115,14 +115,19 @@ fn is_plain(text: &str) -> bool {
 
 /// Replaces every name in code type by its forms in all languages.
 fn name_references(package: &Package, text: &str) -> String {
-    CODE_WORD
-        .replace_all(text, |found: &Captures<'_>| match (found.get(1), found.get(2), found.get(3)) {
-            (Some(open), Some(name), Some(close)) => {
-                reference(package, &found[0], open.as_str(), name.as_str(), close.as_str())
-            }
-            _ => reference(package, &found[0], "`", found.get(4).map_or("", |name| name.as_str()), "`"),
-        })
-        .into_owned()
+    let mut result = String::with_capacity(text.len());
+    let mut rest = 0;
+    for found in CODE_WORD.find_iter(text) {
+        // What is around the name is one byte on both sides.
+        let matched = found.as_str();
+        let (open, behind) = matched.split_at(1);
+        let (name, close) = behind.split_at(behind.len() - 1);
+        result.push_str(&text[rest..found.start()]);
+        result.push_str(&reference(package, matched, open, name, close));
+        rest = found.end();
+    }
+    result.push_str(&text[rest..]);
+    result
 }
 
 fn reference(package: &Package, matched: &str, open: &str, name: &str, close: &str) -> String {
@@ -212,7 +217,7 @@ static PAGE_REFERENCE: LazyLock<Regex> =
 /// word in code type.
 static CODE_WORD: LazyLock<Regex> = LazyLock::new(|| {
     let blank = &BLANK[1..BLANK.len() - 1];
-    pattern(&format!(r#"([{blank}"`\[])((?:[0-9a-z]+_)+[0-9a-z]+)([{blank}"`\]])|`([0-9a-z]+)`"#))
+    pattern(&format!(r#"[{blank}"`\[](?:[0-9a-z]+_)+[0-9a-z]+[{blank}"`\]]|`[0-9a-z]+`"#))
 });
 
 fn pattern(text: &str) -> Regex {

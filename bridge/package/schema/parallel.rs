@@ -14,8 +14,10 @@ pub(in crate::package) fn in_parallel<Item: Sync, Made: Send>(
     items: &[Item],
     work: impl Fn(&Item) -> Made + Sync,
 ) -> Vec<Made> {
-    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
-    if threads == 1 || items.len() < FEW {
+    // The number of processors is read from files.
+    let available = || thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
+    let threads = if items.len() < FEW { 1 } else { available() };
+    if threads == 1 {
         return items.iter().map(work).collect();
     }
     let work = &work;

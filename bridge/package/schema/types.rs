@@ -127,7 +127,7 @@ impl<'a> Types<'a> {
         fields: impl IntoIterator<Item = &'f Field>,
     ) -> Declared {
         let mut found = Vec::new();
-        for field in fields {
+        for field in fields.into_iter().filter(|field| field.shape.has_objects()) {
             let in_inputs = field.optional || field.required;
             // A configuration variable's type is named after the variable.
             let name = match owner {
@@ -224,7 +224,7 @@ impl<'a> Types<'a> {
             | Shape::FlattenedSet(element) => self.find(owner, name, element, in_inputs, found),
             Shape::Object(object) => {
                 let name = self.claim(owner, name, object, in_inputs, found);
-                for field in &object.fields {
+                for field in object.fields.iter().filter(|field| field.shape.has_objects()) {
                     self.find(owner, &below(&name, field), &field.shape, in_inputs, found);
                 }
             }

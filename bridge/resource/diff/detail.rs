@@ -22,7 +22,7 @@ use crate::translate::set_matching::match_elements;
 ///
 /// `olds` are the stored outputs, `news` the program's inputs, which determine the indices of
 /// elements.
-pub(super) fn changes(
+pub(in crate::resource) fn changes(
     shape: &ObjectShape,
     prior: &Value,
     planned: &Value,
@@ -116,7 +116,7 @@ impl Walk {
         let bags = properties.map(bag_of);
         let gone = prior.keys().filter(|key| !planned.contains_key(*key));
         for key in planned.keys().chain(gone) {
-            let step = PropertyStep::Name(key.to_string());
+            let step = PropertyStep::Name(str::to_owned(key));
             let properties = bags.map(|bag| bag?.get(key));
             match [prior.get(key), planned.get(key)] {
                 [Some(was), Some(will_be)] => {

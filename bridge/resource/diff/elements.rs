@@ -1,6 +1,6 @@
 //! Changes of the elements of a list or a set.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use isthmus_cty::Value;
 
@@ -45,11 +45,11 @@ pub(super) fn in_a_list(prior: &[Value], planned: &[Value]) -> BTreeMap<usize, E
 /// [`crate::translate::set_matching::match_elements`]).
 pub(super) fn in_a_set(sides: [&[Value]; 2], places: &[Vec<usize>; 2]) -> BTreeMap<usize, ElementChange> {
     let [prior, planned] = sides;
-    let mut staying: HashMap<&Value, usize> = HashMap::with_capacity(planned.len());
+    let mut staying: BTreeMap<&Value, usize> = BTreeMap::new();
     for element in planned.iter().filter(|element| element.is_wholly_known()) {
         *staying.entry(element).or_default() += 1;
     }
-    let mut stayed: HashMap<&Value, usize> = HashMap::new();
+    let mut stayed: BTreeMap<&Value, usize> = BTreeMap::new();
     let removed: Vec<(usize, usize)> = (0..prior.len())
         .filter(|index| match staying.get_mut(&prior[*index]) {
             Some(count) if *count > 0 => {
@@ -98,12 +98,16 @@ fn longest_common_subsequence(before: &[Value], after: &[Value]) -> Vec<(usize, 
         let shorter = before.len().min(after.len());
         return (0..shorter).filter(unchanged).map(|index| (index, index)).collect();
     }
+    let mut numbers = Numbers::default();
+    let [before, after] =
+        [before, after].map(|side| side.iter().map(|one| numbers.of(one)).collect::<Vec<_>>());
+    let is_unchanged = |i: usize, j: usize| before[i].is_some() && before[i] == after[j];
     let width = after.len() + 1;
     // lengths[i][j]: of the longest common subsequence of before[i..] and after[j..].
     let mut lengths = vec![0u32; (before.len() + 1) * width];
     for i in (0..before.len()).rev() {
         for j in (0..after.len()).rev() {
-            lengths[i * width + j] = if is_unchanged(&before[i], &after[j]) {
+            lengths[i * width + j] = if is_unchanged(i, j) {
                 lengths[(i + 1) * width + j + 1] + 1
             } else {
                 lengths[(i + 1) * width + j].max(lengths[i * width + j + 1])
@@ -113,7 +117,7 @@ fn longest_common_subsequence(before: &[Value], after: &[Value]) -> Vec<(usize, 
     let (mut i, mut j) = (0, 0);
     let mut pairs = Vec::new();
     while i < before.len() && j < after.len() {
-        if is_unchanged(&before[i], &after[j]) {
+        if is_unchanged(i, j) {
             pairs.push((i, j));
             (i, j) = (i + 1, j + 1);
         } else if lengths[(i + 1) * width + j] >= lengths[i * width + j + 1] {
@@ -123,6 +127,19 @@ fn longest_common_subsequence(before: &[Value], after: &[Value]) -> Vec<(usize, 
         }
     }
     pairs
+}
+
+/// Numbers in place of elements, which take longer to compare.
+#[derive(Default)]
+struct Numbers<'a>(BTreeMap<&'a Value, usize>);
+
+impl<'a> Numbers<'a> {
+    /// The number of all elements that are equal to this one. `None` if it is not wholly known: then it is
+    /// unchanged from none.
+    fn of(&mut self, element: &'a Value) -> Option<usize> {
+        let next = self.0.len();
+        element.is_wholly_known().then(|| *self.0.entry(element).or_insert(next))
+    }
 }
 
 fn is_unchanged(was: &Value, will_be: &Value) -> bool {

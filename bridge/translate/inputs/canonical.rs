@@ -7,7 +7,6 @@
 
 use isthmus_proto::property::{Struct, Value};
 
-use super::required::has_objects;
 use super::{InputFailure, MAXIMUM_FAILURES, no_such_property};
 use crate::package::shape::{ObjectShape, Shape};
 use crate::translate::property::{self, PropertyView};
@@ -55,7 +54,7 @@ impl Walk {
             self.drop_undeclared(bag, shape);
         }
         for (name, value) in bag.iter_mut() {
-            let Some(field) = shape.pulumi(name).filter(|field| has_objects(&field.shape)) else { continue };
+            let Some(field) = shape.pulumi(name).filter(|field| field.shape.has_objects()) else { continue };
             let level = if level == Level::Block && field.is_block { Level::Block } else { Level::Attribute };
             self.at(PropertyStep::Name(name.to_owned()), |walk| walk.value(value, &field.shape, level));
         }

@@ -56,7 +56,7 @@ fn missing_in_value<'a>(
             missing_in_value(view, element, path, missing);
         }
         (Shape::List(element) | Shape::Set(element), PropertyView::List(elements))
-            if has_objects(element) =>
+            if element.has_objects() =>
         {
             for (index, value) in elements.iter().enumerate() {
                 path.0.push(PropertyStep::Index(index));
@@ -66,7 +66,7 @@ fn missing_in_value<'a>(
                 path.0.pop();
             }
         }
-        (Shape::Map(element), PropertyView::Object(entries)) if has_objects(element) => {
+        (Shape::Map(element), PropertyView::Object(entries)) if element.has_objects() => {
             for (key, value) in entries.iter() {
                 path.0.push(PropertyStep::Name(key.to_owned()));
                 if let Ok((view, _)) = property::unwrap(value) {
@@ -76,18 +76,5 @@ fn missing_in_value<'a>(
             }
         }
         _ => {}
-    }
-}
-
-/// Whether values of `shape` may contain objects.
-pub(super) fn has_objects(shape: &Shape) -> bool {
-    match shape {
-        Shape::Object(_) => true,
-        Shape::List(element)
-        | Shape::Set(element)
-        | Shape::Map(element)
-        | Shape::FlattenedList(element)
-        | Shape::FlattenedSet(element) => has_objects(element),
-        Shape::Bool | Shape::Number | Shape::String | Shape::Dynamic | Shape::Tuple(_) => false,
     }
 }

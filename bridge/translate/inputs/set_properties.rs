@@ -3,7 +3,6 @@
 use isthmus_cty::{AttributePath, PathStep};
 use isthmus_proto::property::{Struct, Value};
 
-use super::required::has_objects;
 use crate::package::shape::{Field, ObjectShape, Shape};
 use crate::translate::property::{self, PropertyView};
 use crate::translate::property_path::{PropertyPath, PropertyStep};
@@ -78,7 +77,7 @@ impl<'a, Wanted: Fn(&Field) -> bool> Walk<'a, Wanted> {
     fn value(&mut self, view: &PropertyView<'_>, shape: &'a Shape) {
         match (shape, view) {
             (Shape::Object(object), PropertyView::Object(bag)) => self.object(bag, object),
-            (Shape::Map(element), PropertyView::Object(bag)) if has_objects(element) => {
+            (Shape::Map(element), PropertyView::Object(bag)) if element.has_objects() => {
                 for (key, value) in bag.iter() {
                     self.element(
                         PathStep::Key(key.into()),
@@ -89,7 +88,7 @@ impl<'a, Wanted: Fn(&Field) -> bool> Walk<'a, Wanted> {
                 }
             }
             (Shape::List(element) | Shape::Set(element), PropertyView::List(values))
-                if has_objects(element) =>
+                if element.has_objects() =>
             {
                 for (index, value) in values.iter().enumerate() {
                     self.element(PathStep::Index(index), PropertyStep::Index(index), value, element);

@@ -68,8 +68,11 @@ pub enum DeltaError {
 impl Delta {
     /// The stored form. `secrets`: mark parts that contain values.
     pub(super) fn to_property(&self, secrets: bool) -> Property {
-        let plain = self.to_plain();
-        if secrets { marked(plain) } else { plain }
+        let mut plain = self.to_plain();
+        if secrets {
+            mark(&mut plain);
+        }
+        plain
     }
 
     /// Parses the stored form.
@@ -176,15 +179,12 @@ impl ObjectDelta {
 
 /// Marks parts that contain values: objects with a member `replace`, even if that is a property's
 /// name, as in the Go bridge.
-fn marked(property: Property) -> Property {
-    match property {
-        Property::Struct(members) if members.contains_key("replace") => {
-            property::secret(Property::Struct(members))
-        }
-        Property::Struct(members) => {
-            Property::Struct(members.into_iter().map(|(name, member)| (name, marked(member))).collect())
-        }
-        other => other,
+fn mark(property: &mut Property) {
+    let Property::Struct(members) = property else { return };
+    if members.contains_key("replace") {
+        *property = property::secret(std::mem::take(property));
+    } else {
+        members.iter_mut().for_each(|(_, member)| mark(member));
     }
 }
 

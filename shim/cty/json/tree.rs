@@ -107,22 +107,33 @@ impl fmt::Display for Json {
 /// Appends a JSON string with Go's escapes.
 pub(crate) fn write_string(text: &str, out: &mut String) {
     out.push('"');
-    for character in text.chars() {
-        match character {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\0'..='\u{1f}' | '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
-                out.push_str(&format!("\\u{:04x}", u32::from(character)));
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(may_begin_escaped) {
+        out.push_str(&rest[..at]);
+        let mut characters = rest[at..].chars();
+        match characters.next() {
+            Some('"') => out.push_str("\\\""),
+            Some('\\') => out.push_str("\\\\"),
+            Some('\n') => out.push_str("\\n"),
+            Some('\r') => out.push_str("\\r"),
+            Some('\t') => out.push_str("\\t"),
+            Some('\u{8}') => out.push_str("\\b"),
+            Some('\u{c}') => out.push_str("\\f"),
+            Some(other @ ('\0'..='\u{1f}' | '<' | '>' | '&' | '\u{2028}' | '\u{2029}')) => {
+                out.push_str(&format!("\\u{:04x}", u32::from(other)));
             }
-            _ => out.push(character),
+            Some(other) => out.push(other),
+            None => {}
         }
+        rest = characters.as_str();
     }
+    out.push_str(rest);
     out.push('"');
+}
+
+/// Whether a character that is escaped may begin with this byte, as U+2028 and U+2029 do with the last one.
+fn may_begin_escaped(byte: u8) -> bool {
+    matches!(byte, 0..=0x1f | b'"' | b'\\' | b'<' | b'>' | b'&' | 0xe2)
 }
 
 struct Parser<'a> {
@@ -231,10 +242,10 @@ impl Parser<'_> {
         self.position += 1;
         let mut string = String::new();
         loop {
+            let rest = &self.bytes[self.position..];
+            let run = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f));
             let start = self.position;
-            while !matches!(self.peek(), None | Some(b'"' | b'\\' | 0..=0x1f)) {
-                self.position += 1;
-            }
+            self.position += run.unwrap_or(rest.len());
             // Only ASCII ends a run, so both ends are character boundaries.
             string.push_str(&self.text[start..self.position]);
             match self.peek() {

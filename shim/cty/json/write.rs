@@ -60,12 +60,16 @@ fn write(value: &Value, own: &Type, depth: usize, out: &mut String) -> Result<()
             out.push('}');
         }
         (Value::Object(attributes), Type::Object(object)) => {
-            if let Some(name) = attributes.keys().find(|name| !object.attributes.contains_key(*name)) {
+            if !attributes.keys().eq(object.attributes.keys())
+                && let Some(name) = attributes.keys().find(|name| !object.attributes.contains_key(*name))
+            {
                 return Err(JsonReason::UnsupportedAttribute(name.clone()).into());
             }
             out.push('{');
+            // Both have the same order, and the value has no other names.
+            let mut given = attributes.iter().peekable();
             for (index, (name, own)) in object.attributes.iter().enumerate() {
-                let Some(value) = attributes.get(name) else {
+                let Some((_, value)) = given.next_if(|(found, _)| *found == name) else {
                     return Err(JsonReason::MissingAttribute(name.clone()).into());
                 };
                 if index > 0 {

@@ -60,13 +60,13 @@ pub(super) fn forms(text: &str) -> Vec<String> {
 
 /// The contents of a JSON string.
 fn json(text: &str) -> String {
-    let quoted = serde_json::Value::from(text).to_string();
+    let quoted = serde_json::to_string(text).expect("a text has a JSON form");
     quoted[1..quoted.len() - 1].to_owned()
 }
 
 /// As Go's encoder with its default escaping.
 fn html_safe_json(text: &str) -> String {
-    let mut escaped = String::new();
+    let mut escaped = String::with_capacity(text.len());
     for character in json(text).chars() {
         match character {
             '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => push_unicode_escape(&mut escaped, character),
@@ -79,7 +79,7 @@ fn html_safe_json(text: &str) -> String {
 /// The contents of a JSON string with all characters beyond ASCII escaped, as by encoders of Python
 /// and Java.
 fn ascii_json(json: &str) -> String {
-    let mut escaped = String::new();
+    let mut escaped = String::with_capacity(json.len());
     for character in json.chars() {
         if character.is_ascii() {
             escaped.push(character);
@@ -94,7 +94,7 @@ fn ascii_json(json: &str) -> String {
 
 /// The contents of a JSON string with upper-case digits in escapes.
 fn upper_case_unicode_escapes(json: &str) -> String {
-    let mut escaped = String::new();
+    let mut escaped = String::with_capacity(json.len());
     let mut characters = json.chars();
     while let Some(character) = characters.next() {
         escaped.push(character);
@@ -122,7 +122,7 @@ enum GoQuoting {
 
 /// The contents of a string as by Go's `%q` or `%+q`.
 fn go_quoted(text: &str, quoting: GoQuoting) -> String {
-    let mut quoted = String::new();
+    let mut quoted = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
             '"' => quoted.push_str("\\\""),
@@ -176,7 +176,7 @@ const UPPER_CASE: &[u8; 16] = b"0123456789ABCDEF";
 const LOWER_CASE: &[u8; 16] = b"0123456789abcdef";
 
 fn percent_encoded(text: &str, unescaped: Unescaped, digits: &[u8; 16]) -> String {
-    let mut encoded = String::new();
+    let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte == b' ' && unescaped.1 {
             encoded.push('+');

@@ -127,11 +127,18 @@ impl Index {
 
     /// Ranges of all forms in any order, also in base64 that is encoded this many times.
     fn found(&self, text: &[u8], encodings: usize) -> Vec<Range<usize>> {
-        let ends = (0..text.len()).filter_map(|at| {
-            let end = self.end_of_longest(text, at).max(self.numbers.end(text, at))?;
-            Some(at..end)
-        });
-        let mut found: Vec<Range<usize>> = ends.collect();
+        let mut found = Vec::new();
+        for (at, pair) in text.windows(2).enumerate() {
+            // Most of a text is passed over here.
+            if self.may_begin_with(pair[0], pair[1])
+                && let Some(end) = self.end_of_longest(text, at)
+            {
+                found.push(at..end);
+            }
+        }
+        if !self.numbers.is_empty() {
+            found.extend((0..text.len()).filter_map(|at| Some(at..self.numbers.end(text, at)?)));
+        }
         if encodings > 0 {
             let is_outermost = encodings == MOST_ENCODINGS;
             for stretch in Stretches::new(text) {
@@ -163,13 +170,15 @@ impl Index {
         }
     }
 
+    /// Whether any form begins with these bytes.
+    fn may_begin_with(&self, first: u8, second: u8) -> bool {
+        let (word, bit) = place(first, second);
+        self.beginnings.get(word).is_some_and(|bits| bits & bit != 0)
+    }
+
     /// The end of the longest form that begins there.
     fn end_of_longest(&self, text: &[u8], at: usize) -> Option<usize> {
         let rest = &text[at..];
-        let (word, bit) = place(*rest.first()?, *rest.get(1)?);
-        if self.beginnings.get(word).is_none_or(|bits| bits & bit == 0) {
-            return None;
-        }
         let anywhere =
             rest.first_chunk::<LONG>().and_then(|key| self.anywhere.get(key)).into_iter().flatten();
         let tokens = rest.first_chunk::<SHORT>().and_then(|key| self.tokens.get(key)).into_iter().flatten();

@@ -33,9 +33,13 @@ impl Numbers {
         self.magnitudes.extend(magnitudes.filter(|number| number.is_finite()).map(f64::to_bits));
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.magnitudes.is_empty()
+    }
+
     /// The end of the number that begins at this position, if it is secret.
     pub(super) fn end(&self, text: &[u8], at: usize) -> Option<usize> {
-        if self.magnitudes.is_empty() || !text.get(at)?.is_ascii_digit() {
+        if !text.get(at)?.is_ascii_digit() {
             return None;
         }
         // A version or an address has several points.

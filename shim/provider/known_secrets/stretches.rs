@@ -119,6 +119,8 @@ impl<'a> Stretches<'a> {
     fn read(&mut self) {
         self.sextets.clear();
         self.starts.clear();
+        self.sextets.reserve(LINE);
+        self.starts.reserve(LINE);
         loop {
             let rest = &self.text[self.at..];
             if let Some((sextet, width)) = character(rest) {

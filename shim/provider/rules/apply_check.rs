@@ -11,14 +11,17 @@ use crate::schema::{Attribute, AttributeType, Block, BlockNesting, NestedBlock};
 /// Compares `actual` with `planned`. The result is empty if they are consistent. The legacy type
 /// system often violates these rules; the caller decides about the severity.
 pub(crate) fn check_applied(block: &Block, planned: &Value, actual: &Value) -> Vec<Violation> {
-    let mut check = Check { path: AttributePath::default(), violations: Vec::new() };
+    let mut check = Check::default();
     check.block(block, planned, actual);
     check.violations
 }
 
+#[derive(Default)]
 struct Check {
     path: AttributePath,
     violations: Vec<Violation>,
+    /// Whether the first violation ends the check.
+    ends_at_first: bool,
 }
 
 static NULL: Value = Value::Null;
@@ -34,11 +37,19 @@ fn field<'a>(object: &'a Value, name: &str) -> &'a Value {
 }
 
 impl Check {
+    /// Checks only whether there is a violation.
+    fn whether() -> Self {
+        Self { ends_at_first: true, ..Self::default() }
+    }
+
     fn report(&mut self, reason: impl Into<String>) {
         self.violations.push(Violation { path: self.path.clone(), reason: reason.into() });
     }
 
     fn within(&mut self, step: PathStep, check: impl FnOnce(&mut Self)) {
+        if self.ends_at_first && !self.violations.is_empty() {
+            return;
+        }
         self.path.0.push(step);
         check(self);
         self.path.0.pop();
@@ -126,9 +137,7 @@ impl Check {
             }
             BlockNesting::Set => {
                 if let (Value::Set(before), Value::Set(after)) = (planned, actual) {
-                    self.set(before, after, &|planned, actual| {
-                        check_applied(&nested.block, planned, actual).is_empty()
-                    });
+                    self.set(before, after, &|planned, actual| blocks_alike(&nested.block, planned, actual));
                 }
             }
         }
@@ -225,8 +234,14 @@ impl Check {
     }
 }
 
+fn blocks_alike(block: &Block, planned: &Value, actual: &Value) -> bool {
+    let mut check = Check::whether();
+    check.block(block, planned, actual);
+    check.violations.is_empty()
+}
+
 fn values_alike(own: &Type, planned: &Value, actual: &Value) -> bool {
-    let mut check = Check { path: AttributePath::default(), violations: Vec::new() };
+    let mut check = Check::whether();
     check.value(own, planned, actual);
     check.violations.is_empty()
 }

@@ -44,7 +44,7 @@ fn block_over(block: &Block, prior: &Value, config: &Value) -> Value {
     for nested in &block.blocks {
         let prior = attribute_of(prior, &nested.name);
         let config = configured.get(&nested.name).unwrap_or(&Value::Null);
-        proposed.insert(nested.name.clone(), nested_block_over(nested, &prior, config));
+        proposed.insert(nested.name.clone(), nested_block_over(nested, prior, config));
     }
     Value::Object(proposed)
 }
@@ -64,12 +64,12 @@ fn attributes_over(
         .collect()
 }
 
-fn attribute_over(attribute: &Attribute, prior: Value, config: &Value) -> Value {
+fn attribute_over(attribute: &Attribute, prior: &Value, config: &Value) -> Value {
     if attribute.computed && config.is_null() {
-        return if was_configured(attribute, &prior) { Value::Null } else { prior };
+        return if was_configured(attribute, prior) { Value::Null } else { prior.clone() };
     }
     match &attribute.attribute_type {
-        AttributeType::Nested(nested) => nested_attribute_over(nested, &prior, config),
+        AttributeType::Nested(nested) => nested_attribute_over(nested, prior, config),
         AttributeType::Plain(_) => config.clone(),
     }
 }
@@ -308,11 +308,11 @@ fn elements_match(element: Element<'_>, prior: &Value, config: &Value) -> bool {
 }
 
 /// An attribute of an object that may be null or unknown.
-fn attribute_of(object: &Value, name: &str) -> Value {
+fn attribute_of<'a>(object: &'a Value, name: &str) -> &'a Value {
     match object {
-        Value::Object(attributes) => attributes.get(name).cloned().unwrap_or(Value::Null),
-        Value::Unknown(_) => Value::Unknown(None),
-        _ => Value::Null,
+        Value::Object(attributes) => attributes.get(name).unwrap_or(&Value::Null),
+        Value::Unknown(_) => &Value::Unknown(None),
+        _ => &Value::Null,
     }
 }
 
