@@ -5,6 +5,9 @@
 
 pub mod cli;
 mod config;
+#[cfg(feature = "counting")]
+#[doc(hidden)]
+pub mod counting;
 mod daemon;
 mod engine;
 #[cfg(feature = "fuzzing")]

@@ -7,6 +7,8 @@
 
 mod autoname;
 mod check;
+#[cfg(feature = "counting")]
+pub(crate) mod counting;
 mod create;
 mod deferral;
 mod delete;

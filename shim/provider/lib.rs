@@ -16,6 +16,9 @@ mod answered;
 mod caller;
 mod chunks;
 mod client;
+#[cfg(feature = "counting")]
+#[doc(hidden)]
+pub mod counting;
 mod deferral;
 mod diagnostics;
 mod dynamic;

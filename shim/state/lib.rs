@@ -11,6 +11,13 @@
 mod addresses;
 mod backup;
 mod checksum;
+#[cfg(feature = "counting")]
+#[doc(hidden)]
+pub mod counting {
+    //! Entrances for the counted paths (`benches/instructions`).
+
+    pub use crate::journal::files::counting::JournalEntries;
+}
 mod encrypted_store;
 mod encryption;
 mod error;

@@ -7,6 +7,8 @@
 //! An append is one `write(2)`. Everything else (creating and locking files, reading and compacting them,
 //! `fsync`) happens on blocking threads.
 
+#[cfg(feature = "counting")]
+pub(crate) mod counting;
 mod directory;
 mod entry;
 pub(crate) mod error;

@@ -104,8 +104,8 @@ impl OwnFile {
     /// As of [`Self::write`], if there are many.
     pub(super) fn add(&mut self, entries: impl IntoIterator<Item = Entry>) -> io::Result<()> {
         for entry in entries {
-            let place = place(self.id, self.length());
-            frame::add(&mut self.pending, &self.cipher.seal_at(&place, &entry.encode_to_vec()));
+            let offset = self.length();
+            add_frame(&mut self.pending, &self.cipher, (self.id, offset), &entry);
         }
         if self.pending.len() > LONGEST_PENDING { self.write() } else { Ok(()) }
     }
@@ -146,6 +146,16 @@ impl OwnFile {
         self.pending.clear();
         Ok(())
     }
+}
+
+/// Adds the frame of an entry that is written at this place: a file, and an offset in it.
+pub(super) fn add_frame(
+    frames: &mut Vec<u8>,
+    cipher: &CipherKey,
+    (id, offset): (FileId, u64),
+    entry: &Entry,
+) {
+    frame::add(frames, &cipher.seal_at(&place(id, offset), &entry.encode_to_vec()));
 }
 
 /// The path of a file.
