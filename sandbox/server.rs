@@ -1,27 +1,23 @@
 //! The provider process: listens, handshakes, serves, exits.
 
+use std::convert::Infallible;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::pin::Pin;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
-use isthmus_proto::goplugin::grpc_broker_server::GrpcBrokerServer;
-use isthmus_proto::goplugin::grpc_controller_server::GrpcControllerServer;
-use isthmus_proto::goplugin::grpc_stdio_server::GrpcStdioServer;
-use isthmus_proto::health::health_server::HealthServer;
+use isthmus_grpc::{Incoming, ServerSettings, serve_connection, unimplemented};
+use isthmus_proto::goplugin::grpc_broker_server::{self, GrpcBrokerServer};
+use isthmus_proto::goplugin::grpc_controller_server::{self, GrpcControllerServer};
+use isthmus_proto::goplugin::grpc_stdio_server::{self, GrpcStdioServer};
+use isthmus_proto::health::health_server::{self, HealthServer};
 use isthmus_proto::{tfplugin5, tfplugin6};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::mpsc;
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::server::TlsStream;
-use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
-use tonic::transport::Server;
-use tonic::transport::server::Connected;
+use tonic::body::Body;
+use tonic::codegen::Service as _;
+use tonic::codegen::http::{Request, Response};
 
 #[cfg(not(feature = "misbehaviour"))]
 use crate::handshake;
@@ -47,8 +43,8 @@ use crate::{protocol5, protocol6, random};
 /// Maximum message size in both directions, as in Terraform's plugin library.
 const MAXIMUM_MESSAGE: usize = 256 << 20;
 
-/// Limit of accepted connections in the queue.
-const WAITING_CONNECTIONS: usize = 16;
+/// A client makes as many calls as it likes, and the connection is local.
+const SETTINGS: ServerSettings = ServerSettings { window: 1 << 20, most_calls: u32::MAX };
 
 /// Why the sandbox cannot serve.
 #[derive(Debug, thiserror::Error)]
@@ -72,8 +68,6 @@ pub enum ServeError {
     Handshake(#[source] io::Error),
     #[error("TLS could not be set up")]
     Tls(#[from] TlsError),
-    #[error("serving failed")]
-    Serve(#[from] tonic::transport::Error),
 }
 
 /// Serves until the client shuts it down; returns the exit status.
@@ -128,33 +122,27 @@ async fn serve_process(environment: &Environment, switches: Switches) -> Result<
 /// Serves a provider on a socket until `ended` is cancelled, by `GRPCController.Shutdown`.
 ///
 /// # Errors
-/// When gRPC fails; a failure of one connection affects only that one.
+/// When a file of records cannot be opened; a failure of one connection affects only that one.
 pub async fn serve(
     listener: &UnixListener,
     acceptor: Option<TlsAcceptor>,
     provider: Arc<Provider>,
     ended: CancellationToken,
 ) -> Result<(), ServeError> {
-    let (accepted, connections) = mpsc::channel(WAITING_CONNECTIONS);
-    let handshakes = TaskTracker::new();
-    let connections = ReceiverStream::new(connections);
-    let served = router(provider, ended.clone())?.serve_with_incoming(connections);
+    let services = Services::new(provider, &ended)?;
     tokio::select! {
-        served = served => served.map_err(ServeError::from),
-        never = accept(listener, acceptor, &accepted, &handshakes, ended.clone()) => match never {},
+        never = accept(listener, acceptor, &services, &ended) => match never {},
         () = ended.cancelled() => Ok(()),
     }
 }
 
-/// Accepts connections. Each TLS handshake has its own task, so that a slow client does not delay
-/// others.
+/// Accepts connections. Each has a task of its own, with its TLS handshake, so that a slow client does not delay others.
 async fn accept(
     listener: &UnixListener,
     acceptor: Option<TlsAcceptor>,
-    accepted: &mpsc::Sender<io::Result<Connection>>,
-    handshakes: &TaskTracker,
-    ended: CancellationToken,
-) -> std::convert::Infallible {
+    services: &Services,
+    ended: &CancellationToken,
+) -> Infallible {
     loop {
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
@@ -168,67 +156,124 @@ async fn accept(
                 continue;
             }
         };
-        let accepted = accepted.clone();
-        match acceptor.clone() {
-            None => drop(accepted.send(Ok(Connection::Plain(stream))).await),
-            Some(acceptor) => {
-                let ended = ended.clone();
-                let shake = async move {
-                    match acceptor.accept(stream).await {
-                        Ok(stream) => drop(accepted.send(Ok(Connection::Tls(Box::new(stream)))).await),
-                        Err(error) => {
-                            log::write(
-                                Level::Warn,
-                                "a client was refused",
-                                &[("reason", &error.to_string())],
-                            );
-                        }
-                    }
-                };
-                handshakes.spawn(async move { ended.run_until_cancelled(shake).await });
-            }
-        }
+        tokio::spawn(serve_stream(stream, acceptor.clone(), services.clone(), ended.clone()));
     }
 }
 
-fn router(
-    provider: Arc<Provider>,
+/// Serves a connection, with or without TLS.
+async fn serve_stream(
+    stream: UnixStream,
+    acceptor: Option<TlsAcceptor>,
+    mut services: Services,
     ended: CancellationToken,
-) -> Result<tonic::transport::server::Router, ServeError> {
-    let printer = GrpcStdioServer::new(Printer(Arc::clone(provider.stdio())));
-    #[cfg(not(feature = "misbehaviour"))]
-    let (health, controller) = (Health(), Controller { ended });
+) {
     #[cfg(feature = "misbehaviour")]
-    let switches = provider.misbehaviour();
-    #[cfg(feature = "misbehaviour")]
-    let (health, controller) = (Health(switches.health), Controller { behaviour: switches.shutdown, ended });
-    let router = Server::builder()
-        .add_service(HealthServer::new(health))
-        .add_service(GrpcControllerServer::new(controller))
-        .add_service(printer)
-        .add_service(GrpcBrokerServer::new(Broker));
-    #[cfg(feature = "misbehaviour")]
-    let (minor, fault, requests) = (switches.minor, switches.fault.clone(), switches.requests.as_deref());
-    #[cfg(feature = "misbehaviour")]
-    let requests = requests.map(Requests::open).transpose().map_err(ServeError::Requests)?.map(Arc::new);
-    macro_rules! served {
-        ($service:expr) => {{
-            let service = $service;
-            let service =
-                service.max_decoding_message_size(MAXIMUM_MESSAGE).max_encoding_message_size(MAXIMUM_MESSAGE);
-            #[cfg(feature = "misbehaviour")]
-            let service = Recorded::new(Faulty::new(Imitation::new(service, minor), fault), requests);
-            router.add_service(service)
-        }};
+    let wire = Wire::of(&stream);
+    let call = |request: Request<Incoming>| {
+        let request = request.map(Body::new);
+        #[cfg(feature = "misbehaviour")]
+        let request = {
+            let mut request = request;
+            request.extensions_mut().insert(wire.clone());
+            request
+        };
+        services.call(request)
+    };
+    let Some(acceptor) = acceptor else { return serve_connection(stream, call, SETTINGS, &ended).await };
+    match ended.run_until_cancelled(acceptor.accept(stream)).await {
+        Some(Ok(stream)) => serve_connection(stream, call, SETTINGS, &ended).await,
+        Some(Err(error)) => {
+            log::write(Level::Warn, "a client was refused", &[("reason", &error.to_string())]);
+        }
+        None => {}
     }
-    Ok(match provider.protocol() {
-        Protocol::V5 => {
-            served!(tfplugin5::provider_server::ProviderServer::new(protocol5::Edge::new(provider)))
+}
+
+#[cfg(not(feature = "misbehaviour"))]
+type Served<S> = S;
+#[cfg(feature = "misbehaviour")]
+type Served<S> = Recorded<Faulty<Imitation<S>>>;
+
+/// The services of a plugin.
+#[derive(Clone, Debug)]
+struct Services {
+    health: HealthServer<Health>,
+    controller: GrpcControllerServer<Controller>,
+    printer: GrpcStdioServer<Printer>,
+    broker: GrpcBrokerServer<Broker>,
+    provider: ProviderService,
+}
+
+/// The provider's service, of its protocol.
+#[derive(Clone, Debug)]
+enum ProviderService {
+    V5(Served<tfplugin5::provider_server::ProviderServer<protocol5::Edge>>),
+    V6(Served<tfplugin6::provider_server::ProviderServer<protocol6::Edge>>),
+}
+
+impl Services {
+    fn new(provider: Arc<Provider>, ended: &CancellationToken) -> Result<Self, ServeError> {
+        let printer = GrpcStdioServer::new(Printer(Arc::clone(provider.stdio())));
+        let ended = ended.clone();
+        #[cfg(not(feature = "misbehaviour"))]
+        let (health, controller) = (Health(), Controller { ended });
+        #[cfg(feature = "misbehaviour")]
+        let switches = provider.misbehaviour();
+        #[cfg(feature = "misbehaviour")]
+        let (health, controller) =
+            (Health(switches.health), Controller { behaviour: switches.shutdown, ended });
+        #[cfg(feature = "misbehaviour")]
+        let (minor, fault, requests) = (switches.minor, switches.fault.clone(), switches.requests.as_deref());
+        #[cfg(feature = "misbehaviour")]
+        let requests = requests.map(Requests::open).transpose().map_err(ServeError::Requests)?.map(Arc::new);
+        macro_rules! served {
+            ($service:expr) => {{
+                let service = $service
+                    .max_decoding_message_size(MAXIMUM_MESSAGE)
+                    .max_encoding_message_size(MAXIMUM_MESSAGE);
+                #[cfg(feature = "misbehaviour")]
+                let service = Recorded::new(Faulty::new(Imitation::new(service, minor), fault), requests);
+                service
+            }};
         }
-        Protocol::V6 => {
-            served!(tfplugin6::provider_server::ProviderServer::new(protocol6::Edge::new(provider)))
+        let provider = match provider.protocol() {
+            Protocol::V5 => ProviderService::V5(served!(tfplugin5::provider_server::ProviderServer::new(
+                protocol5::Edge::new(provider)
+            ))),
+            Protocol::V6 => ProviderService::V6(served!(tfplugin6::provider_server::ProviderServer::new(
+                protocol6::Edge::new(provider)
+            ))),
+        };
+        Ok(Self {
+            health: HealthServer::new(health),
+            controller: GrpcControllerServer::new(controller),
+            printer,
+            broker: GrpcBrokerServer::new(Broker),
+            provider,
+        })
+    }
+
+    /// Makes a call of the service that the request names.
+    fn call(&mut self, request: Request<Body>) -> impl Future<Output = Response<Body>> + use<> {
+        let named = request.uri().path().split('/').nth(1).unwrap_or_default();
+        let Self { health, controller, printer, broker, provider } = self;
+        let answer = match (named, provider) {
+            (health_server::SERVICE_NAME, _) => Some(health.call(request)),
+            (grpc_controller_server::SERVICE_NAME, _) => Some(controller.call(request)),
+            (grpc_stdio_server::SERVICE_NAME, _) => Some(printer.call(request)),
+            (grpc_broker_server::SERVICE_NAME, _) => Some(broker.call(request)),
+            (tfplugin5::provider_server::SERVICE_NAME, ProviderService::V5(it)) => Some(it.call(request)),
+            (tfplugin6::provider_server::SERVICE_NAME, ProviderService::V6(it)) => Some(it.call(request)),
+            _ => None,
+        };
+        async move {
+            let Some(answer) = answer else { return unimplemented() };
+            match answer.await {
+                Ok(answer) => answer,
+                Err(never) => match never {},
+            }
         }
-    })
+    }
 }
 
 /// Ignores SIGINT: it is meant for the host, which is in the same terminal and stops the plugin
@@ -260,66 +305,5 @@ impl Socket {
 impl Drop for Socket {
     fn drop(&mut self) {
         drop(std::fs::remove_file(&self.path));
-    }
-}
-
-/// A connection with or without TLS.
-#[derive(Debug)]
-enum Connection {
-    Plain(UnixStream),
-    Tls(Box<TlsStream<UnixStream>>),
-}
-
-impl Connected for Connection {
-    #[cfg(not(feature = "misbehaviour"))]
-    type ConnectInfo = ();
-    #[cfg(feature = "misbehaviour")]
-    type ConnectInfo = Wire;
-
-    #[cfg(not(feature = "misbehaviour"))]
-    fn connect_info(&self) {}
-
-    #[cfg(feature = "misbehaviour")]
-    fn connect_info(&self) -> Wire {
-        match self {
-            Self::Plain(stream) => Wire::of(stream),
-            Self::Tls(stream) => Wire::of(stream.get_ref().0),
-        }
-    }
-}
-
-impl AsyncRead for Connection {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
-            Self::Tls(stream) => Pin::new(stream).poll_read(context, buffer),
-        }
-    }
-}
-
-impl AsyncWrite for Connection {
-    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &[u8]) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_write(context, buffer),
-            Self::Tls(stream) => Pin::new(stream).poll_write(context, buffer),
-        }
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_flush(context),
-            Self::Tls(stream) => Pin::new(stream).poll_flush(context),
-        }
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_shutdown(context),
-            Self::Tls(stream) => Pin::new(stream).poll_shutdown(context),
-        }
     }
 }
