@@ -8,6 +8,7 @@ mod instance;
 mod leases;
 mod listings;
 mod log_file;
+mod memory;
 mod open_intents;
 mod progress_reporter;
 mod provider_log;
@@ -42,6 +43,7 @@ pub(crate) use installation::{Installation, InstallationError};
 pub(crate) use instance::Instance;
 pub(crate) use leases::{Leases, MOST_LEASES, NoRoom};
 pub(crate) use listings::{Listings, Paused};
+pub(crate) use memory::Memory;
 pub(crate) use progress_reporter::ProgressReporter;
 pub(crate) use provider_log::CALL_MARK;
 pub(crate) use resolve::ResolveError;
@@ -88,6 +90,7 @@ pub(crate) struct Daemon {
     schema_cache_warned: AtomicBool,
     /// What must complete before the process ends: changes in progress, providers shutting down.
     tasks: TaskTracker,
+    memory: Memory,
 }
 
 impl Daemon {
@@ -117,7 +120,13 @@ impl Daemon {
             invalid_settings,
             schema_cache_warned: AtomicBool::new(false),
             tasks: TaskTracker::new(),
+            memory: Memory::default(),
         })
+    }
+
+    /// The memory that calls and tasks use.
+    pub(crate) fn memory(&self) -> &Memory {
+        &self.memory
     }
 
     /// Shows a warning that concerns no resource.
@@ -214,6 +223,10 @@ impl Daemon {
         &self,
         future: impl Future<Output = T> + Send + 'static,
     ) -> tokio::task::JoinHandle<T> {
-        self.tasks.spawn(future)
+        let memory = self.memory.used();
+        self.tasks.spawn(async move {
+            let _memory = memory;
+            future.await
+        })
     }
 }

@@ -2,10 +2,6 @@
 
 use std::process::ExitCode;
 
-/// Gives memory back to the system as soon as it is free: docs/decisions/allocator.md.
-#[global_allocator]
-static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
-
 fn main() -> ExitCode {
     // First, because guardian processes must stay small.
     if let Some(code) = isthmus_provider::plugin::guardian_role(std::env::args_os()) {

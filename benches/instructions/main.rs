@@ -4,8 +4,6 @@
 //! arguments, the paths are listed; with the name of one and a number, it is executed so many times
 //! within [`counted_executions`], the only part that is counted. What a path needs is prepared
 //! before that, and its result is checked.
-//!
-//! The allocator is that of the executable, whose share in most paths is large.
 
 mod paths;
 mod sample;
@@ -14,9 +12,6 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use paths::ALL;
-
-#[global_allocator]
-static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

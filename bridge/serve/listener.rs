@@ -21,7 +21,7 @@ use super::redacted::Redacted;
 use super::refusal::Refuser;
 use super::rejection::of_undecodable;
 use super::streamed::with_text;
-use crate::daemon::{Session, Sessions};
+use crate::daemon::{Memory, Session, Sessions};
 use crate::lumirpc::LumiService;
 use crate::pulumirpc::PulumiService;
 
@@ -59,6 +59,7 @@ impl Listener {
         let connections = TaskTracker::new();
         tokio::select! {
             () = self.accept(&sessions, &stopping, &connections) => {}
+            never = sessions.daemon().memory().give_back() => match never {},
             () = ended => {}
         }
         stopping.cancel();
@@ -77,7 +78,7 @@ impl Listener {
         let pacer = AcceptPacer::new(|message| daemon.warn(message));
         let access = AccessPolicy::new(daemon.settings().allowed_users.clone());
         let refuser = Refuser::new();
-        let services = Services::new();
+        let services = Services::new(daemon.memory().clone());
         loop {
             let accepted = self.listener.accept().await.map(|(stream, _)| stream);
             // A failure concerns one connection, unless no descriptor is left, which was waited for.
@@ -102,6 +103,7 @@ async fn serve(
     if stream.set_nodelay(true).is_err() {
         return;
     }
+    let _buffers = services.memory.used();
     let session = sessions.open();
     let call = |request| services.call(request, session.session());
     serve_connection(stream, call, SETTINGS, &stopping).await;
@@ -112,11 +114,13 @@ async fn serve(
 struct Services {
     pulumi: pulumirpc::ResourceProviderServer<Redacted<PulumiService>>,
     lumi: lumirpc::ResourceProviderServer<Redacted<LumiService>>,
+    memory: Memory,
 }
 
 impl Services {
-    fn new() -> Self {
+    fn new(memory: Memory) -> Self {
         Self {
+            memory,
             pulumi: pulumirpc::ResourceProviderServer::new(Redacted(PulumiService))
                 .max_decoding_message_size(LARGEST_MESSAGE)
                 .max_encoding_message_size(LARGEST_MESSAGE),
@@ -139,7 +143,9 @@ impl Services {
             lumirpc::SERVICE_NAME => self.lumi.call(request),
             _ => return Box::pin(std::future::ready(unimplemented())),
         };
+        let memory = self.memory.used();
         Box::pin(async move {
+            let _memory = memory;
             match answer.await {
                 Ok(answer) => with_text(of_undecodable(answer)),
                 Err(never) => match never {},

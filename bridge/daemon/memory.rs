@@ -1,0 +1,55 @@
+//! Free memory goes back to the system.
+//!
+//! glibc keeps what was freed for later allocations, so that after one flood of large messages a daemon would be several times
+//! as large for the rest of its life: `docs/decisions/allocator.md`. A second after something that uses memory has ended, the
+//! allocator is told to give back all pages that nothing uses. An idle daemon does nothing.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+/// How long after its end the memory of a call is given back. Calls that end within that time share the work.
+const DELAY: Duration = Duration::from_secs(1);
+
+/// The memory of calls, connections and background tasks.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Memory(Arc<Notify>);
+
+/// Something that uses memory until this is dropped.
+#[derive(Debug)]
+pub(crate) struct MemoryUse(Arc<Notify>);
+
+impl Memory {
+    /// Notes that something uses memory.
+    pub(crate) fn used(&self) -> MemoryUse {
+        MemoryUse(Arc::clone(&self.0))
+    }
+
+    /// Gives memory back after it was used, for ever.
+    pub(crate) async fn give_back(&self) -> Infallible {
+        loop {
+            self.0.notified().await;
+            tokio::time::sleep(DELAY).await;
+            trim();
+        }
+    }
+}
+
+impl Drop for MemoryUse {
+    fn drop(&mut self) {
+        self.0.notify_one();
+    }
+}
+
+/// Gives back what is free. The allocators of other C libraries do so by themselves.
+#[cfg_attr(target_env = "gnu", expect(unsafe_code, reason = "glibc's allocator has no other interface"))]
+fn trim() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: `malloc_trim` may be called at any time, in any thread: it takes the allocator's own locks, and touches only pages
+    // that hold no allocation. Its argument is the room to leave at the end of the heap.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
