@@ -76,8 +76,14 @@ pub(super) async fn resolve(
     match source {
         Source::Local(LocalArguments { path, .. }) => {
             let file = path.clone();
-            let executable = blocking(move || isthmus_install::find_executable(Path::new(&file))).await;
-            warnings.extend(start::unverified(executable.clone()).await);
+            // One piece of work: a start of a known provider consists of little else.
+            let find = move || {
+                let executable = isthmus_install::find_executable(Path::new(&file));
+                let warning = start::unverified(&executable);
+                (executable, warning)
+            };
+            let (executable, warning) = blocking(find).await;
+            warnings.extend(warning);
             let identity = Identity::new(parameter(ParameterSource::Local { path }))?;
             let source = ProviderSource::in_file(&identity.provider_type, executable)?;
             Ok(Resolved { identity, source })

@@ -9,6 +9,9 @@ use tokio::task::JoinSet;
 use super::provider_slot::ProviderSlot;
 use super::{Daemon, Session};
 
+/// Parts of the map, each with a lock. By default they are four for each processor, whose number is read from files.
+const SHARDS: usize = 4;
+
 #[derive(Debug)]
 pub(crate) struct Sessions {
     daemon: Arc<Daemon>,
@@ -29,7 +32,12 @@ pub(crate) struct SessionGuard {
 impl Sessions {
     pub(crate) fn new(daemon: Arc<Daemon>) -> Arc<Self> {
         let only_provider = daemon.take_only().map(|instance| Arc::new(ProviderSlot::running(instance)));
-        Arc::new(Self { daemon, only_provider, open: DashMap::new(), next: AtomicU64::new(0) })
+        Arc::new(Self {
+            daemon,
+            only_provider,
+            open: DashMap::with_shard_amount(SHARDS),
+            next: AtomicU64::new(0),
+        })
     }
 
     pub(crate) fn daemon(&self) -> &Arc<Daemon> {

@@ -147,7 +147,8 @@ enum Provenance {
 /// Rejects a provider binary that changed since it was installed, and an unverified one where
 /// signatures are enforced. Paths into the cache and links to it count too.
 async fn verify(executable: &Path) -> Result<(), StartError> {
-    match provenance(executable.to_owned()).await? {
+    let file = executable.to_owned();
+    match blocking(move || provenance(&file)).await? {
         Provenance::Accepted => Ok(()),
         Provenance::Unsigned | Provenance::Unverified(_) => {
             if SignaturePolicy::from_environment().enforce_validation {
@@ -159,10 +160,11 @@ async fn verify(executable: &Path) -> Result<(), StartError> {
 }
 
 /// The warning for an unverified provider binary in the cache that is named by its path.
-pub(crate) async fn unverified(executable: PathBuf) -> Option<String> {
-    let shown = executable.display().to_string();
-    match provenance(executable).await {
+/// Blocks on the file system.
+pub(crate) fn unverified(executable: &Path) -> Option<String> {
+    match provenance(executable) {
         Ok(Provenance::Unverified(reason)) => {
+            let shown = executable.display();
             Some(format!("{shown} is unverified: it was not installed by isthmus, and {reason}"))
         }
         // The start reports a changed binary itself.
@@ -170,17 +172,17 @@ pub(crate) async fn unverified(executable: PathBuf) -> Option<String> {
     }
 }
 
-async fn provenance(executable: PathBuf) -> Result<Provenance, AlteredError> {
-    let find = move || match check_program(&executable)? {
+/// Blocks on the file system.
+fn provenance(executable: &Path) -> Result<Provenance, AlteredError> {
+    match check_program(executable)? {
         Some(Verification::Signed { .. } | Verification::Mirrored { .. }) => Ok(Provenance::Accepted),
         Some(Verification::Unsigned) => Ok(Provenance::Unsigned),
         Some(Verification::Unverified { reason, .. }) => Ok(Provenance::Unverified(reason.to_string())),
-        None if is_in_cache(&executable) => {
+        None if is_in_cache(executable) => {
             Ok(Provenance::Unverified("its origin was not queried; `isthmus install` verifies it".to_owned()))
         }
         None => Ok(Provenance::Accepted),
-    };
-    blocking(find).await
+    }
 }
 
 /// Whether a file is in the provider cache, by its path or its canonical path. Blocks on the file

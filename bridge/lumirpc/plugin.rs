@@ -155,12 +155,13 @@ pub(crate) async fn start(
     log: &EngineLog,
 ) -> Result<Arc<Instance>, daemon::StartError> {
     let file = executable.clone();
-    let address = match address {
-        Some(address) => Some(address),
-        None => blocking(move || isthmus_install::address_of(&file)).await,
+    let find = move || {
+        let address = address.or_else(|| isthmus_install::address_of(&file));
+        (address, daemon::unverified(&file))
     };
+    let (address, warning) = blocking(find).await;
     let identity = identity(package, address.as_ref(), &executable);
-    if let Some(message) = daemon::unverified(executable.clone()).await {
+    if let Some(message) = warning {
         log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
     }
     let source = match &address {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use isthmus_common::blocking;
 use isthmus_install::{
     AddressError, DEFAULT_HOST, InstallError, ProviderAddress, ProviderCache, VersionConstraint,
     find_executable,
@@ -85,7 +86,8 @@ impl<'a> Providers<'a> {
     async fn start(&self, address: &str) -> Result<Arc<Instance>, Unavailable> {
         let provider_type = address.rsplit('/').next().unwrap_or(address);
         let file = self.file(address, provider_type).await?;
-        if let Some(warning) = daemon::unverified(file.clone()).await {
+        let named = file.clone();
+        if let Some(warning) = blocking(move || daemon::unverified(&named)).await {
             warn(&warning);
         }
         let package = option_for(self.packages, address, provider_type).unwrap_or(provider_type);
