@@ -255,7 +255,8 @@ impl Services {
 
     /// Makes a call of the service that the request names.
     fn call(&mut self, request: Request<Body>) -> impl Future<Output = Response<Body>> + use<> {
-        let named = request.uri().path().split('/').nth(1).unwrap_or_default();
+        let path = request.uri().path().to_owned();
+        let named = path.split('/').nth(1).unwrap_or_default();
         let Self { health, controller, printer, broker, provider } = self;
         let answer = match (named, provider) {
             (health_server::SERVICE_NAME, _) => Some(health.call(request)),
@@ -267,7 +268,7 @@ impl Services {
             _ => None,
         };
         async move {
-            let Some(answer) = answer else { return unimplemented() };
+            let Some(answer) = answer else { return unimplemented(&path) };
             match answer.await {
                 Ok(answer) => answer,
                 Err(never) => match never {},

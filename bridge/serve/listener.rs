@@ -141,7 +141,7 @@ impl Services {
         let answer = match service {
             pulumirpc::SERVICE_NAME => self.pulumi.call(request),
             lumirpc::SERVICE_NAME => self.lumi.call(request),
-            _ => return Box::pin(std::future::ready(unimplemented())),
+            _ => return Box::pin(std::future::ready(unimplemented(request.uri().path()))),
         };
         let memory = self.memory.used();
         Box::pin(async move {

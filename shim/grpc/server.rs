@@ -3,14 +3,17 @@
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use bytes::Bytes;
 use h2::SendStream;
 use h2::server::SendResponse;
-use http::{HeaderValue, Request, Response, header};
-use http_body::Body as _;
+use http::{Request, Response};
+use http_body::{Body as _, Frame};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tonic::Status;
 use tonic::body::Body;
 
 use crate::{Coalesced, Incoming};
@@ -27,8 +30,11 @@ pub struct ServerSettings {
 /// Bytes of a request's headers. Those of engines have some hundred.
 const LARGEST_HEADERS: u32 = 16 * 1024;
 
-/// Serves the calls of a connection until its peer closes it. After `ended`, no further call is accepted, and those in
-/// progress are answered.
+/// How long an ended connection without calls in progress remains, for a peer that still reads its answers.
+const FAREWELL: Duration = Duration::from_secs(3);
+
+/// Serves the calls of a connection until its peer closes it. After `ended`, no further call is accepted, those in progress
+/// are answered, and the connection is closed seconds later even if the peer is silent.
 ///
 /// A call that its peer cancels is dropped, as are all of a connection that is lost, or whose peer violates HTTP/2. A panic
 /// ends its call only.
@@ -51,19 +57,27 @@ pub async fn serve_connection<Answer>(
         () = ended.cancelled() => return,
     };
     let Ok(mut connection) = connection else { return };
+    let calls = TaskTracker::new();
     let mut is_ending = false;
+    let unanswered = async {
+        calls.wait().await;
+        tokio::time::sleep(FAREWELL).await;
+    };
+    let mut unanswered = pin!(unanswered);
     loop {
         tokio::select! {
             accepted = connection.accept() => match accepted {
                 Some(Ok((request, response))) => {
-                    tokio::spawn(answer(call(request.map(Incoming::new)), response));
+                    calls.spawn(answer(call(request.map(Incoming::new)), response));
                 }
                 Some(Err(_)) | None => return,
             },
             () = ended.cancelled(), if !is_ending => {
                 is_ending = true;
+                calls.close();
                 connection.graceful_shutdown();
             }
+            () = &mut unanswered, if is_ending => return,
         }
     }
 }
@@ -82,57 +96,61 @@ async fn answer(call: impl Future<Output = Response<Body>>, mut response: SendRe
     if let Ok(mut stream) = response.send_response(Response::from_parts(head, ()), is_whole)
         && !is_whole
     {
-        let mut body = pin!(body);
-        while let Some(()) = poll_fn(|context| send_part(&mut stream, body.as_mut(), context)).await {}
+        let (mut body, mut waiting) = (pin!(body), None);
+        while let Some(()) =
+            poll_fn(|context| send_part(&mut stream, body.as_mut(), &mut waiting, context)).await
+        {}
     }
 }
 
-/// Sends the next part of a body, when its peer has room. `None` after the last.
+/// Sends the next part of a body: data when its peer has room, which is in `waiting` until then, and trailers at once, which
+/// need no room. `None` after the last.
 fn send_part(
     stream: &mut SendStream<Bytes>,
     body: Pin<&mut Body>,
+    waiting: &mut Option<Bytes>,
     context: &mut Context<'_>,
 ) -> Poll<Option<()>> {
     if stream.poll_reset(context).is_ready() {
         return Poll::Ready(None);
     }
+    let data = match waiting.take() {
+        Some(data) => data,
+        None => match ready!(body.poll_frame(context)).map(|frame| frame.map(Frame::into_data)) {
+            Some(Ok(Ok(data))) => data,
+            Some(Ok(Err(frame))) => {
+                let Ok(trailers) = frame.into_trailers() else { return Poll::Ready(Some(())) };
+                // They end the stream.
+                drop(stream.send_trailers(trailers));
+                return Poll::Ready(None);
+            }
+            Some(Err(_)) => {
+                stream.send_reset(h2::Reason::INTERNAL_ERROR);
+                return Poll::Ready(None);
+            }
+            None => {
+                drop(stream.send_data(Bytes::new(), true));
+                return Poll::Ready(None);
+            }
+        },
+    };
     // A part may be larger than the room: the rest is buffered, and the next part waits.
     stream.reserve_capacity(1);
-    while stream.capacity() == 0 {
-        match ready!(stream.poll_capacity(context)) {
-            Some(Ok(_)) => {}
-            Some(Err(_)) | None => return Poll::Ready(None),
+    while stream.capacity() == 0 && !data.is_empty() {
+        match stream.poll_capacity(context) {
+            Poll::Ready(Some(Ok(_))) => {}
+            Poll::Ready(Some(Err(_)) | None) => return Poll::Ready(None),
+            Poll::Pending => {
+                *waiting = Some(data);
+                return Poll::Pending;
+            }
         }
     }
-    let sent = match ready!(body.poll_frame(context)) {
-        Some(Ok(frame)) => match frame.into_data() {
-            Ok(data) => stream.send_data(data, false),
-            Err(frame) => match frame.into_trailers() {
-                Ok(trailers) => {
-                    // They end the stream.
-                    drop(stream.send_trailers(trailers));
-                    return Poll::Ready(None);
-                }
-                Err(_) => Ok(()),
-            },
-        },
-        Some(Err(_)) => {
-            stream.send_reset(h2::Reason::INTERNAL_ERROR);
-            return Poll::Ready(None);
-        }
-        None => {
-            drop(stream.send_data(Bytes::new(), true));
-            return Poll::Ready(None);
-        }
-    };
-    Poll::Ready(sent.ok())
+    Poll::Ready(stream.send_data(data, false).ok())
 }
 
-/// The response to a call of a service or method that is not served.
-pub fn unimplemented() -> Response<Body> {
-    let mut response = Response::new(Body::default());
-    let headers = response.headers_mut();
-    headers.insert(tonic::Status::GRPC_STATUS, HeaderValue::from(tonic::Code::Unimplemented as i32));
-    headers.insert(header::CONTENT_TYPE, tonic::metadata::GRPC_CONTENT_TYPE);
-    response
+/// The response to a call of a service that is not served.
+pub fn unimplemented(path: &str) -> Response<Body> {
+    let service = path.split('/').nth(1).unwrap_or_default();
+    Status::unimplemented(format!("unknown service {service}")).into_http()
 }

@@ -275,8 +275,60 @@ async fn a_connection_that_is_lost_is_made_again_by_the_next_call() {
 
 #[tokio::test]
 async fn what_is_not_served_is_unimplemented() {
-    let pair = Pair::serving(|_| ready(unimplemented()));
+    let pair = Pair::serving(|request| ready(unimplemented(request.uri().path())));
     let answer = pair.channel.clone().call(request(b"x")).await.expect("headers");
     let status = Status::from_header_map(answer.headers()).expect("a status");
-    assert_eq!(status.code(), Code::Unimplemented);
+    assert_eq!((status.code(), status.message()), (Code::Unimplemented, "unknown service test.Service"));
+}
+
+/// What is served to a client by h2 itself, which has so much room for each response, and reads only where the test polls it.
+struct Raw {
+    requests: h2::client::SendRequest<Bytes>,
+    connection: h2::client::Connection<DuplexStream, Bytes>,
+    ended: CancellationToken,
+    serving: JoinHandle<()>,
+}
+
+impl Raw {
+    async fn with_room(room: u32) -> Self {
+        let (ours, theirs) = duplex(1 << 16);
+        let ended = CancellationToken::new();
+        let until = ended.clone();
+        let serving = tokio::spawn(async move { serve_connection(theirs, echo, SERVER, &until).await });
+        let handshake = h2::client::Builder::new().initial_window_size(room).handshake(ours).await;
+        let (requests, connection) = handshake.expect("a connection");
+        Self { requests, connection, ended, serving }
+    }
+
+    /// Calls, and returns the response's data and trailers, without ever giving room back.
+    async fn call(&mut self, content: &'static [u8]) -> (Bytes, Option<HeaderMap>) {
+        let head = Request::post("http://localhost/test.Service/Method").body(()).expect("a request");
+        let (answer, mut body) = self.requests.send_request(head, false).expect("a new connection");
+        body.send_data(Bytes::from_static(content), true).expect("there is room");
+        let answer = async {
+            let mut body = answer.await.expect("headers").into_body();
+            let data = body.data().await.expect("data").expect("data");
+            (data, body.trailers().await.expect("trailers"))
+        };
+        tokio::select! {
+            answer = answer => answer,
+            ended = &mut self.connection => panic!("the connection ended: {ended:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn trailers_need_no_room() {
+    let mut raw = Raw::with_room(5).await;
+    let (data, trailers) = raw.call(b"whole").await;
+    assert_eq!((data, trailers.map(|trailers| trailers.len())), (Bytes::from_static(b"whole"), Some(1)));
+}
+
+#[tokio::test]
+async fn a_silent_peer_without_calls_does_not_keep_the_connection() {
+    let mut raw = Raw::with_room(SIZE).await;
+    raw.call(b"x").await;
+    // From here on it reads nothing, not even the PING of the end, and its stream stays open.
+    raw.ended.cancel();
+    raw.serving.await.expect("no panic");
 }

@@ -176,7 +176,8 @@ async fn serve_daemon(stream: TcpStream, engine: Engine) {
     let mut today = pulumirpc::engine_server::EngineServer::new(engine.clone());
     let mut lumi = lumirpc::engine_server::EngineServer::new(engine);
     let call = |request: tonic::codegen::http::Request<_>| {
-        let answer = match request.uri().path().split('/').nth(1) {
+        let path = request.uri().path().to_owned();
+        let answer = match path.split('/').nth(1) {
             Some(pulumirpc::engine_server::SERVICE_NAME) => Some(today.call(request)),
             Some(lumirpc::engine_server::SERVICE_NAME) => Some(lumi.call(request)),
             Some(_) | None => None,
@@ -184,7 +185,7 @@ async fn serve_daemon(stream: TcpStream, engine: Engine) {
         async move {
             match answer {
                 Some(answer) => answer.await.unwrap_or_else(|never| match never {}),
-                None => unimplemented(),
+                None => unimplemented(&path),
             }
         }
     };
