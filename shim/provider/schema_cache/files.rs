@@ -4,7 +4,7 @@
 //!
 //! | part | content |
 //! |---|---|
-//! | header | a magic number, the format version, the lengths of the other parts, the SHA-256 of the head |
+//! | header | a magic number, the format version, the lengths of the other parts, the SHA-256 of the file's name and the head |
 //! | body | what is too large to be read at once; empty in most files |
 //! | head | the content of a file without a body, else spans of the body with their hashes |
 //!
@@ -36,9 +36,10 @@ use crate::schema::{ResponseBytes, Span};
 /// The magic number.
 const MARK: &[u8; 8] = b"isthmus\0";
 /// Version of the format of the files, their contents and names. Files of another version are
-/// ignored. The first one had no directory in the names of index entries, the second no bodies.
-const FORMAT: u32 = 3;
-/// Magic number, format version, length of the head, length of the body, and hash of the head.
+/// ignored. The first one had no directory in the names of index entries, the second no bodies, the third no
+/// hashes of names.
+const FORMAT: u32 = 4;
+/// Magic number, format version, length of the head, length of the body, and hash of the name and the head.
 const HEADER: usize = 8 + 4 + 8 + 8 + 32;
 /// Granularity of the time of last use, to save writes.
 const USED: Duration = Duration::from_secs(3600);
@@ -144,7 +145,7 @@ impl Files {
         }
         let mut head = vec![0; usize::try_from(head_length).ok()?];
         file.read_exact_at(&mut head, HEADER as u64 + length).ok()?;
-        (header == self::header(&head, length))
+        (header == self::header(name, &head, length))
             .then(|| (head.into(), Body { files: self.clone(), name: name.to_owned(), file, length }))
     }
 
@@ -191,7 +192,7 @@ impl Files {
         // `tempfile` makes it readable by its owner alone.
         let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(&self.directory)?;
         // Valid when it is finished; until then it shows that the file is ours.
-        file.write_all(&header(b"", 0))?;
+        file.write_all(&header("", b"", 0))?;
         Ok(Unfinished { files: self.clone(), file, length: 0 })
     }
 
@@ -235,7 +236,7 @@ impl Unfinished {
     pub(super) fn finish(mut self, name: &str, head: &[u8]) -> io::Result<Body> {
         let (files, length) = (self.files.clone(), self.length);
         self.add(head)?;
-        self.file.as_file().write_all_at(&header(head, length), 0)?;
+        self.file.as_file().write_all_at(&header(name, head, length), 0)?;
         let path = files.directory.join(name);
         if occupant(&path)? == Occupant::Foreign {
             let reason = format!("{} was not written by isthmus: move it away", path.display());
@@ -295,10 +296,12 @@ impl ResponseBytes for Body {
     }
 }
 
-/// The header of a file with this head and a body of this length.
-fn header(head: &[u8], body: u64) -> [u8; HEADER] {
+/// The header of a file with this name, this head and a body of this length. A file under another file's name is invalid.
+fn header(name: &str, head: &[u8], body: u64) -> [u8; HEADER] {
     let mut header = [0; HEADER];
-    let (hash, length) = (Sha256::digest(head), u64::try_from(head.len()).unwrap_or(u64::MAX));
+    // No name contains a zero.
+    let hash = Sha256::new().chain_update(name).chain_update([0]).chain_update(head).finalize();
+    let length = u64::try_from(head.len()).unwrap_or(u64::MAX);
     let parts = [&MARK[..], &FORMAT.to_le_bytes(), &length.to_le_bytes(), &body.to_le_bytes(), &hash];
     for (place, byte) in header.iter_mut().zip(parts.into_iter().flatten()) {
         *place = *byte;
@@ -340,6 +343,20 @@ mod tests {
         let mode = |path: &Path| std::fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
         assert_eq!(mode(&files.directory().join("one")), 0o600);
         assert_eq!(mode(files.directory()), 0o700);
+    }
+
+    #[test]
+    fn a_file_under_the_name_of_another_is_not_read() {
+        let (files, _directory) = files(1 << 20);
+        for name in ["one", "other"] {
+            files.write(name, name.as_bytes()).expect("a file");
+        }
+        let path = |name: &str| files.directory().join(name);
+        std::fs::copy(path("one"), path("other")).expect("a file");
+        assert_eq!(files.read("one").as_deref(), Some(&b"one"[..]));
+        assert_eq!(files.read("other"), None);
+        files.write("other", b"again").expect("it is ours");
+        assert_eq!(files.read("other").as_deref(), Some(&b"again"[..]));
     }
 
     #[test]
