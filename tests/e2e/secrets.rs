@@ -171,6 +171,8 @@ fn no_mistake_of_a_program_prints_a_secret() {
 fn no_text_of_a_provider_prints_a_secret() {
     let project = project("texts of providers");
     project.set("TF_LOG", "DEBUG");
+    // Not to a file, whatever the test run has set.
+    project.set("TF_LOG_PATH", "");
     make_all(
         &project,
         &[

@@ -9,4 +9,4 @@ mod process;
 pub use bag::{SIGNATURE, bag, json_of, secret, unknown};
 pub use engine::{Engine, Line, Severity};
 pub use half_made::half_made;
-pub use process::{PATIENCE, Process, first_line};
+pub use process::{PATIENCE, Process, first_line, provider_logging};

@@ -1,5 +1,6 @@
 //! A bridge (isthmus or the Go bridge) as a process in its own group.
 
+use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,13 @@ const PLUGIN: &str = "pulumi-resource-terraform-provider";
 /// The engine's own limit, in bytes.
 const LARGEST_MESSAGE: usize = 400 * 1024 * 1024;
 
+/// Variables for a bridge: the `TF_LOG` of the test run, so that all tests can run with providers that log, and a file in this
+/// directory for what they log. Besides, a bridge sends it to the engine for debugging.
+pub fn provider_logging(directory: &Path) -> Vec<(&'static str, OsString)> {
+    let Some(level) = std::env::var_os("TF_LOG") else { return Vec::new() };
+    vec![("TF_LOG", level), ("TF_LOG_PATH", directory.join("providers.log").into_os_string())]
+}
+
 /// A running bridge, killed with its provider on drop.
 #[derive(Debug)]
 pub struct Process {
@@ -38,8 +46,9 @@ impl Process {
         std::os::unix::fs::symlink(executable, &plugin).expect("a link in a new directory");
         let mut child = Command::new(plugin)
             .arg(engine)
-            // The environment of the test run has no effect.
+            // The environment of the test run has no effect, but for what providers log.
             .env_clear()
+            .envs(provider_logging(home))
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", home)
             .env("PULUMI_HOME", home.join("pulumi"))

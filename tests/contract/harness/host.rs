@@ -336,6 +336,10 @@ impl Host {
                 .env("CONFORMANCE_LOG", directory.path().join("calls")),
             Provider::Foreign(_) => &mut command,
         };
+        // All tests can run with providers that log, but for those that are about what these log.
+        if !setup.variables.iter().any(|(name, _)| name.starts_with("TF_LOG")) {
+            command.envs(isthmus_test_engine::provider_logging(directory.path()));
+        }
         command.envs(setup.variables);
         match setup.arguments {
             Arguments::Engine => command.arg(engine.address()),

@@ -227,6 +227,7 @@ impl Engine {
             .env("SANDBOX_ODD", "true")
             .env_remove("ISTHMUS_PROVIDER")
             .env_remove("ISTHMUS_TOOLS_DIR")
+            .envs(isthmus_test_engine::provider_logging(self.directory.path()))
             .envs(self.settings.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

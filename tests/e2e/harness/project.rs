@@ -385,6 +385,8 @@ impl Project {
         command
             .current_dir(self.path(""))
             .env_clear()
+            // So that all tests can run with providers that log.
+            .envs(isthmus_test_engine::provider_logging(self.directory.path()))
             // The YAML host is found beside the command line. No plugin is found here, hence none by accident.
             .env("PATH", "/usr/bin:/bin")
             .env("HOME", &home)
