@@ -4,9 +4,10 @@
 //! of their time. Terraform shows none of them without `TF_LOG`. So a provider's level is the one that its user has set,
 //! and otherwise that of warnings.
 //!
-//! HashiCorp's SDKs have a variable for each part: `TF_LOG_SDK` and one for each subsystem, which does not follow it, and
-//! `TF_LOG_PROVIDER_` with the provider's type for its own lines (terraform-plugin-go `internal/logging`, also in
-//! terraform-plugin-framework, -sdk and -mux). None of them reads `TF_LOG` or `TF_LOG_PROVIDER`, which are Terraform's.
+//! HashiCorp's SDKs have a variable for each part: `TF_LOG_SDK`, one for each subsystem, which follows it if it is not set
+//! itself (terraform-plugin-log `tfsdklog.NewSubsystem`), and `TF_LOG_PROVIDER_` with the provider's type for its own lines
+//! (terraform-plugin-go `internal/logging`, also in terraform-plugin-framework, -sdk and -mux). None of them reads `TF_LOG`
+//! or `TF_LOG_PROVIDER`, which are Terraform's.
 
 use std::ffi::{OsStr, OsString};
 
@@ -37,9 +38,12 @@ pub enum LogLevel {
 /// Variables of Terraform for the lines to show. The first one that is set applies: the more specific one.
 pub const LOG_VARIABLES: [&str; 2] = ["TF_LOG_PROVIDER", "TF_LOG"];
 
+/// The variable of HashiCorp's SDKs that others follow.
+const SDK_VARIABLE: &str = "TF_LOG_SDK";
+
 /// Variables of HashiCorp's SDKs.
 const SDK_VARIABLES: [&str; 6] = [
-    "TF_LOG_SDK",
+    SDK_VARIABLE,
     "TF_LOG_SDK_FRAMEWORK",
     "TF_LOG_SDK_HELPER_RESOURCE",
     "TF_LOG_SDK_HELPER_SCHEMA",
@@ -111,12 +115,16 @@ pub(super) fn variables<'a>(
     name: &str,
     get: impl Fn(&str) -> Option<&'a OsStr>,
 ) -> impl Iterator<Item = (String, &'static str)> {
-    let level = LogLevel::requested(&get).as_str();
-    let own = format!("{PROVIDER_PREFIX}{}", name.replace('-', "_").to_ascii_uppercase());
-    let names = SDK_VARIABLES.into_iter().map(str::to_owned).chain([own]);
     // To an SDK, an empty variable means all lines.
-    let missing: Vec<String> = names.filter(|name| get(name).is_none_or(OsStr::is_empty)).collect();
-    missing.into_iter().map(move |name| (name, level))
+    let set = |name: &str| get(name).filter(|value| !value.is_empty());
+    let level = LogLevel::requested(&get);
+    // What follows a variable gets its level too: a line is otherwise formatted before it is dropped.
+    let followed = set(SDK_VARIABLE).map_or(Some(level), of_value);
+    let own = format!("{PROVIDER_PREFIX}{}", name.replace('-', "_").to_ascii_uppercase());
+    let all = SDK_VARIABLES.into_iter().map(|name| (name.to_owned(), followed)).chain([(own, Some(level))]);
+    let missing = all.filter(|(name, _)| set(name).is_none());
+    let added: Vec<_> = missing.filter_map(|(name, level)| Some((name, level?.as_str()))).collect();
+    added.into_iter()
 }
 
 #[cfg(test)]
@@ -152,10 +160,24 @@ mod tests {
 
     #[test]
     fn what_the_user_has_set_stays_unless_it_is_empty() {
-        let set = [("TF_LOG_SDK", "TRACE"), ("TF_LOG_SDK_PROTO", ""), ("TF_LOG_PROVIDER_RANDOM", "none")];
+        let set = [("TF_LOG_SDK_MUX", "TRACE"), ("TF_LOG_SDK_PROTO", ""), ("TF_LOG_PROVIDER_RANDOM", "none")];
         let names: Vec<String> = added("random", &set).into_iter().map(|(name, _)| name).collect();
-        let others = ["FRAMEWORK", "HELPER_RESOURCE", "HELPER_SCHEMA", "MUX", "PROTO"];
-        assert_eq!(names, others.map(|part| format!("TF_LOG_SDK_{part}")));
+        let others = ["", "_FRAMEWORK", "_HELPER_RESOURCE", "_HELPER_SCHEMA", "_PROTO"];
+        assert_eq!(names, others.map(|part| format!("TF_LOG_SDK{part}")));
+    }
+
+    #[test]
+    fn the_parts_of_the_sdks_follow_the_variable_of_all() {
+        let parts = ["FRAMEWORK", "HELPER_RESOURCE", "HELPER_SCHEMA", "MUX", "PROTO"];
+        for (level, expected) in [("trace", "TRACE"), ("off", "OFF")] {
+            let added = added("random", &[("TF_LOG", "info"), ("TF_LOG_SDK", level)]);
+            let sdk = parts.map(|part| (format!("TF_LOG_SDK_{part}"), expected));
+            let own = ("TF_LOG_PROVIDER_RANDOM".to_owned(), "INFO");
+            assert_eq!(added, [&sdk[..], &[own]].concat());
+        }
+        // They follow what only an SDK understands by themselves.
+        let added = added("random", &[("TF_LOG_SDK", "loud")]);
+        assert_eq!(added, [("TF_LOG_PROVIDER_RANDOM".to_owned(), "WARN")]);
     }
 
     #[test]

@@ -15,8 +15,9 @@ async fn written(
 ) -> Result<BTreeSet<(String, String)>, tonic::Status> {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("output");
-    let setup =
-        variables.iter().fold(Setup::conformance(protocol), |setup, (name, value)| setup.with(name, value));
+    // Whatever the test run has set.
+    let setup = Setup::conformance(protocol).with("TF_LOG", "");
+    let setup = variables.iter().fold(setup, |setup, (name, value)| setup.with(name, value));
     let setup = setup.with_value("PROVIDER_OUTPUT", path.as_os_str());
     let (_host, session) = setup.wrapped("exec \"$REAL\" \"$@\" 2>> \"$PROVIDER_OUTPUT\"").session().await?;
     for token in ["conformance:index/record:Record", "conformance:index/legacy:Legacy"] {
@@ -70,6 +71,14 @@ on_both_protocols! {
             let others: BTreeSet<&str> = ALL.into_iter().filter(|other| *other != component).collect();
             assert_eq!(components(&lines), others, "{variable}: {lines:?}");
         }
+    }
+
+    async fn the_libraries_follow_their_common_variable(protocol) {
+        let libraries = BTreeSet::from([ALL[1], ALL[2], ALL[3], ALL[4]]);
+        let lines = written(protocol, &[("TF_LOG_SDK", "trace")]).await?;
+        assert_eq!(components(&lines), libraries, "{lines:?}");
+        let lines = written(protocol, &[("TF_LOG", "trace"), ("TF_LOG_SDK", "off")]).await?;
+        assert_eq!(components(&lines), BTreeSet::from([ALL[0]]), "{lines:?}");
     }
 
     async fn lines_that_a_single_variable_enables_reach_the_engine_for_debugging(protocol) {
