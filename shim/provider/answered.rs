@@ -1,13 +1,17 @@
 //! Answers that a provider need not give twice.
 //!
-//! Whether a configuration is valid, and what a stored state is in the current schema, depends on nothing but the request:
-//! the protocol has both answered before the provider is configured. An engine has the same ones answered again and again:
-//! it checks a resource for each step of a replacement, and each of Diff, Read, Update and Delete begins with the stored
-//! state. So a process is not asked again for what it has answered. Only answers without diagnostics are remembered, since
-//! warnings are shown each time.
+//! Whether a configuration is valid, and what a stored state is in the current schema, follows from the request: the protocol
+//! has both answered before the provider is configured. An engine has the same ones answered again and again: it checks a
+//! resource for each step of a replacement, and each of Diff, Read, Update and Delete begins with the stored state. So a
+//! process is not asked again for what it has just answered.
+//!
+//! A provider may look at more than the request, such as a file or an API. So answers are forgotten after a minute, and the
+//! plan and the change themselves are always asked for. Only answers without diagnostics are remembered, since warnings are
+//! shown each time.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use isthmus_cty::Value;
 use isthmus_proto::tfplugin6;
@@ -16,8 +20,11 @@ use sha2::{Digest as _, Sha256};
 /// Most answers: an engine returns to a resource after those that it has under way.
 const MOST: usize = 512;
 
-/// Most bytes of states, as they were sent.
+/// Most bytes of requests whose answers are states, which take up to several times as much.
 const ROOM: usize = 512 << 10;
+
+/// How long an answer holds: longer than an engine takes from one call about a resource to the next.
+const AGE: Duration = Duration::from_secs(60);
 
 /// What a process has answered.
 #[derive(Debug, Default)]
@@ -37,6 +44,8 @@ struct Answer {
     state: Option<Value>,
     /// Bytes of the request.
     size: usize,
+    /// When it was given.
+    given: Instant,
 }
 
 /// The digest of a request.
@@ -62,12 +71,12 @@ impl Request {
 impl Answered {
     /// Whether this validation has found nothing.
     pub(super) fn is_valid(&self, request: &Request) -> bool {
-        self.answers().by_request.contains_key(request)
+        self.answers().get(request, Instant::now()).is_some()
     }
 
     /// The state that this upgrade has resulted in.
     pub(super) fn upgraded(&self, request: &Request) -> Option<Value> {
-        self.answers().by_request.get(request)?.state.clone()
+        self.answers().get(request, Instant::now())?.state.clone()
     }
 
     pub(super) fn note_valid(&self, request: Request) {
@@ -85,9 +94,14 @@ impl Answered {
 }
 
 impl Answers {
+    fn get(&self, request: &Request, now: Instant) -> Option<&Answer> {
+        self.by_request.get(request).filter(|answer| now.saturating_duration_since(answer.given) < AGE)
+    }
+
     fn insert(&mut self, request: Request, state: Option<Value>) {
         let size = if state.is_some() { request.1 } else { 0 };
-        if size > ROOM || self.by_request.insert(request, Answer { state, size }).is_some() {
+        let answer = Answer { state, size, given: Instant::now() };
+        if size > ROOM || self.by_request.insert(request, answer).is_some() {
             return;
         }
         self.order.push_back(request);
@@ -121,6 +135,18 @@ mod tests {
         assert_eq!(answered.upgraded(&request("a", 10)), Some(state));
         assert_eq!(answered.upgraded(&request("a", 11)), None);
         assert_eq!(answered.upgraded(&request("b", 10)), None);
+    }
+
+    #[test]
+    fn an_answer_holds_for_a_minute_and_then_the_next_one_does() {
+        let mut answers = Answers::default();
+        answers.insert(request("a", 10), None);
+        let given = answers.by_request[&request("a", 10)].given;
+        assert!(answers.get(&request("a", 10), given + AGE / 2).is_some());
+        assert!(answers.get(&request("a", 10), given + AGE).is_none());
+        answers.insert(request("a", 10), None);
+        assert!(answers.by_request[&request("a", 10)].given > given);
+        assert_eq!(answers.order.len(), 1);
     }
 
     #[test]

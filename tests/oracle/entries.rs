@@ -1219,6 +1219,15 @@ const FAILURES: &[Entry] = &[
 
 const PROVIDERS: &[Entry] = &[
     Entry {
+        id: "answered-before",
+        what: "the validation of a configuration, and the upgrade of a state, that the same process has answered without diagnostics within a minute",
+        go_bridge: "asked again",
+        isthmus: "not asked again",
+        why: "each step of an update would ask; the plan and the change themselves are always asked for",
+        back: NONE,
+        shown: Shown::Elsewhere("shim/provider/answered.rs"),
+    },
+    Entry {
         id: "absent-blocks",
         what: "absent blocks",
         go_bridge: "null; a change is shown where there is none, and what is computed in the elements of a set is planned anew, or gets to another element",
