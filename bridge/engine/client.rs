@@ -94,6 +94,15 @@ impl Engine {
         self.within_deadline("Log", call).await
     }
 
+    /// Whether no further call will be answered, as opposed to a call that was refused.
+    pub(crate) fn is_gone(error: &EngineError) -> bool {
+        let EngineError::Call { status, .. } = error else { return false };
+        matches!(
+            status.code(),
+            tonic::Code::Unavailable | tonic::Code::DeadlineExceeded | tonic::Code::Unimplemented
+        ) || std::error::Error::source(&**status).is_some()
+    }
+
     /// Reads all variables of a module from a legacy engine, such as `random:config/vars`.
     pub(crate) async fn read_locations(&self, token: &str) -> Result<Struct, EngineError> {
         let request = lumirpc::ReadLocationsRequest { token: token.to_owned() };

@@ -194,6 +194,11 @@ async fn deliver_line(engine: &mut Option<Engine>, line: &LogLine) -> bool {
             // would slow every call. The legacy engine shows stderr as errors, so nothing is
             // written there for it.
             Err(_) if connected.generation() == Generation::Lumi => return false,
+            // It refused this line, and takes others.
+            Err(error) if !Engine::is_gone(&error) => {
+                write_to_stderr(Severity::Warning, &error.to_string());
+                is_delivered = false;
+            }
             Err(error) => {
                 write_to_stderr(Severity::Warning, &format!("{error}; log lines go to stderr from here on"));
                 *engine = None;

@@ -41,6 +41,7 @@ struct State {
     lines: Arc<watch::Sender<Vec<Line>>>,
     variables: Arc<Mutex<BTreeMap<String, Result<Json, String>>>>,
     asked: Arc<Mutex<Vec<String>>>,
+    refused: Arc<Mutex<Vec<String>>>,
 }
 
 impl Engine {
@@ -51,6 +52,7 @@ impl Engine {
             lines: Arc::new(watch::Sender::new(Vec::new())),
             variables: Arc::default(),
             asked: Arc::default(),
+            refused: Arc::default(),
         };
         let router = tonic::transport::Server::builder()
             .add_service(pulumirpc::engine_server::EngineServer::new(state.clone()))
@@ -64,6 +66,11 @@ impl Engine {
     /// Its address, as passed to a plugin.
     pub fn address(&self) -> &str {
         &self.address
+    }
+
+    /// Makes today's engine refuse log messages that contain this text.
+    pub fn refuse_lines(&self, text: &str) {
+        self.state.refused.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_owned());
     }
 
     /// All log messages so far.
@@ -128,6 +135,10 @@ impl State {
 impl pulumirpc::engine_server::Engine for State {
     async fn log(&self, request: Request<pulumirpc::LogRequest>) -> Result<Response<()>, Status> {
         let line = request.into_inner();
+        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if refused.iter().any(|text| line.message.contains(text)) {
+            return Err(Status::invalid_argument("as the test wants it"));
+        }
         self.record(line.severity, line.message, line.urn);
         Ok(Response::new(()))
     }

@@ -19,6 +19,18 @@ on_both_protocols! {
         assert!(warning.message.contains("`title`"), "the property is named: {warning:?}");
     }
 
+    async fn a_line_that_the_engine_refuses_does_not_end_the_log(protocol) {
+        let (host, session) = Setup::sandbox(protocol).with("SANDBOX_ODD", "usable").session().await?;
+        host.engine.refuse_lines("A questionable title");
+        session.note().checked(&json!({"title": "warn"})).await?;
+        let reason = "did not answer Log: as the test wants it";
+        host.prints(reason).await;
+        let leak = session.resource("sandbox:index/leak:Leak", "it");
+        let how = json!({"open": "x", "how": "panic", "during": "create"});
+        leak.make(&how).await.expect_err("the provider panics");
+        host.engine.line("the panic", |line| line.message.contains("panic")).await;
+    }
+
     async fn a_long_error_is_cut_and_the_engine_gets_the_whole_of_it_before(protocol) {
         let (host, session) = Setup::sandbox(protocol).with("SANDBOX_ODD", "usable").session().await?;
         for how in ["error", "status", "partial"] {
