@@ -1,8 +1,8 @@
 //! Free memory goes back to the system.
 //!
 //! glibc keeps what was freed for later allocations, so that after one flood of large messages a daemon would be several times
-//! as large for the rest of its life: `docs/decisions/allocator.md`. A second after something that uses memory has ended, the
-//! allocator is told to give back all pages that nothing uses. An idle daemon does nothing.
+//! as large until its process ends: `docs/decisions/allocator.md`. A second after something that uses memory has ended, all
+//! pages that nothing uses go back. An idle daemon does nothing.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ impl Drop for MemoryUse {
     }
 }
 
-/// Gives back what is free. The allocators of other C libraries do so by themselves.
+/// Gives back what is free. The allocators of other C libraries do so without a call.
 #[cfg_attr(target_env = "gnu", expect(unsafe_code, reason = "glibc's allocator has no other interface"))]
 fn trim() {
     #[cfg(target_env = "gnu")]
