@@ -43,7 +43,7 @@ pub(crate) use installation::{Installation, InstallationError};
 pub(crate) use instance::Instance;
 pub(crate) use leases::{Leases, MOST_LEASES, NoRoom};
 pub(crate) use listings::{Listings, Paused};
-pub(crate) use memory::Memory;
+pub(crate) use memory::{Memory, limit_holes};
 pub(crate) use progress_reporter::ProgressReporter;
 pub(crate) use provider_log::CALL_MARK;
 pub(crate) use resolve::ResolveError;

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use tokio::runtime::Builder;
 
 use super::output::fail;
+use crate::daemon::limit_holes;
 
 #[derive(Debug, thiserror::Error)]
 #[error("failed to start the runtime")]
@@ -35,6 +36,7 @@ pub(crate) fn run(work: impl Future<Output = ExitCode>) -> ExitCode {
 /// provider's connection and back, and waking another thread takes longer than any of these steps. What takes over a
 /// millisecond is on the threads for work that blocks.
 pub(crate) fn serve(work: impl Future<Output = ExitCode>) -> ExitCode {
+    limit_holes();
     on(&mut Builder::new_current_thread(), work)
         .unwrap_or_else(|error| fail(&isthmus_common::error_chain(&error)))
 }

@@ -1,8 +1,12 @@
-//! Free memory goes back to the system.
+//! Free memory goes back to the system, and the heap does not fill with holes.
 //!
 //! glibc keeps what was freed for later allocations, so that after one flood of large messages a daemon would be several times
 //! as large until its process ends: `docs/decisions/allocator.md`. A second after something that uses memory has ended, all
 //! pages that nothing uses go back. An idle daemon does nothing.
+//!
+//! By default glibc gives each thread a heap of its own, and raises the size from which blocks are mapped by themselves with
+//! each large block that is freed. Calls run in one thread, so a second heap gains no time, and each fills with holes of its
+//! own; a large message among small blocks leaves a large hole.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -12,6 +16,10 @@ use tokio::sync::Notify;
 
 /// How long after its end the memory of a call is given back. Calls that end within that time share the work.
 const DELAY: Duration = Duration::from_secs(1);
+
+/// Bytes of a block that is mapped by itself. Setting it also keeps glibc from raising it.
+#[cfg(target_env = "gnu")]
+const LARGE_BLOCK: libc::c_int = 64 * 1024;
 
 /// The memory of calls, connections and background tasks.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +48,18 @@ impl Memory {
 impl Drop for MemoryUse {
     fn drop(&mut self) {
         self.0.notify_one();
+    }
+}
+
+/// Lets all threads of this process allocate in one heap, and maps large blocks by themselves. For the start, before there is
+/// a second thread.
+#[cfg_attr(target_env = "gnu", expect(unsafe_code, reason = "glibc's allocator has no other interface"))]
+pub(crate) fn limit_holes() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: `mallopt` sets numbers that the allocator reads when it allocates, and takes the allocator's own locks.
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 1);
+        libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_BLOCK);
     }
 }
 
