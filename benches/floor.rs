@@ -37,7 +37,7 @@ impl Floor {
         let began = Instant::now();
         let mut spec = LaunchSpec::new(suite.package(), executable);
         // Terraform says no level, and providers log everything then.
-        spec.environment.push(("TF_LOG".into(), "trace".into()));
+        spec.environment = spec.environment.with("TF_LOG", "trace");
         let plugin = Plugin::launch(spec, LogSink::discard()).await?;
         let mut warnings = Vec::new();
         let (provider, _) =

@@ -28,12 +28,11 @@ use std::time::Duration;
 
 use isthmus_provider::schema_cache::SchemaCache;
 use isthmus_state::{EncryptedStore, LazyEncryptedStore};
-use tokio::sync::OnceCell;
 use tokio_util::task::TaskTracker;
 
 use crate::engine::{EngineLog, LogLine, Severity};
 use crate::home::{self, OpenStoreError, StateDirectoryError};
-use crate::project::backend::Backend;
+use crate::process_context::{ProcessContext, StartedBy};
 use crate::resource::Operations;
 use crate::settings::{InvalidSettings, Settings};
 
@@ -52,26 +51,15 @@ pub(crate) use sessions::Sessions;
 pub(crate) use start::{ProviderSource, StartError, start, unverified};
 pub(crate) use unconfirmed::UnconfirmedCreations;
 
-/// What has started this process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StartedBy {
-    /// An engine, whose environment and working directory this process has.
-    Engine,
-    /// Something else; engines attach.
-    Other,
-}
-
 /// What all sessions share.
 #[derive(Debug)]
 pub(crate) struct Daemon {
     /// Log of sessions whose engine is not attached yet.
     log: EngineLog,
-    started_by: StartedBy,
-    /// The backend of the engine that has started this process, found on first use.
-    backend: OnceCell<Option<Backend>>,
+    /// This process's.
+    context: Arc<ProcessContext>,
     /// The version of this plugin as packages refer to it.
     plugin_version: semver::Version,
-    settings: Arc<Settings>,
     /// The settings that cannot be parsed; no call is served then.
     invalid_settings: Option<InvalidSettings>,
     /// The provider of every session without one of its own, until sessions are served.
@@ -104,11 +92,10 @@ impl Daemon {
             Ok(settings) => (settings, None),
             Err(invalid) => (Settings::default(), Some(invalid)),
         };
+        let settings = Arc::new(settings);
         let state_store = home::state_store(&settings).map(Arc::new);
         Arc::new(Self {
             log,
-            started_by,
-            backend: OnceCell::new(),
             plugin_version,
             only_instance: Mutex::default(),
             operations: Operations::new(home::journal(&settings, &state_store)),
@@ -116,7 +103,7 @@ impl Daemon {
             state_store,
             state_store_warned: AtomicBool::new(false),
             schemas: home::schema_cache(&settings),
-            settings: Arc::new(settings),
+            context: Arc::new(ProcessContext::own(started_by, settings)),
             invalid_settings,
             schema_cache_warned: AtomicBool::new(false),
             tasks: TaskTracker::new(),
@@ -134,8 +121,13 @@ impl Daemon {
         self.log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
     }
 
+    /// This process's context.
+    pub(crate) fn context(&self) -> &Arc<ProcessContext> {
+        &self.context
+    }
+
     pub(crate) fn settings(&self) -> &Arc<Settings> {
-        &self.settings
+        self.context.settings()
     }
 
     /// The settings that cannot be parsed.
@@ -145,18 +137,7 @@ impl Daemon {
 
     /// Time that a stopped call has to finish.
     pub(crate) fn stop_grace_period(&self) -> Duration {
-        self.settings.stop_grace_period
-    }
-
-    /// The backend of the engine's stacks, if it can be found.
-    async fn backend(&self) -> Option<Backend> {
-        let find = async || match self.started_by {
-            StartedBy::Engine => {
-                tokio::task::spawn_blocking(Backend::of_this_process).await.unwrap_or_default()
-            }
-            StartedBy::Other => None,
-        };
-        self.backend.get_or_init(find).await.clone()
+        self.settings().stop_grace_period
     }
 
     /// The version of this plugin as packages refer to it.

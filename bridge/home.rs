@@ -1,10 +1,10 @@
 //! The home directory, with the state store, its key and caches; and the directory of installed
 //! providers.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use isthmus_common::Environment;
 use isthmus_common::permissions::{PermissionsError, require_trusted};
 use isthmus_provider::schema_cache::SchemaCache;
 use isthmus_state::{
@@ -48,7 +48,7 @@ pub(crate) struct NoProviderCache;
 /// # Errors
 /// If there is none, or another user may write to it.
 pub(crate) fn home(settings: &Settings) -> Result<PathBuf, StateDirectoryError> {
-    let directory = directory(settings, |name| std::env::var_os(name))?;
+    let directory = directory(settings, &Environment::current())?;
     require_trusted(&directory)?;
     Ok(directory)
 }
@@ -90,13 +90,9 @@ pub(crate) fn journal(
 }
 
 /// The directory of unpacked providers, which is shared with the Go bridge.
-pub(crate) fn provider_cache() -> Result<PathBuf, NoProviderCache> {
-    provider_directory(|name| std::env::var_os(name)).ok_or(NoProviderCache)
-}
-
-fn provider_directory(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let configured = variable(PROVIDER_CACHE).filter(|value| !value.is_empty()).map(PathBuf::from);
-    configured.or_else(|| Some(pulumi_home(variable)?.join("dynamic_tf_plugins")))
+pub(crate) fn provider_cache(environment: &Environment) -> Result<PathBuf, NoProviderCache> {
+    let configured = environment.path(PROVIDER_CACHE);
+    configured.or_else(|| Some(pulumi_home(environment)?.join("dynamic_tf_plugins"))).ok_or(NoProviderCache)
 }
 
 /// The schema cache in the home directory; `None` if it is disabled, or the directory is missing or
@@ -105,7 +101,7 @@ pub(super) fn schema_cache(settings: &Settings) -> Option<SchemaCache> {
     if !settings.schema_cache {
         return None;
     }
-    let directory = directory(settings, |name| std::env::var_os(name)).ok()?;
+    let directory = directory(settings, &Environment::current()).ok()?;
     let cache = directory.join("cache");
     let schemas = cache.join("schemas");
     // Without a cache, starts are slower; an untrusted one would determine schemas.
@@ -113,20 +109,15 @@ pub(super) fn schema_cache(settings: &Settings) -> Option<SchemaCache> {
     is_trusted.then(|| SchemaCache::new(schemas))
 }
 
-pub(crate) fn pulumi() -> Option<PathBuf> {
-    pulumi_home(|name| std::env::var_os(name))
-}
-
-fn directory(settings: &Settings, variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, HomeError> {
-    let directory = settings.home.clone().or_else(|| Some(pulumi_home(variable)?.join("isthmus")));
+fn directory(settings: &Settings, environment: &Environment) -> Result<PathBuf, HomeError> {
+    let directory = settings.home.clone().or_else(|| Some(pulumi_home(environment)?.join("isthmus")));
     // Absolute for messages: an engine runs its plugins in the project's directory.
     directory.map(|directory| std::path::absolute(&directory).unwrap_or(directory)).ok_or(HomeError)
 }
 
-/// The Pulumi home, with the environment `variable`.
-pub(crate) fn pulumi_home(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let variable = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    variable("PULUMI_HOME").or_else(|| Some(variable("HOME")?.join(".pulumi")))
+/// The directory of the Pulumi CLI.
+pub(crate) fn pulumi_home(environment: &Environment) -> Option<PathBuf> {
+    environment.path("PULUMI_HOME").or_else(|| Some(environment.path("HOME")?.join(".pulumi")))
 }
 
 #[cfg(test)]
@@ -137,10 +128,7 @@ mod tests {
     fn the_directory_is_in_the_pulumi_home_unless_it_is_configured() {
         let find = |configured: Option<&str>, variables: &[(&str, &str)]| {
             let settings = Settings { home: configured.map(PathBuf::from), ..Settings::default() };
-            directory(&settings, |name| {
-                variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
-            })
-            .ok()
+            directory(&settings, &variables.iter().copied().collect()).ok()
         };
         let both = [("PULUMI_HOME", "/pulumi"), ("HOME", "/home/me")];
         assert_eq!(find(Some("/isthmus"), &both), Some(PathBuf::from("/isthmus")));
@@ -154,11 +142,7 @@ mod tests {
 
     #[test]
     fn providers_are_in_the_pulumi_home_unless_it_is_configured() {
-        let find = |variables: &[(&str, &str)]| {
-            provider_directory(|name| {
-                variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
-            })
-        };
+        let find = |variables: &[(&str, &str)]| provider_cache(&variables.iter().copied().collect()).ok();
         let all = [(PROVIDER_CACHE, "/providers"), ("PULUMI_HOME", "/pulumi"), ("HOME", "/home/me")];
         assert_eq!(find(&all), Some(PathBuf::from("/providers")));
         assert_eq!(find(&all[1..]), Some(PathBuf::from("/pulumi/dynamic_tf_plugins")));

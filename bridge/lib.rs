@@ -19,6 +19,7 @@ mod list;
 mod lumirpc;
 mod names;
 pub mod package;
+mod process_context;
 mod project;
 mod pulumirpc;
 mod resource;

@@ -31,6 +31,7 @@ use crate::list;
 use crate::package::catalogue::TokenError;
 use crate::package::schema::SdkLanguage;
 use crate::package::{mapping, schema};
+use crate::process_context::ProcessContext;
 use crate::project::Project;
 use crate::resource::{
     self, Changes, Comparison, EngineState, Naming, Operation, OperationError, OperationWarnings,
@@ -131,7 +132,7 @@ impl ResourceProvider for PulumiService {
         }
         let schema = match session.package().await {
             None => schema::base_schema(&session.daemon().plugin_version().to_string()).into(),
-            Some(package) => session.package_schema(package, language_here).await.map_err(of_token)?,
+            Some(package) => session.package_schema(package, language_of_project).await.map_err(of_token)?,
         };
         if schema.size() > LARGEST_TEXT {
             let (size, most) = (schema.size() >> 20, LARGEST_TEXT >> 20);
@@ -274,7 +275,7 @@ impl ResourceProvider for PulumiService {
         let checked = work.limited(&target, checking).await;
         work.instance.autonames.note(&request.urn, warnings.is_name_generated);
         let mut checked = work.finish(&target, warnings, checked).await?;
-        if work.session.daemon().settings().write_only == WriteOnly::Hash {
+        if work.session.settings().write_only == WriteOnly::Hash {
             write_only
                 .hold(&request.urn, &mut checked.inputs, &olds, &target.shape.object)
                 .map_err(RequestError::WriteOnly)?;
@@ -546,9 +547,8 @@ async fn report(session: &Session, instance: &Instance, warnings: &OperationWarn
     show_texts(session, warnings, urn).await;
 }
 
-/// The language of the project around the working directory, for which the CLI generates SDKs
-/// there.
-fn language_here() -> Option<SdkLanguage> {
-    let runtime = Project::around(&std::env::current_dir().ok()?)?.runtime()?;
+/// The language of the project around the engine's working directory, for which the CLI generates SDKs there.
+fn language_of_project(context: &ProcessContext) -> Option<SdkLanguage> {
+    let runtime = Project::around(context.working_directory()?)?.runtime()?;
     SdkLanguage::of_runtime(&runtime)
 }

@@ -8,6 +8,7 @@ mod provider;
 mod stacks;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Args;
 
@@ -59,7 +60,7 @@ pub(crate) struct Install {
     plugin_options: plugin::Options,
 }
 
-pub(crate) fn run(install: &Install, settings: &Settings) -> ExitCode {
+pub(crate) fn run(install: &Install, settings: &Arc<Settings>) -> ExitCode {
     match &install.provider {
         Some(provider) => {
             shell::warn_of_redirection();

@@ -13,9 +13,10 @@ use super::limits;
 use super::output::{self, fail, print};
 use super::runtime;
 use super::starter::Starter;
-use crate::daemon::{Daemon, Sessions, StartedBy};
+use crate::daemon::{Daemon, Sessions};
 use crate::engine::{Engine, EngineLog, Generation, LogLine, Severity};
 use crate::package::mapping;
+use crate::process_context::StartedBy;
 use crate::serve::Listener;
 use crate::settings::Settings;
 

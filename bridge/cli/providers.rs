@@ -11,6 +11,7 @@ mod selection;
 mod verify;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 
@@ -32,7 +33,7 @@ enum Commands {
     Prune(prune::Prune),
 }
 
-pub(super) fn run(providers: &Providers, settings: &Settings) -> ExitCode {
+pub(super) fn run(providers: &Providers, settings: &Arc<Settings>) -> ExitCode {
     runtime::run(async {
         let done = match &providers.command {
             Commands::List(list) => list.run(),

@@ -17,6 +17,7 @@ use crate::engine::Severity;
 use crate::package::catalogue::{Package, TokenError};
 use crate::package::mapping;
 use crate::package::schema::{self, Rendering, SdkLanguage};
+use crate::process_context::ProcessContext;
 
 /// The text of a document.
 #[derive(Clone, Debug)]
@@ -59,11 +60,12 @@ impl Session {
     pub(crate) async fn package_schema(
         &self,
         package: Arc<Package>,
-        language: impl FnOnce() -> Option<SdkLanguage> + Send + 'static,
+        language: impl FnOnce(&ProcessContext) -> Option<SdkLanguage> + Send + 'static,
     ) -> Result<Text, TokenError> {
         let plugin_version = self.daemon().plugin_version().to_string();
+        let context = Arc::clone(self.context());
         self.document(move |cache| {
-            let language = language();
+            let language = language(&context);
             let options = ["schema", plugin_version.as_str(), language.map_or("", SdkLanguage::name)];
             rendered(cache, &package, &options, || {
                 schema::package_schema(&package, &plugin_version, language)

@@ -3,13 +3,15 @@
 
 use std::path::Path;
 
+use isthmus_common::Environment;
 use isthmus_install::{
-    CliConfig, CliConfigError, Environment, FilesystemMirror, Installer, LockFile, LockFileError, Origins,
-    ProviderCache, SignaturePolicy, Sources,
+    CliConfig, CliConfigError, FilesystemMirror, Installer, LockFile, LockFileError, Origins, ProviderCache,
+    SignaturePolicy, Sources, implied_mirrors,
 };
 
 use crate::home::{self, NoProviderCache};
-use crate::settings::{self, Settings};
+use crate::process_context::ProcessContext;
+use crate::settings;
 
 /// An installer, and warnings about its configuration.
 #[derive(Debug)]
@@ -33,27 +35,29 @@ pub(crate) enum InstallationError {
 
 impl Installation {
     /// Reads settings, environment and the files that they name. Blocks on the file system.
-    pub(crate) fn configured(settings: &Settings) -> Self {
+    pub(crate) fn configured(context: &ProcessContext) -> Self {
         let mut warnings = Vec::new();
-        let installer = Self::installer(settings, &mut warnings);
+        let installer = Self::installer(context, &mut warnings);
         Self { installer, warnings }
     }
 
-    fn installer(settings: &Settings, warnings: &mut Vec<String>) -> Result<Installer, InstallationError> {
-        let environment = Environment::current();
-        let cache = ProviderCache::new(home::provider_cache()?);
-        let config = CliConfig::load(&environment)?;
+    fn installer(
+        context: &ProcessContext,
+        warnings: &mut Vec<String>,
+    ) -> Result<Installer, InstallationError> {
+        let (settings, environment) = (context.settings(), context.environment());
+        let cache = ProviderCache::new(home::provider_cache(environment)?);
+        let config = CliConfig::load(environment)?;
         warnings.extend(config.warnings.iter().map(ToString::to_string));
-        let lock = settings.lock_file.clone();
-        let here = std::env::current_dir().ok();
-        let sources = sources(&config, &environment, here.as_deref(), lock.is_some());
+        let lock = settings.lock_file.as_deref().map(|path| context.resolve(path));
+        let sources = sources(&config, environment, context.working_directory(), lock.is_some());
         let origins = if settings.offline {
             Origins::offline(sources, format!("{} is set", settings::OFFLINE.name))
         } else {
-            Origins::new(sources, &config, &environment)
+            Origins::new(sources, &config, environment)
         };
         warnings.extend(origins.warnings().iter().cloned());
-        let mut installer = Installer::new(cache, origins, SignaturePolicy::from_environment());
+        let mut installer = Installer::new(cache, origins, SignaturePolicy::of(environment));
         if let Some(path) = lock {
             let lock = LockFile::read(&path)?;
             warnings.extend(lock.warnings.iter().cloned());
@@ -66,7 +70,7 @@ impl Installation {
 /// The configured sources. Without a `provider_installation` block, a project's own providers come
 /// first, then the plugin cache if OpenTofu would use it too.
 fn sources(config: &CliConfig, environment: &Environment, here: Option<&Path>, is_locked: bool) -> Sources {
-    let implied = here.map(|here| environment.implied_mirrors(here)).unwrap_or_default();
+    let implied = here.map(|here| implied_mirrors(environment, here)).unwrap_or_default();
     let mut sources = Sources::new(config, implied);
     if config.has_provider_installation() {
         return sources;

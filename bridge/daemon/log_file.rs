@@ -17,6 +17,8 @@ use isthmus_common::permissions::FILE;
 use isthmus_provider::plugin::{Level, LogRecord};
 use serde_json::json;
 
+use crate::process_context::ProcessContext;
+
 /// Terraform's variable for the file.
 const VARIABLE: &str = "TF_LOG_PATH";
 
@@ -44,8 +46,8 @@ pub(super) struct LogFileError {
 
 impl LogFile {
     /// Opens the file that the environment names, if any.
-    pub(super) fn of_environment(format: Format) -> Result<Option<Self>, LogFileError> {
-        let path = std::env::var_os(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
+    pub(super) fn of(context: &ProcessContext, format: Format) -> Result<Option<Self>, LogFileError> {
+        let path = context.environment().path(VARIABLE).map(|path| context.resolve(&path));
         path.map(|path| Self::open(&path, format)).transpose()
     }
 

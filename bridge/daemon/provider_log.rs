@@ -7,18 +7,18 @@ use super::Calls;
 use super::log_file::{Format, LogFile};
 use super::rpc_log::RpcLog;
 use crate::engine::{EngineLog, LogLine, Severity};
-use crate::settings::Settings;
+use crate::process_context::ProcessContext;
 
 /// Returns a sink that forwards a provider's lines to the engine at debug severity. If one of
 /// [`LOG_VARIABLES`] sets a level, lines of that level and above keep their severity, or go to a
 /// [`LogFile`] if there is one.
-pub(super) fn sink(log: EngineLog, calls: Calls) -> LogSink {
-    let set = |name: &&str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let requested = LOG_VARIABLES.iter().find_map(set).unwrap_or_default();
-    let wanted = level(&requested);
-    let file = wanted.and_then(|_| open_file(&requested, &log));
+pub(super) fn sink(context: &ProcessContext, log: EngineLog, calls: Calls) -> LogSink {
+    let requested =
+        LOG_VARIABLES.iter().find_map(|name| context.environment().text(name)).unwrap_or_default();
+    let wanted = level(requested);
+    let file = wanted.and_then(|_| open_file(context, requested, &log));
     let secrets = log.secrets().clone();
-    let sink = LogSink::from_level(LogLevel::lowest(std::env::vars_os()), move |record| {
+    let sink = LogSink::from_level(LogLevel::lowest(context.environment()), move |record| {
         let mut severity = severity(&record, wanted);
         if let Some(file) = file.as_ref().filter(|_| wanted.is_some_and(|wanted| record.level >= wanted)) {
             file.write(&record);
@@ -32,9 +32,9 @@ pub(super) fn sink(log: EngineLog, calls: Calls) -> LogSink {
     sink.redacting(secrets)
 }
 
-fn open_file(requested: &str, log: &EngineLog) -> Option<LogFile> {
+fn open_file(context: &ProcessContext, requested: &str, log: &EngineLog) -> Option<LogFile> {
     let format = if requested.eq_ignore_ascii_case("json") { Format::Json } else { Format::Text };
-    LogFile::of_environment(format).unwrap_or_else(|error| {
+    LogFile::of(context, format).unwrap_or_else(|error| {
         let message = isthmus_common::error_chain(&error);
         log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
         None
@@ -44,12 +44,12 @@ fn open_file(requested: &str, log: &EngineLog) -> Option<LogFile> {
 /// Returns an observer that logs every call of a provider, if
 /// [`LOG_CALLS`](crate::settings::LOG_CALLS) is set, in lines that start with [`CALL_MARK`], and
 /// one that writes the [`RpcLog`], if that is configured.
-pub(super) fn observer(settings: &Settings, log: EngineLog, calls: Calls) -> CallObserver {
-    let observer = match RpcLog::from_environment(log.clone()) {
+pub(super) fn observer(context: &ProcessContext, log: EngineLog, calls: Calls) -> CallObserver {
+    let observer = match RpcLog::of(context, log.clone()) {
         Some(rpc_log) => CallObserver::default().with_messages(move |messages| rpc_log.write(messages)),
         None => CallObserver::default(),
     };
-    if !settings.log_calls {
+    if !context.settings().log_calls {
         return observer;
     }
     observer.with_reports(move |report| {

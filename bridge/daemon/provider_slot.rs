@@ -21,13 +21,13 @@ use std::time::{Duration, Instant};
 use isthmus_provider::SchemaUpdate;
 use isthmus_provider::plugin::Exit;
 use isthmus_provider::schema::Catalogue;
-use isthmus_provider::schema_cache::{LaunchContext, Program, SchemaCache};
+use isthmus_provider::schema_cache::{Program, SchemaCache};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::session_log::SessionLog;
+use super::session::SessionScope;
 use super::start::{Program as ProviderProgram, start};
-use super::{Calls, Daemon, Instance, ProviderSource, StartError};
+use super::{Calls, Instance, ProviderSource, StartError};
 use crate::engine::{LogLine, Severity};
 use crate::package::catalogue::{Identity, Package};
 use crate::settings::PROVIDER_MEMORY;
@@ -104,16 +104,17 @@ pub(super) enum StartFailure {
 impl ProviderSlot {
     /// Returns a slot for a provider with a cached schema; `None` if there is none.
     pub(super) async fn remembered(
-        daemon: &Arc<Daemon>,
+        scope: &SessionScope,
         source: &ProviderSource,
         identity: &Identity,
     ) -> Option<Self> {
-        let (cache, executable, identity) = (daemon.schemas.clone()?, file_of(source)?, identity.clone());
+        let (cache, executable) = (scope.daemon.schemas.clone()?, file_of(source)?);
+        let (context, identity) = (Arc::clone(&scope.context), identity.clone());
         let find = move || {
             // A provider that would not start must fail now, as it does without a cached schema.
             isthmus_provider::plugin::inspect(&executable).ok()?;
             let program = Program::look(&executable)?;
-            let catalogue = Arc::new(cache.find(&program, &LaunchContext::of_child(&[])?)?);
+            let catalogue = Arc::new(cache.find(&program, &context.launch_context()?)?);
             // The names of a large provider take two milliseconds.
             let package = Package::new(identity, Arc::clone(&catalogue));
             Some((package, Remembered { catalogue, program }))
@@ -130,14 +131,12 @@ impl ProviderSlot {
 
     /// Starts a provider without a cached schema.
     pub(super) async fn started(
-        daemon: &Arc<Daemon>,
-        log: &SessionLog,
+        scope: &SessionScope,
         source: ProviderSource,
         identity: Identity,
     ) -> Result<Self, StartError> {
         let calls = Calls::default();
-        let instance =
-            launch(daemon, log, &source, &calls, None, |catalogue| Package::new(identity, catalogue));
+        let instance = launch(scope, &source, &calls, None, |catalogue| Package::new(identity, catalogue));
         Ok(Self::running(Arc::new(instance.await?)))
     }
 
@@ -161,10 +160,9 @@ impl ProviderSlot {
     /// share one start.
     pub(super) async fn instance(
         self: &Arc<Self>,
-        daemon: &Arc<Daemon>,
-        log: &Arc<SessionLog>,
+        scope: &SessionScope,
     ) -> Result<Arc<Instance>, StartFailure> {
-        let excess = self.excess(daemon).await;
+        let excess = self.excess(scope).await;
         let mut outcome = {
             let mut process = self.process();
             let before = match &*process {
@@ -189,9 +187,8 @@ impl ProviderSlot {
                     let given_up = CancellationToken::new();
                     let before = Arc::new(before);
                     let starting = Starting { before, given_up, outcome: outcome.clone() };
-                    let start =
-                        Arc::clone(self).start(Arc::clone(daemon), Arc::clone(log), starting.clone(), sender);
-                    daemon.spawn(start);
+                    let start = Arc::clone(self).start(scope.clone(), starting.clone(), sender);
+                    scope.daemon.spawn(start);
                     *process = Process::Starting(starting);
                     outcome
                 }
@@ -261,18 +258,15 @@ impl ProviderSlot {
 
     async fn start(
         self: Arc<Self>,
-        daemon: Arc<Daemon>,
-        log: Arc<SessionLog>,
+        scope: SessionScope,
         starting: Starting,
         sender: watch::Sender<Option<Result<Arc<Instance>, StartFailure>>>,
     ) {
         let launched = async {
             match &*starting.before {
-                Before::Idle(known) => self.first(&daemon, &log, known).await.map(Arc::new),
-                Before::Ended(instance, exit) => {
-                    self.replacement(&daemon, &log, instance, exit).await.map(Arc::new)
-                }
-                Before::Grown(instance, used) => self.smaller(&daemon, &log, instance, *used).await,
+                Before::Idle(known) => self.first(&scope, known).await.map(Arc::new),
+                Before::Ended(instance, exit) => self.replacement(&scope, instance, exit).await.map(Arc::new),
+                Before::Grown(instance, used) => self.smaller(&scope, instance, *used).await,
             }
         };
         let outcome = tokio::select! {
@@ -306,18 +300,13 @@ impl ProviderSlot {
             }
         };
         if let Some(instance) = too_late {
-            instance.end(daemon.stop_grace_period()).await;
+            instance.end(scope.daemon.stop_grace_period()).await;
         }
         sender.send_replace(Some(outcome));
     }
 
     /// Starts the provider for the first time.
-    async fn first(
-        &self,
-        daemon: &Arc<Daemon>,
-        log: &SessionLog,
-        known: &Remembered,
-    ) -> Result<Instance, StartError> {
+    async fn first(&self, scope: &SessionScope, known: &Remembered) -> Result<Instance, StartError> {
         let package = self.package();
         let identity = package.identity().clone();
         let rebuild = |catalogue| {
@@ -325,36 +314,34 @@ impl ProviderSlot {
             let text = format!(
                 "the schema of the provider of package {name} differs from the cached one: the live schema is used"
             );
-            log.send(Severity::Debug, text, "");
+            scope.log.send(Severity::Debug, text, "");
             Package::new(identity, catalogue)
         };
-        launch(daemon, log, &self.source, &self.calls, Some((known, package)), rebuild).await
+        launch(scope, &self.source, &self.calls, Some((known, package)), rebuild).await
     }
 
     /// Starts the provider again after it has ended, and says so.
     async fn replacement(
         &self,
-        daemon: &Arc<Daemon>,
-        log: &SessionLog,
+        scope: &SessionScope,
         ended: &Instance,
         exit: &Exit,
     ) -> Result<Instance, StartError> {
-        let replaced = self.start_again(daemon, log, ended, exit, Some(exit)).await?;
+        let replaced = self.start_again(scope, ended, exit, Some(exit)).await?;
         // Each time, and without the last output, which the failed call has shown.
         let text = format!(
             "the provider {} has ended ({}), and was started again with the same configuration",
             self.source.name, exit.ending
         );
-        log.send(Severity::Warning, text, "");
-        log.flush(true).await;
+        scope.log.send(Severity::Warning, text, "");
+        scope.log.flush(true).await;
         Ok(replaced)
     }
 
     /// Replaces a provider that uses too much memory, unless its calls do not end in time.
     async fn smaller(
         &self,
-        daemon: &Arc<Daemon>,
-        log: &SessionLog,
+        scope: &SessionScope,
         grown: &Arc<Instance>,
         used: u64,
     ) -> Result<Arc<Instance>, StartError> {
@@ -369,22 +356,22 @@ impl ProviderSlot {
         }
         grown.provider.shutdown().await;
         let exit = grown.provider.plugin().exited().await;
-        let replaced = self.start_again(daemon, log, grown, &exit, None).await?;
+        let replaced = self.start_again(scope, grown, &exit, None).await?;
         let text = format!(
             "the provider {} used {} MiB of memory, more than {} allows, and was started again with the same configuration",
             self.source.name,
             used >> 20,
             PROVIDER_MEMORY.name
         );
-        log.send(Severity::Info, text, "");
-        log.flush(true).await;
+        scope.log.send(Severity::Info, text, "");
+        scope.log.flush(true).await;
         Ok(Arc::new(replaced))
     }
 
     /// The bytes of memory that the provider uses, if they are too many. Measured at most once a
     /// second; a process that has not answered a call yet would not be smaller the next time.
-    async fn excess(&self, daemon: &Daemon) -> Option<u64> {
-        let limit = daemon.settings().provider_memory?;
+    async fn excess(&self, scope: &SessionScope) -> Option<u64> {
+        let limit = scope.context.settings().provider_memory?;
         let provider = match &*self.process() {
             Process::Running(instance) if instance.provider.has_answered() => instance.provider.clone(),
             _ => return None,
@@ -403,18 +390,16 @@ impl ProviderSlot {
     /// Starts a process in place of one that has ended, and configures it alike.
     async fn start_again(
         &self,
-        daemon: &Arc<Daemon>,
-        log: &SessionLog,
+        scope: &SessionScope,
         ended: &Instance,
         exit: &Exit,
         predecessor: Option<&Exit>,
     ) -> Result<Instance, StartError> {
         let mut warnings = Vec::new();
         let replaced = async {
-            let (settings, known) = (daemon.settings(), ended.provider.catalogue());
+            let (log, known) = (scope.log.to_engine(), ended.provider.catalogue());
             let (provider, update) =
-                start(&self.source, settings, log.to_engine(), &self.calls, Some(known), &mut warnings)
-                    .await?;
+                start(&self.source, &scope.context, log, &self.calls, Some(known), &mut warnings).await?;
             if !matches!(update, SchemaUpdate::AsKnown) {
                 provider.shutdown().await;
                 return Err(StartError::OtherSchema);
@@ -423,9 +408,9 @@ impl ProviderSlot {
         };
         let replaced = replaced.await;
         for warning in &warnings {
-            log.warn(warning.to_string(), "");
+            scope.log.warn(warning.to_string(), "");
         }
-        log.flush(!warnings.is_empty()).await;
+        scope.log.flush(!warnings.is_empty()).await;
         replaced.map_err(|error| {
             let (name, exit) = (self.source.name.clone(), exit.clone());
             StartError::Replacement { name, exit, source: Box::new(error) }
@@ -441,18 +426,17 @@ impl ProviderSlot {
 /// Starts the provider, updates the schema cache, and builds a package if the cached schema is out
 /// of date.
 async fn launch(
-    daemon: &Arc<Daemon>,
-    log: &SessionLog,
+    scope: &SessionScope,
     source: &ProviderSource,
     calls: &Calls,
     known: Option<(&Remembered, Arc<Package>)>,
     package: impl FnOnce(Arc<Catalogue>) -> Package,
 ) -> Result<Instance, StartError> {
-    if let (Some(cache), None) = (daemon.schemas.clone(), &known) {
+    if let (Some(cache), None) = (scope.daemon.schemas.clone(), &known) {
         // While the provider starts: nothing is known here yet, perhaps not even this executable.
         tokio::task::spawn_blocking(move || cache.prepare_documents());
     }
-    let inspected = match daemon.schemas.clone().zip(file_of(source)) {
+    let inspected = match scope.daemon.schemas.clone().zip(file_of(source)) {
         // Before the start, so that a file that is replaced meanwhile is detected.
         Some((cache, file)) => {
             tokio::task::spawn_blocking(move || Some((cache, Program::look(&file)?))).await.ok().flatten()
@@ -461,13 +445,12 @@ async fn launch(
     };
     let mut warnings = Vec::new();
     let known_catalogue = known.as_ref().map(|(known, _)| &known.catalogue);
-    let settings = daemon.settings();
     let (provider, update) =
-        start(source, settings, log.to_engine(), calls, known_catalogue, &mut warnings).await?;
+        start(source, &scope.context, scope.log.to_engine(), calls, known_catalogue, &mut warnings).await?;
     for warning in &warnings {
-        log.warn(warning.to_string(), "");
+        scope.log.warn(warning.to_string(), "");
     }
-    log.flush(!warnings.is_empty()).await;
+    scope.log.flush(!warnings.is_empty()).await;
     let (known_program, known_package) = known.map(|(known, package)| (&known.program, package)).unzip();
     let package = match known_package {
         Some(package) if matches!(update, SchemaUpdate::AsKnown) => package,
@@ -475,9 +458,9 @@ async fn launch(
     };
     if let Some((cache, program)) = inspected {
         let was_known = known_program == Some(&program);
-        remember(daemon, log, cache, program, (Arc::clone(provider.catalogue()), update), was_known);
+        remember(scope, cache, program, (Arc::clone(provider.catalogue()), update), was_known);
     }
-    Ok(Instance::new(package, provider, source.clone(), calls.clone(), Arc::clone(settings)))
+    Ok(Instance::new(package, provider, source.clone(), calls.clone(), Arc::clone(scope.context.settings())))
 }
 
 /// The provider's file; `None` for a provider that runs already.
@@ -491,15 +474,15 @@ fn file_of(source: &ProviderSource) -> Option<PathBuf> {
 /// Caches the live schema in the background; `catalogue` is read from the cache from then on. If the
 /// same program `was_known`, a different schema shows that it depends on more than the cache's key.
 fn remember(
-    daemon: &Arc<Daemon>,
-    log: &SessionLog,
+    scope: &SessionScope,
     cache: SchemaCache,
     program: Program,
     (catalogue, update): (Arc<Catalogue>, SchemaUpdate),
     was_known: bool,
 ) {
-    let (daemon, log) = (Arc::clone(daemon), log.to_engine());
-    let kept = tokio::task::spawn_blocking(move || match (update, LaunchContext::of_child(&[])) {
+    let (daemon, log, context) =
+        (Arc::clone(&scope.daemon), scope.log.to_engine(), Arc::clone(&scope.context));
+    let kept = tokio::task::spawn_blocking(move || match (update, context.launch_context()) {
         (SchemaUpdate::AsKnown, _) => Ok(()),
         (SchemaUpdate::New(_) | SchemaUpdate::Uncacheable, _) if was_known => cache.mark_variable(&program),
         (SchemaUpdate::New(answer), Some(context)) => {

@@ -5,6 +5,7 @@
 //! variable is for providers of registries: every key must be an address, even of other providers.
 //! The version of such a provider is unknown, so its package has none.
 
+use isthmus_common::Environment;
 use isthmus_install::{AddressError, DEFAULT_HOST, ProviderAddress};
 use isthmus_provider::plugin::{
     ReattachConfig, ReattachError, ReattachSyntaxError, parse_reattach_providers,
@@ -49,22 +50,29 @@ pub(crate) enum ReattachVariableError {
 }
 
 /// Reattach configuration for the provider of this type, if it runs already.
-pub(super) fn running_of_type(provider_type: &str) -> Result<Option<ReattachConfig>, ReattachVariableError> {
-    read(OF_TERRAFORM).map_or(Ok(None), |text| of_type(&text, provider_type))
+pub(super) fn running_of_type(
+    provider_type: &str,
+    environment: &Environment,
+) -> Result<Option<ReattachConfig>, ReattachVariableError> {
+    read(OF_TERRAFORM, environment).map_or(Ok(None), |text| of_type(&text, provider_type))
 }
 
 /// Reattach configuration for the provider of a registry, if it runs already.
-pub(super) fn running_at(address: &ProviderAddress) -> Result<Option<ReattachConfig>, ReattachVariableError> {
-    let of_the_go_bridge = read(OF_THE_GO_BRIDGE).map_or(Ok(None), |text| at_in_go_bridge(&text, address))?;
+pub(super) fn running_at(
+    address: &ProviderAddress,
+    environment: &Environment,
+) -> Result<Option<ReattachConfig>, ReattachVariableError> {
+    let of_the_go_bridge =
+        read(OF_THE_GO_BRIDGE, environment).map_or(Ok(None), |text| at_in_go_bridge(&text, address))?;
     match of_the_go_bridge {
         Some(config) => Ok(Some(config)),
-        None => read(OF_TERRAFORM).map_or(Ok(None), |text| at_in_terraform(&text, address)),
+        None => read(OF_TERRAFORM, environment).map_or(Ok(None), |text| at_in_terraform(&text, address)),
     }
 }
 
-fn read(variable: &str) -> Option<String> {
+fn read(variable: &str, environment: &Environment) -> Option<String> {
     // Text that is not UTF-8 fails to parse as JSON.
-    std::env::var_os(variable).map(|text| text.to_string_lossy().into_owned()).filter(|text| !text.is_empty())
+    environment.value(variable).map(|text| text.to_string_lossy().into_owned())
 }
 
 type Entries = std::collections::BTreeMap<String, Result<ReattachConfig, ReattachError>>;

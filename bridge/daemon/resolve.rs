@@ -16,7 +16,7 @@ use crate::package::catalogue::{Identity, IdentityError};
 use crate::package::parameters::{
     Arguments, LOCAL_VERSION, LocalArguments, Parameter, ParameterSource, RemoteArguments, Source,
 };
-use crate::settings::Settings;
+use crate::process_context::ProcessContext;
 
 #[derive(Debug)]
 pub(super) struct Resolved {
@@ -67,7 +67,7 @@ impl ResolveError {
 /// added to `warnings`, also on failure.
 pub(super) async fn resolve(
     arguments: Arguments,
-    settings: &Arc<Settings>,
+    context: &Arc<ProcessContext>,
     report: &(dyn Fn(String) + Send + Sync),
     warnings: &mut Vec<String>,
 ) -> Result<Resolved, ResolveError> {
@@ -75,22 +75,22 @@ pub(super) async fn resolve(
     let parameter = |source| Parameter { source, includes, excludes, provider_name };
     match source {
         Source::Local(LocalArguments { path, .. }) => {
-            let file = path.clone();
+            let (file, of) = (context.resolve(Path::new(&path)), Arc::clone(context));
             // One piece of work: a start of a known provider consists of little else.
             let find = move || {
-                let executable = isthmus_install::find_executable(Path::new(&file));
-                let warning = start::unverified(&executable);
+                let executable = isthmus_install::find_executable(&file);
+                let warning = start::unverified(&executable, of.environment());
                 (executable, warning)
             };
             let (executable, warning) = blocking(find).await;
             warnings.extend(warning);
             let identity = Identity::new(parameter(ParameterSource::Local { path }))?;
-            let source = ProviderSource::in_file(&identity.provider_type, executable)?;
+            let source = ProviderSource::in_file(&identity.provider_type, executable, context.environment())?;
             Ok(Resolved { identity, source })
         }
         Source::Remote(RemoteArguments { name, version, .. }) => {
             let address = ProviderAddress::parse(&name)?;
-            let Found { version, program } = find(&address, &version, settings, report, warnings).await?;
+            let Found { version, program } = find(&address, &version, context, report, warnings).await?;
             let remote = ParameterSource::Remote { url: address.to_string(), version };
             let identity = Identity::new(parameter(remote))?;
             let source = ProviderSource { name: identity.provider_type.clone(), program };
@@ -110,17 +110,17 @@ struct Found {
 async fn find(
     address: &ProviderAddress,
     version: &str,
-    settings: &Arc<Settings>,
+    context: &Arc<ProcessContext>,
     report: &(dyn Fn(String) + Send + Sync),
     warnings: &mut Vec<String>,
 ) -> Result<Found, ResolveError> {
-    if let Some(config) = reattach::running_at(address)? {
+    if let Some(config) = reattach::running_at(address, context.environment())? {
         let version = LOCAL_VERSION.to_owned();
         return Ok(Found { version, program: Program::Running(config) });
     }
     let constraint = VersionConstraint::parse(version)?;
-    let settings = Arc::clone(settings);
-    let installation = blocking(move || Installation::configured(&settings)).await;
+    let context = Arc::clone(context);
+    let installation = blocking(move || Installation::configured(&context)).await;
     warnings.extend(installation.warnings);
     let installer = installation.installer?;
     let (lookup, wanted) = (installer.clone(), address.clone());

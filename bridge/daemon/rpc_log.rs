@@ -9,11 +9,11 @@
 //! Failures of the file do not affect calls.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use isthmus_proto::DESCRIPTOR_SET;
@@ -23,6 +23,7 @@ use prost_reflect::{DescriptorPool, DynamicMessage, FieldDescriptor, MapKey, Mes
 use serde_json::Value as Json;
 
 use crate::engine::{EngineLog, LogLine, Severity};
+use crate::process_context::ProcessContext;
 
 /// The Go bridge's variable for the file.
 pub(super) const VARIABLE: &str = "PULUMI_TF_DEBUG_GRPC";
@@ -41,12 +42,12 @@ pub(super) struct RpcLog {
 
 impl RpcLog {
     /// Opens the log that the environment names. If that fails, warns and returns `None`.
-    pub(super) fn from_environment(log: EngineLog) -> Option<Self> {
-        let path = std::env::var_os(VARIABLE).filter(|path| !path.is_empty())?;
-        match open(&path) {
+    pub(super) fn of(context: &ProcessContext, log: EngineLog) -> Option<Self> {
+        let path = context.environment().path(VARIABLE)?;
+        match open(&context.resolve(&path)) {
             Ok(file) => Some(Self { secrets: log.secrets().clone(), file: Mutex::new(Some(file)) }),
             Err(error) => {
-                let path = path.to_string_lossy();
+                let path = path.display();
                 let message = format!("{VARIABLE}: failed to open {path}, so no call is logged: {error}");
                 log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
                 None
@@ -69,7 +70,7 @@ impl RpcLog {
 
 /// Opens the file, with access for its owner only if it is new. Other kinds of files could block
 /// calls.
-fn open(path: &OsStr) -> io::Result<File> {
+fn open(path: &Path) -> io::Result<File> {
     let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
     let file = OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags).open(path)?;
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a file")) }
@@ -384,14 +385,14 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("calls");
         for _ in 0..2 {
-            open(path.as_os_str()).unwrap().write_all(b"x").unwrap();
+            open(&path).unwrap().write_all(b"x").unwrap();
         }
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "xx");
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        assert!(open(directory.path().as_os_str()).is_err());
-        assert!(open(OsStr::new("/dev/full")).is_err());
+        assert!(open(directory.path()).is_err());
+        assert!(open(Path::new("/dev/full")).is_err());
         let pipe = directory.path().join("pipe");
         rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
-        assert!(open(pipe.as_os_str()).is_err(), "nobody would ever read it");
+        assert!(open(&pipe).is_err(), "nobody would ever read it");
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use isthmus_common::fail_point;
 use isthmus_provider::KnownSecrets;
-use tokio::sync::{Mutex, Notify};
+use tokio::sync::{Mutex, Notify, OnceCell};
 
 use super::provider_slot::{ProviderSlot, StartFailure};
 use super::resolve::{ResolveError, Resolved, resolve};
@@ -17,13 +17,18 @@ use crate::package::parameters::{
     AlreadyParameterized, Arguments, ArgumentsError, Parameter, ParameterError,
 };
 use crate::package::selection;
+use crate::process_context::ProcessContext;
+use crate::project::backend::Backend;
 use crate::project::stale;
 use crate::resource::Caller;
+use crate::settings::Settings;
 use crate::urn::Urn;
 
 #[derive(Debug)]
 pub(crate) struct Session {
-    daemon: Arc<Daemon>,
+    scope: SessionScope,
+    /// The backend of the engine's stacks, found on first use.
+    backend: OnceCell<Option<Backend>>,
     /// The provider of every session without one of its own.
     only_provider: Option<Arc<ProviderSlot>>,
     caller: Caller,
@@ -31,7 +36,6 @@ pub(crate) struct Session {
     stack: OnceLock<String>,
     /// Whether the engine was told of operations that are not settled.
     was_told: AtomicBool,
-    log: Arc<SessionLog>,
     secrets: KnownSecrets,
     keep_secrets: AtomicBool,
     outputs_of_invokes: AtomicBool,
@@ -40,6 +44,15 @@ pub(crate) struct Session {
     cancelled: Notify,
     is_connected: AtomicBool,
     choice: Mutex<Option<Arc<ProviderSlot>>>,
+}
+
+/// What the start of a provider needs to know of its session.
+#[derive(Clone, Debug)]
+pub(super) struct SessionScope {
+    pub(super) daemon: Arc<Daemon>,
+    /// Of the engine's plugin.
+    pub(super) context: Arc<ProcessContext>,
+    pub(super) log: Arc<SessionLog>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -88,15 +101,16 @@ impl Session {
         // A provider shared by all sessions has one set of secrets.
         let only = only_provider.as_ref();
         let secrets = only.map(|_| daemon.log.secrets().clone()).unwrap_or_default();
-        let log = SessionLog::new(daemon.log.clone().redacting(secrets.clone()), daemon.settings.log_calls);
-        let log = Arc::new(log);
+        let context = Arc::clone(daemon.context());
+        let log = daemon.log.clone().redacting(secrets.clone());
+        let log = Arc::new(SessionLog::new(log, context.settings().log_calls));
         Self {
-            daemon,
+            scope: SessionScope { daemon, context, log },
+            backend: OnceCell::new(),
             only_provider,
             caller: Caller::new(number),
             stack: OnceLock::new(),
             was_told: AtomicBool::new(false),
-            log,
             secrets,
             keep_secrets: AtomicBool::new(false),
             outputs_of_invokes: AtomicBool::new(false),
@@ -108,7 +122,23 @@ impl Session {
     }
 
     pub(crate) fn daemon(&self) -> &Arc<Daemon> {
-        &self.daemon
+        &self.scope.daemon
+    }
+
+    /// The context of the engine's plugin.
+    pub(crate) fn context(&self) -> &Arc<ProcessContext> {
+        &self.scope.context
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        self.scope.context.settings()
+    }
+
+    /// The backend of the engine's stacks, if it can be found.
+    async fn backend(&self) -> Option<Backend> {
+        let context = Arc::clone(&self.scope.context);
+        let find = async || tokio::task::spawn_blocking(move || context.backend()).await.unwrap_or_default();
+        self.backend.get_or_init(find).await.clone()
     }
 
     /// What is known of the engine.
@@ -117,7 +147,7 @@ impl Session {
     }
 
     pub(crate) fn log(&self) -> EngineLog {
-        self.log.to_engine()
+        self.scope.log.to_engine()
     }
 
     /// Secrets among the values of this session, for redaction.
@@ -129,7 +159,7 @@ impl Session {
     pub(crate) fn attach_engine(&self, address: &str) -> Result<(), SessionError> {
         let engine = Engine::new(address, Generation::Today)?;
         let log = EngineLog::start(Some(engine)).redacting(self.secrets.clone());
-        self.log.replace(log);
+        self.scope.log.replace(log);
         Ok(())
     }
 
@@ -163,7 +193,7 @@ impl Session {
     /// The session's provider, started on demand.
     pub(crate) async fn instance(&self) -> Result<Arc<Instance>, SessionError> {
         let choice = self.chosen().await.ok_or(SessionError::NotParameterized)?;
-        choice.instance(&self.daemon, &self.log).await.map_err(|failure| match failure {
+        choice.instance(&self.scope).await.map_err(|failure| match failure {
             StartFailure::Failed(error) => SessionError::Start(error),
             StartFailure::Cancelled => {
                 SessionError::Cancelled { name: choice.package().identity().provider_type.clone() }
@@ -191,7 +221,7 @@ impl Session {
             Ok(arguments) => arguments,
             Err(error) => {
                 if error == ArgumentsError::Help {
-                    self.send_log(Severity::Info, Arguments::usage(is_developer()), "");
+                    self.send_log(Severity::Info, Arguments::usage(self.is_developer()), "");
                     self.flush_logs(true).await;
                 }
                 return Err(error.into());
@@ -208,6 +238,12 @@ impl Session {
         Ok(package)
     }
 
+    /// Whether Pulumi's variable for its own developers is set.
+    fn is_developer(&self) -> bool {
+        let value = self.scope.context.environment().text("PULUMI_DEV");
+        value.is_some_and(|value| value == "1" || value.eq_ignore_ascii_case("true"))
+    }
+
     /// Sets the provider by the parameter value of an SDK.
     pub(crate) async fn parameterize_by_value(&self, value: &[u8]) -> Result<Arc<Package>, SessionError> {
         self.parameterize(Parameter::decode(value)?.arguments()).await
@@ -220,7 +256,7 @@ impl Session {
         let report = |line| self.send_log(Severity::Info, line, "");
         let mut warnings = Vec::new();
         let resolved = tokio::select! {
-            resolved = resolve(arguments, &self.daemon.settings, &report, &mut warnings) => resolved,
+            resolved = resolve(arguments, &self.scope.context, &report, &mut warnings) => resolved,
             () = &mut cancelled => return Err(SessionError::Cancelled { name }),
         };
         if let Some(package) = slot.as_ref().map(|choice| choice.package()) {
@@ -241,12 +277,12 @@ impl Session {
             self.warn(warning, "");
         }
         self.flush_logs(has_warnings).await;
-        let choice = match ProviderSlot::remembered(&self.daemon, &source, &identity).await {
+        let choice = match ProviderSlot::remembered(&self.scope, &source, &identity).await {
             Some(choice) => choice,
             None => {
                 let name = source.name.clone();
                 tokio::select! {
-                    started = ProviderSlot::started(&self.daemon, &self.log, source, identity) => {
+                    started = ProviderSlot::started(&self.scope, source, identity) => {
                         started.map_err(|error| SessionError::Start(Arc::new(error)))?
                     }
                     () = cancelled => return Err(SessionError::Cancelled { name }),
@@ -263,10 +299,10 @@ impl Session {
     /// project.
     pub(crate) async fn warn_of_stale_sdk(&self) {
         let Some(package) = self.package().await else { return };
+        let context = Arc::clone(&self.scope.context);
         let stale = move || {
             let identity = package.identity();
-            let here = std::env::current_dir().ok()?;
-            stale::warning_of_package(&here, &identity.name, &identity.parameter)
+            stale::warning_of_package(context.working_directory()?, &identity.name, &identity.parameter)
         };
         // A panic there is a bug that must not fail the engine's call.
         if let Ok(Some(warning)) = tokio::task::spawn_blocking(stale).await {
@@ -277,33 +313,33 @@ impl Session {
 
     /// Sends one line to the engine.
     pub(crate) fn send_log(&self, severity: Severity, message: String, urn: &str) {
-        self.log.send(severity, message, urn);
+        self.scope.log.send(severity, message, urn);
     }
 
     /// Shows a warning about a resource once.
     pub(crate) fn warn(&self, message: String, urn: &str) {
-        self.log.warn(message, urn);
+        self.scope.log.warn(message, urn);
     }
 
     /// As [`Self::warn`], once a key, whatever the text is by then.
     pub(crate) fn warn_once(&self, key: String, message: String, urn: &str) {
-        self.log.warn_once(key, message, urn);
+        self.scope.log.warn_once(key, message, urn);
     }
 
     /// Flushes log lines that must arrive before the response.
     /// Returns whether none was lost.
     pub(crate) async fn flush_logs(&self, has_warnings: bool) -> bool {
-        self.log.flush(has_warnings).await
+        self.scope.log.flush(has_warnings).await
     }
 
     /// The provider is configured: learns what other processes have left in the journal, and tells the engine
     /// of it, if it says which stack it works on.
     pub(crate) async fn learn_operations(&self, package: &str, urn: Option<&str>) {
-        self.caller.configured(urn, self.daemon.backend().await);
-        self.daemon.learn_operations(&self.log()).await;
+        self.caller.configured(urn, self.backend().await);
+        self.scope.daemon.learn_operations(&self.log()).await;
         if let Some(stack) = urn.and_then(|urn| Urn(urn).stack()) {
             self.was_told.store(true, Ordering::Relaxed);
-            self.daemon.report_operations(package, stack, &self.caller, &self.log()).await;
+            self.scope.daemon.report_operations(package, stack, &self.caller, &self.log()).await;
         }
     }
 
@@ -316,7 +352,7 @@ impl Session {
         // Another call may have set it: all are about one stack.
         self.stack.set(stack.to_owned()).ok();
         if !self.was_told.swap(true, Ordering::Relaxed) {
-            self.daemon.report_operations(package, stack, &self.caller, &self.log()).await;
+            self.scope.daemon.report_operations(package, stack, &self.caller, &self.log()).await;
         }
     }
 
@@ -326,7 +362,11 @@ impl Session {
         let Ok(choice) = self.choice.try_lock() else { return };
         let choice = choice.as_ref().map(|choice| choice.calls().snapshot());
         if choice.is_some_and(|calls| !calls.are_running()) {
-            self.daemon.operations().run_ended(&self.caller, self.stack.get().map(String::as_str)).await;
+            self.scope
+                .daemon
+                .operations()
+                .run_ended(&self.caller, self.stack.get().map(String::as_str))
+                .await;
         }
     }
 
@@ -341,14 +381,14 @@ impl Session {
         let calls = instance.calls.snapshot();
         let leases = instance.leases.until_now();
         if let Some(stopped_twice) = instance.replace_stopping(&calls) {
-            let stop_grace_period = self.daemon.stop_grace_period();
-            self.daemon.spawn(async move { stopped_twice.interrupt_after(stop_grace_period).await });
+            let stop_grace_period = self.scope.daemon.stop_grace_period();
+            self.scope.daemon.spawn(async move { stopped_twice.interrupt_after(stop_grace_period).await });
         }
         if let Err(error) = instance.stop(&calls).await {
             self.send_log(Severity::Warning, format!("{error}; calls in progress may take long"), "");
             self.flush_logs(true).await;
         }
-        self.daemon.spawn(async move {
+        self.scope.daemon.spawn(async move {
             instance.stopped(&calls).await;
             // Only these calls may use the open leases.
             leases.close();
@@ -371,17 +411,12 @@ impl Session {
     pub(super) fn disconnected(self: &Arc<Self>) {
         self.is_connected.store(false, Ordering::Relaxed);
         let session = Arc::clone(self);
-        self.daemon.spawn(async move {
+        self.scope.daemon.spawn(async move {
             fail_point("disconnected");
             let choice = session.choice.lock().await.take();
             if let Some(choice) = choice {
-                choice.end(session.daemon.stop_grace_period()).await;
+                choice.end(session.scope.daemon.stop_grace_period()).await;
             }
         });
     }
-}
-
-/// Whether Pulumi's variable for its own developers is set.
-fn is_developer() -> bool {
-    std::env::var("PULUMI_DEV").is_ok_and(|value| value == "1" || value.eq_ignore_ascii_case("true"))
 }

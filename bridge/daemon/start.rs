@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use isthmus_common::blocking;
+use isthmus_common::{Environment, blocking};
 use isthmus_install::{AlteredError, ProviderAddress, SignaturePolicy, Verification, check_program};
 use isthmus_provider::plugin::{
     Exit, Guardian, LaunchError, LaunchSpec, OtherSessions, Plugin, ReattachConfig,
@@ -14,7 +14,7 @@ use isthmus_provider::{Diagnostic, Provider, ProviderError, SchemaUpdate};
 use super::reattach::{self, ReattachVariableError};
 use super::{Calls, provider_log};
 use crate::engine::EngineLog;
-use crate::settings::Settings;
+use crate::process_context::ProcessContext;
 
 /// Terraform's variable that disables TLS to providers, if it is set to anything.
 const DISABLE_TLS: &str = "TF_DISABLE_PLUGIN_TLS";
@@ -89,15 +89,23 @@ It could not be started again"
 
 impl ProviderSource {
     /// The provider of this address in a file, unless the environment names a running one.
-    pub(crate) fn at(address: &ProviderAddress, executable: PathBuf) -> Result<Self, ReattachVariableError> {
-        let running = reattach::running_at(address)?;
+    pub(crate) fn at(
+        address: &ProviderAddress,
+        executable: PathBuf,
+        environment: &Environment,
+    ) -> Result<Self, ReattachVariableError> {
+        let running = reattach::running_at(address, environment)?;
         let program = running.map_or(Program::File(executable), Program::Running);
         Ok(Self { name: address.provider_type().to_owned(), program })
     }
 
     /// The provider of this type in a file, unless the environment names a running one.
-    pub(crate) fn in_file(provider_type: &str, executable: PathBuf) -> Result<Self, ReattachVariableError> {
-        let running = reattach::running_of_type(provider_type)?;
+    pub(crate) fn in_file(
+        provider_type: &str,
+        executable: PathBuf,
+        environment: &Environment,
+    ) -> Result<Self, ReattachVariableError> {
+        let running = reattach::running_of_type(provider_type, environment)?;
         let program = running.map_or(Program::File(executable), Program::Running);
         Ok(Self { name: provider_type.to_owned(), program })
     }
@@ -106,26 +114,28 @@ impl ProviderSource {
 /// Starts the provider and reads its schema, which is compared with `known`. Its log goes to `log`.
 pub(crate) async fn start(
     source: &ProviderSource,
-    settings: &Settings,
+    context: &ProcessContext,
     log: EngineLog,
     calls: &Calls,
     known: Option<&Arc<Catalogue>>,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<(Provider, SchemaUpdate), StartError> {
-    let sink = provider_log::sink(log.clone(), calls.clone());
+    let sink = provider_log::sink(context, log.clone(), calls.clone());
     let plugin = match &source.program {
         Program::Running(config) => Plugin::reattach(source.name.clone(), config.clone(), sink).await?,
         Program::File(executable) => {
-            verify(executable).await?;
+            verify(executable, context.environment()).await?;
             let mut spec = LaunchSpec::new(source.name.clone(), executable.clone());
-            spec.mutual_tls = std::env::var_os(DISABLE_TLS).is_none_or(|value| value.is_empty());
+            spec.mutual_tls = context.environment().value(DISABLE_TLS).is_none();
+            spec.environment = context.environment().clone();
+            spec.working_directory = context.working_directory().map(Path::to_owned);
             spec.guardian = Guardian::own_executable();
             spec.other_sessions =
-                if settings.kill_sessions { OtherSessions::Kill } else { OtherSessions::Leave };
+                if context.settings().kill_sessions { OtherSessions::Kill } else { OtherSessions::Leave };
             Plugin::launch(spec, sink).await?
         }
     };
-    let observer = provider_log::observer(settings, log, calls.clone());
+    let observer = provider_log::observer(context, log, calls.clone());
     let (provider, update) = Provider::start(source.name.clone(), plugin, observer, known, warnings).await?;
     if let Err(fault) = provider.catalogue().provider() {
         provider.shutdown().await;
@@ -146,12 +156,12 @@ enum Provenance {
 
 /// Rejects a provider binary that changed since it was installed, and an unverified one where
 /// signatures are enforced. Paths into the cache and links to it count too.
-async fn verify(executable: &Path) -> Result<(), StartError> {
-    let file = executable.to_owned();
-    match blocking(move || provenance(&file)).await? {
+async fn verify(executable: &Path, environment: &Environment) -> Result<(), StartError> {
+    let (file, variables) = (executable.to_owned(), environment.clone());
+    match blocking(move || provenance(&file, &variables)).await? {
         Provenance::Accepted => Ok(()),
         Provenance::Unsigned | Provenance::Unverified(_) => {
-            if SignaturePolicy::from_environment().enforce_validation {
+            if SignaturePolicy::of(environment).enforce_validation {
                 return Err(StartError::Enforced { program: executable.to_owned() });
             }
             Ok(())
@@ -161,8 +171,8 @@ async fn verify(executable: &Path) -> Result<(), StartError> {
 
 /// The warning for an unverified provider binary in the cache that is named by its path.
 /// Blocks on the file system.
-pub(crate) fn unverified(executable: &Path) -> Option<String> {
-    match provenance(executable) {
+pub(crate) fn unverified(executable: &Path, environment: &Environment) -> Option<String> {
+    match provenance(executable, environment) {
         Ok(Provenance::Unverified(reason)) => {
             let shown = executable.display();
             Some(format!("{shown} is unverified: it was not installed by isthmus, and {reason}"))
@@ -173,12 +183,12 @@ pub(crate) fn unverified(executable: &Path) -> Option<String> {
 }
 
 /// Blocks on the file system.
-fn provenance(executable: &Path) -> Result<Provenance, AlteredError> {
+fn provenance(executable: &Path, environment: &Environment) -> Result<Provenance, AlteredError> {
     match check_program(executable)? {
         Some(Verification::Signed { .. } | Verification::Mirrored { .. }) => Ok(Provenance::Accepted),
         Some(Verification::Unsigned) => Ok(Provenance::Unsigned),
         Some(Verification::Unverified { reason, .. }) => Ok(Provenance::Unverified(reason.to_string())),
-        None if is_in_cache(executable) => {
+        None if is_in_cache(executable, environment) => {
             Ok(Provenance::Unverified("its origin was not queried; `isthmus install` verifies it".to_owned()))
         }
         None => Ok(Provenance::Accepted),
@@ -187,8 +197,8 @@ fn provenance(executable: &Path) -> Result<Provenance, AlteredError> {
 
 /// Whether a file is in the provider cache, by its path or its canonical path. Blocks on the file
 /// system.
-fn is_in_cache(executable: &Path) -> bool {
-    let Ok(cache) = crate::home::provider_cache() else { return false };
+fn is_in_cache(executable: &Path, environment: &Environment) -> bool {
+    let Ok(cache) = crate::home::provider_cache(environment) else { return false };
     let is_below = |executable: &Path, cache: &Path| executable.starts_with(cache);
     is_below(executable, &cache)
         || executable

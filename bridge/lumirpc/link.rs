@@ -13,6 +13,7 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Args;
 use isthmus_common::permissions::create_directories;
@@ -116,7 +117,7 @@ impl LinkError {
     }
 }
 
-pub(crate) fn run(link: &Link, settings: &Settings) -> ExitCode {
+pub(crate) fn run(link: &Link, settings: &Arc<Settings>) -> ExitCode {
     shell::warn_of_redirection();
     let root = std::env::var_os(LUMI_ROOT_VARIABLE);
     match link.program(settings).and_then(|program| link.make(&program, root.as_deref())) {
@@ -130,7 +131,7 @@ pub(crate) fn run(link: &Link, settings: &Settings) -> ExitCode {
 
 impl Link {
     /// Path of the provider binary, which is installed if an address is given.
-    fn program(&self, settings: &Settings) -> Result<PathBuf, LinkError> {
+    fn program(&self, settings: &Arc<Settings>) -> Result<PathBuf, LinkError> {
         let is_file = is_path(&self.provider) || Path::new(&self.provider).is_file();
         if !is_file {
             let file = install_one(&self.provider, self.version.as_deref(), settings)?;
@@ -255,7 +256,7 @@ mod tests {
 
     impl Link {
         fn run_with(&self, root: Option<&OsStr>) -> Result<String, LinkError> {
-            self.make(&self.program(&Settings::default())?, root)
+            self.make(&self.program(&Arc::<Settings>::default())?, root)
         }
     }
 

@@ -24,11 +24,12 @@ use crate::cli::plugin::{PortError, announce, plugin_version, serve_until_ended}
 use crate::cli::runtime;
 use crate::cli::starter::Starter;
 use crate::config;
-use crate::daemon::{self, Calls, Daemon, Instance, ProviderSource, StartedBy};
+use crate::daemon::{self, Calls, Daemon, Instance, ProviderSource};
 use crate::engine::{Engine, EngineError, EngineLog, Generation, LogLine, Severity};
 use crate::home::OpenStoreError;
 use crate::package::catalogue::Package;
 use crate::package::parameters::EXECUTABLE_PREFIX;
+use crate::process_context::{ProcessContext, StartedBy};
 use crate::resource::{self, OperationError, OperationWarnings};
 use crate::serve::{Listener, ServeError};
 use crate::settings::{InvalidSettings, Settings};
@@ -110,7 +111,7 @@ async fn serve(
     let executable = provider(package, configured, path)
         .ok_or_else(|| StartError::NoProvider { package: package.to_owned() })?;
     let daemon = Daemon::new(log.clone(), StartedBy::Engine, plugin_version(), Ok(settings));
-    let instance = start(package, None, executable, daemon.settings(), &log)
+    let instance = start(package, None, executable, daemon.context(), &log)
         .await
         .map_err(|error| StartError::Provider { package: package.to_owned(), error })?;
     daemon.serve_only(Arc::clone(&instance));
@@ -151,13 +152,13 @@ pub(crate) async fn start(
     package: &str,
     address: Option<ProviderAddress>,
     executable: PathBuf,
-    settings: &Arc<Settings>,
+    context: &Arc<ProcessContext>,
     log: &EngineLog,
 ) -> Result<Arc<Instance>, daemon::StartError> {
-    let file = executable.clone();
+    let (file, of) = (executable.clone(), Arc::clone(context));
     let find = move || {
         let address = address.or_else(|| isthmus_install::address_of(&file));
-        (address, daemon::unverified(&file))
+        (address, daemon::unverified(&file, of.environment()))
     };
     let (address, warning) = blocking(find).await;
     let identity = identity(package, address.as_ref(), &executable);
@@ -165,20 +166,20 @@ pub(crate) async fn start(
         log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
     }
     let source = match &address {
-        Some(address) => ProviderSource::at(address, executable)?,
-        None => ProviderSource::in_file(&identity.provider_type, executable)?,
+        Some(address) => ProviderSource::at(address, executable, context.environment())?,
+        None => ProviderSource::in_file(&identity.provider_type, executable, context.environment())?,
     };
     let calls = Calls::default();
     let mut warnings = Vec::new();
     // This engine requests no schema and calls the provider at once, so a cached schema saves
     // nothing.
-    let (provider, _) = daemon::start(&source, settings, log.clone(), &calls, None, &mut warnings).await?;
+    let (provider, _) = daemon::start(&source, context, log.clone(), &calls, None, &mut warnings).await?;
     for warning in &warnings {
         let message = warning.to_string();
         log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
     }
     let package = Arc::new(Package::new(identity, Arc::clone(provider.catalogue())));
-    Ok(Arc::new(Instance::new(package, provider, source, calls, Arc::clone(settings))))
+    Ok(Arc::new(Instance::new(package, provider, source, calls, Arc::clone(context.settings()))))
 }
 
 /// The first argument that is no flag. The engine's logging flags follow it and have no effect

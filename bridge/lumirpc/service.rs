@@ -33,7 +33,7 @@ impl LumiService {
         session: &'a Arc<Session>,
         type_token: &str,
     ) -> Result<&'a [String], Status> {
-        let names = &session.daemon().settings().name_properties;
+        let names = &session.settings().name_properties;
         if names.is_empty() {
             return Ok(&[]);
         }

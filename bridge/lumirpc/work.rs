@@ -67,7 +67,7 @@ impl Work {
                 package: identity,
                 keep_secrets: false,
                 timeouts: Timeouts::default(),
-                numbers: self.session.daemon().settings().exact_numbers,
+                numbers: self.session.settings().exact_numbers,
                 plans,
                 memory: None,
             },
@@ -75,8 +75,7 @@ impl Work {
             package: &identity.name,
             subject: name.unwrap_or_else(|| type_token.to_owned()),
             unconfirmed: Some(self.session.daemon().unconfirmed()),
-            withhold_sensitive: self.session.daemon().settings().sensitive_outputs
-                == SensitiveOutputs::Withhold,
+            withhold_sensitive: self.session.settings().sensitive_outputs == SensitiveOutputs::Withhold,
         })
     }
 

@@ -6,9 +6,9 @@
 //! chooses by (`GetCurrentCloudURL` in its `pkg/workspace/creds.go`) can be read here as well. What is not
 //! found counts as any backend.
 
-use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
+use isthmus_common::Environment;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -23,24 +23,19 @@ const CREDENTIALS_DIRECTORY: &str = "PULUMI_CREDENTIALS_PATH";
 pub(crate) struct Backend(String);
 
 impl Backend {
-    /// The backend of the engine that has started this process. Blocks on the file system.
-    pub(crate) fn of_this_process() -> Option<Self> {
-        Self::find(|name| std::env::var_os(name), &std::env::current_dir().ok()?)
-    }
-
-    /// As the CLI chooses it: the variable, the project file, the login.
-    fn find(variable: impl Fn(&str) -> Option<OsString>, directory: &Path) -> Option<Self> {
-        let set = |name| variable(name).filter(|value| !value.is_empty());
-        let url = set("PULUMI_BACKEND_URL").and_then(|url| url.into_string().ok());
+    /// The backend of the engine that has started a process in this environment and directory: as the CLI chooses it, by
+    /// the variable, the project file, the login. Blocks on the file system.
+    pub(crate) fn find(environment: &Environment, directory: &Path) -> Option<Self> {
+        let url = environment.text("PULUMI_BACKEND_URL").map(str::to_owned);
         let url = url.or_else(|| Project::around(directory)?.backend_url()).or_else(|| {
-            let pulumi_home = || home::pulumi_home(&variable);
-            let credentials = set(CREDENTIALS_DIRECTORY).map(PathBuf::from).or_else(pulumi_home)?;
+            let pulumi_home = || home::pulumi_home(environment);
+            let credentials = environment.path(CREDENTIALS_DIRECTORY).or_else(pulumi_home)?;
             let text = read_file(&credentials.join("credentials.json")).ok()?;
             // The tokens are in the other members.
             let current = serde_json::from_str::<Value>(&text).ok()?["current"].as_str()?.to_owned();
             (!current.is_empty()).then_some(current)
         });
-        Some(Self::of_url(&url?, set("HOME").as_deref().map(Path::new), directory))
+        Some(Self::of_url(&url?, environment.path("HOME").as_deref(), directory))
     }
 
     /// One form of a URL. Two forms of it are two backends; that hides a report at most until the engine uses
@@ -126,14 +121,8 @@ mod tests {
         std::fs::create_dir_all(&project).expect("a directory");
         std::fs::create_dir_all(home.join(".pulumi")).expect("a directory");
         let find = |variables: &[(&str, &str)]| {
-            let variable = |name: &str| {
-                let given = variables
-                    .iter()
-                    .find(|(known, _)| *known == name)
-                    .map(|(_, value)| OsString::from(value));
-                given.or_else(|| (name == "HOME").then(|| home.clone().into()))
-            };
-            Backend::find(variable, &project).map(|backend| backend.0)
+            let environment: Environment = variables.iter().copied().collect();
+            Backend::find(&environment.with("HOME", &home), &project).map(|backend| backend.0)
         };
         assert_eq!(find(&[]), None);
         let login =

@@ -62,7 +62,7 @@ impl Work {
             package: self.instance.package.identity(),
             keep_secrets: self.session.accepts_secrets(),
             timeouts: Timeouts::default(),
-            numbers: self.session.daemon().settings().exact_numbers,
+            numbers: self.session.settings().exact_numbers,
             plans: Some(EarlierPlans { key: Cow::Borrowed(&self.urn), plans: &self.instance.plans }),
             memory: Some(Memory {
                 urn: &self.urn,

@@ -8,7 +8,7 @@
 //! - [`open_regular`] and its like: files that are files, since a FIFO would be waited for.
 //! - [`trust`]: which servers are trusted, for downloads and for databases.
 //! - [`Platform`]: the names of operating systems and processors in registries and caches.
-//! - [`own_variables`]: the variables that no process of others gets.
+//! - [`Environment`]: environment variables as a value. [`own_variables`]: those that no process of others gets.
 //! - [`FileStamp`]: whether a file is as it was when it was last read.
 //! - [`blocking`]: work that blocks, called from async code.
 //! - [`fail_point()`]: places at which tests kill the process.
@@ -19,6 +19,7 @@
 #![warn(missing_docs)]
 
 mod chain;
+mod environment;
 pub mod fail_point;
 mod file_stamp;
 pub mod marker;
@@ -35,6 +36,7 @@ pub mod trust;
 mod variables;
 
 pub use chain::{error_chain, with_help};
+pub use environment::Environment;
 pub use fail_point::fail_point;
 pub use file_stamp::FileStamp;
 pub use output_block::{OutputKind, output_block, output_last, split_output};

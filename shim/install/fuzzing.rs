@@ -17,7 +17,9 @@ use crate::registry::{RegistryClient, ServiceOverrides};
 use crate::unpack::UnpackLimits;
 use crate::web::WebClient;
 use crate::web::scripted::{ImmediateClock, ScriptedTransport};
-use crate::{CliConfig, Environment, FileSum, LockFile, Platform, ProviderAddress, Sources};
+use isthmus_common::Environment;
+
+use crate::{CliConfig, FileSum, LockFile, Platform, ProviderAddress, Sources};
 
 /// A file of the CLI configuration, `.terraformrc`.
 pub fn cli_config(bytes: &[u8]) {

@@ -15,7 +15,6 @@ mod checksums;
 mod cli_config;
 mod constraint;
 mod download;
-mod environment;
 mod executable;
 mod failure;
 #[cfg(feature = "fuzzing")]
@@ -38,10 +37,9 @@ pub use cache::{
     Verification, address_of, check_program,
 };
 pub use checksums::FileSum;
-pub use cli_config::{CliConfig, CliConfigError};
+pub use cli_config::{CliConfig, CliConfigError, implied_mirrors};
 pub use constraint::{ConstraintError, VersionConstraint};
 pub use download::Progress;
-pub use environment::Environment;
 pub use executable::find_executable;
 pub use hashes::{PackageForm, PackageHash, SumError};
 pub use installer::{Delivery, InstallError, InstallEvent, Installed, Installer, Origins, SignaturePolicy};

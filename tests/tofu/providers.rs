@@ -92,8 +92,9 @@ impl Schemas {
             let mut spec = LaunchSpec::new(provider.name(), &program);
             let variables = variables(setting, directory.path()).into_iter();
             let more = more.iter().map(|(name, value)| (*name, (*value).to_owned()));
-            spec.environment =
-                variables.chain(more).map(|(name, value)| (name.into(), value.into())).collect();
+            spec.environment = variables
+                .chain(more)
+                .fold(spec.environment, |environment, (name, value)| environment.with(name, value));
             let plugin = Plugin::launch(spec, LogSink::discard()).await.expect("the provider starts");
             let mut warnings = Vec::new();
             let (running, _) =

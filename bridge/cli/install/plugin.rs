@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use clap::Args;
 use isthmus_common::permissions::{DIRECTORY, FILE, create_directories, without_writers};
 use isthmus_common::scratch::ScratchDirectory;
-use isthmus_common::{Links, open_regular, read_regular, require_regular};
+use isthmus_common::{Environment, Links, open_regular, read_regular, require_regular};
 use isthmus_install::FileSum;
 use semver::Version;
 
@@ -114,7 +114,7 @@ struct Wanted {
 
 impl Options {
     pub(super) fn run(&self) -> ExitCode {
-        let done = home::pulumi().ok_or(PluginError::NoHome).and_then(|home| {
+        let done = home::pulumi_home(&Environment::current()).ok_or(PluginError::NoHome).and_then(|home| {
             let program = std::env::current_exe().and_then(|program| program.canonicalize());
             let wanted = self.wanted(&std::env::current_dir().map_err(PluginError::Here)?)?;
             self.install(wanted, &home, &program.map_err(PluginError::Here)?)

@@ -6,6 +6,7 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Args;
 use isthmus_install::{Installed, Installer, LOCK_FILE_NAME, Platform, ProviderAddress, VersionConstraint};
@@ -17,6 +18,7 @@ use crate::cli::output::{fail, print, warn};
 use crate::cli::{runtime, verification};
 use crate::daemon::{Installation, InstallationError};
 use crate::package::parameters::is_path;
+use crate::process_context::{ProcessContext, StartedBy};
 use crate::project::document::PLUGIN;
 use crate::settings::Settings;
 
@@ -44,7 +46,7 @@ pub(crate) fn platform(text: &str) -> Result<Platform, String> {
 }
 
 impl Options {
-    pub(super) fn run(&self, provider: &str, version: Option<&str>, settings: &Settings) -> ExitCode {
+    pub(super) fn run(&self, provider: &str, version: Option<&str>, settings: &Arc<Settings>) -> ExitCode {
         match runtime::block_on(self.install(provider, version, settings))
             .map_err(ProviderError::from)
             .flatten()
@@ -59,7 +61,7 @@ impl Options {
         &self,
         provider: &str,
         version: Option<&str>,
-        settings: &Settings,
+        settings: &Arc<Settings>,
     ) -> Result<(), ProviderError> {
         let address = address(provider)?;
         let constraint = version.map(VersionConstraint::parse).transpose()?;
@@ -97,7 +99,7 @@ impl Options {
         Ok(())
     }
 
-    fn lock_path(&self, settings: &Settings) -> PathBuf {
+    fn lock_path(&self, settings: &Arc<Settings>) -> PathBuf {
         let configured = || settings.lock_file.clone();
         self.lock_file.clone().or_else(configured).unwrap_or_else(|| PathBuf::from(LOCK_FILE_NAME))
     }
@@ -118,7 +120,7 @@ fn address(provider: &str) -> Result<ProviderAddress, ProviderError> {
 pub(crate) fn install_one(
     provider: &str,
     version: Option<&str>,
-    settings: &Settings,
+    settings: &Arc<Settings>,
 ) -> Result<PathBuf, ProviderError> {
     let address = ProviderAddress::parse(provider)?;
     let constraint = VersionConstraint::parse(version.unwrap_or_default())?;
@@ -137,8 +139,9 @@ pub(crate) fn install_one(
 }
 
 /// Installs as everything here does; what of the configuration has no effect is told.
-pub(crate) fn installer(settings: &Settings) -> Result<Installer, InstallationError> {
-    let Installation { installer, warnings } = Installation::configured(settings);
+pub(crate) fn installer(settings: &Arc<Settings>) -> Result<Installer, InstallationError> {
+    let context = ProcessContext::own(StartedBy::Other, Arc::clone(settings));
+    let Installation { installer, warnings } = Installation::configured(&context);
     warnings.iter().for_each(|warning| warn(warning));
     installer
 }

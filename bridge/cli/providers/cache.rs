@@ -1,5 +1,6 @@
 //! The provider cache, as the commands open it.
 
+use isthmus_common::Environment;
 use isthmus_install::{Inventory, ProviderCache};
 
 use super::error::ProvidersError;
@@ -15,7 +16,7 @@ pub(super) fn note_if_empty(cache: &ProviderCache, inventory: &Inventory) {
 
 /// The configured cache, and its inventory.
 pub(super) fn open() -> Result<(ProviderCache, Inventory), ProvidersError> {
-    let cache = ProviderCache::new(home::provider_cache()?);
+    let cache = ProviderCache::new(home::provider_cache(&Environment::current())?);
     match cache.inventory() {
         Ok(inventory) => Ok((cache, inventory)),
         Err(error) => Err(ProvidersError::Read { path: cache.root().to_owned(), error }),

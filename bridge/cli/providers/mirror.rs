@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
 use isthmus_common::scratch::temporary_directory;
@@ -52,7 +53,7 @@ pub(super) struct Mirror {
 }
 
 impl Mirror {
-    pub(super) async fn run(&self, settings: &Settings) -> Result<Outcome, ProvidersError> {
+    pub(super) async fn run(&self, settings: &Arc<Settings>) -> Result<Outcome, ProvidersError> {
         let wanted = self.providers.iter().map(|text| parse(text)).collect::<Result<Vec<_>, _>>()?;
         let installer = installer(settings)?.without_lock();
         let platforms = if self.platforms.is_empty() { &[Platform::CURRENT][..] } else { &self.platforms };

@@ -4,6 +4,8 @@
 //! always reads it. An unverified provider is compared with its registry or mirror, as on its first
 //! start.
 
+use std::sync::Arc;
+
 use clap::Args;
 use isthmus_install::{CachedPackage, FileSum, Installer, Platform, Verification, VersionConstraint};
 
@@ -54,7 +56,7 @@ enum Found {
 }
 
 impl Verify {
-    pub(super) async fn run(&self, settings: &Settings) -> Result<Outcome, ProvidersError> {
+    pub(super) async fn run(&self, settings: &Arc<Settings>) -> Result<Outcome, ProvidersError> {
         let (cache, inventory) = open()?;
         let selections = selection::parse_all(&self.providers, &cache, &inventory)?;
         note_if_empty(&cache, &inventory);

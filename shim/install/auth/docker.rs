@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::helper::run;
 use super::oci::{OciPrefix, OciSecret};
-use crate::Environment;
+use isthmus_common::Environment;
 
 /// Size limit of a credentials file.
 const LONGEST: u64 = 4 << 20;

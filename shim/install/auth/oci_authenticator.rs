@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::docker::{DockerFile, ambient_files, ask_helper};
 use super::oci::{OciCredentials, OciDefaultCredentials, OciPrefix, OciSecret};
-use crate::Environment;
+use isthmus_common::Environment;
 
 /// Finds credentials for OCI registries.
 #[derive(Debug, Default)]
@@ -106,7 +106,7 @@ mod tests {
             "oci_credentials \"e.com/a\" { username = \"mine\" password = \"p\" }",
         )
         .expect("a file");
-        let environment = Environment::from_pairs([("HOME", home.path())]);
+        let environment = Environment::from_iter([("HOME", home.path())]);
         let config = CliConfig::load(&environment).unwrap_or_else(|error| panic!("{error}"));
         let authority = config.oci_authenticator(&environment);
         let [warning] = authority.warnings.as_slice() else { panic!("{:?}", authority.warnings) };
@@ -134,7 +134,7 @@ mod tests {
         let home = tempfile::tempdir().expect("a directory");
         let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
         rustix::fs::mkfifoat(rustix::fs::CWD, home.path().join(".dockercfg"), mode).expect("a FIFO");
-        let environment = Environment::from_pairs([("HOME", home.path())]);
+        let environment = Environment::from_iter([("HOME", home.path())]);
         let config = CliConfig::load(&environment).unwrap_or_else(|error| panic!("{error}"));
         let authority = config.oci_authenticator(&environment);
         let [warning] = authority.warnings.as_slice() else { panic!("{:?}", authority.warnings) };

@@ -14,7 +14,7 @@ use super::token::{CredentialsError, CredentialsSource, Token};
 use crate::address::{host_in_ascii, normalise_any_host};
 use isthmus_common::BoxFuture;
 
-use crate::Environment;
+use isthmus_common::Environment;
 
 /// Prefix of variables with tokens.
 const VARIABLE: &str = "TF_TOKEN_";
@@ -204,7 +204,7 @@ esac
             fs::write(plugins.join(program), PROGRAM_TEXT).expect("a file");
             fs::set_permissions(plugins.join(program), fs::Permissions::from_mode(0o755)).expect("ours");
         }
-        let environment = Environment::from_pairs([("HOME", home.path().as_os_str())]);
+        let environment = Environment::from_iter([("HOME", home.path().as_os_str())]);
         (home, environment)
     }
 
@@ -253,7 +253,7 @@ esac
         assert_eq!(token(&all, "none.example").await, Ok(None));
 
         let pairs = [("HOME", home.path().as_os_str()), ("TF_TOKEN_example_com", "variable".as_ref())];
-        let all = credentials(&Environment::from_pairs(pairs));
+        let all = credentials(&Environment::from_iter(pairs));
         assert_eq!(token(&all, "example.com").await, some("variable"));
         assert_eq!(token(&all, "b.com").await, some("b"));
         assert_eq!(token(&all, "bücher.example:8443").await, some("unicode"));

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{CliConfig, RegistryProtocols};
-use crate::Environment;
 use crate::web::{HttpSettings, HttpTransport, WebClient, WebSettings};
+use isthmus_common::Environment;
 
 /// Maximum number of configurable attempts.
 const MOST_ATTEMPTS: u32 = 20;
@@ -68,7 +68,7 @@ mod tests {
 
     fn patience(files: (Option<u32>, Option<u32>), variables: &[(&str, &str)]) -> (u32, u32, u64) {
         let files = RegistryProtocols { retry_count: files.0, request_timeout_seconds: files.1 };
-        let settings = WebSettings::configured(files, &Environment::from_pairs(variables.iter().copied()));
+        let settings = WebSettings::configured(files, &Environment::from_iter(variables.iter().copied()));
         (settings.attempts, settings.download_attempts, settings.patience.as_secs())
     }
 
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_source_of_providers_may_be_more_patient_than_the_environment() {
-        let environment = Environment::from_pairs([("TF_PROVIDER_DOWNLOAD_RETRY", "7")]);
+        let environment = Environment::from_iter([("TF_PROVIDER_DOWNLOAD_RETRY", "7")]);
         let client = CliConfig::default().web_client(&environment);
         let attempts = |retries| client.clone().with_download_retries(retries).settings().download_attempts;
         assert_eq!([attempts(None), attempts(Some(0)), attempts(Some(2))], [8, 1, 3]);

@@ -8,10 +8,10 @@ mod section;
 
 use std::path::Path;
 
-use isthmus_common::{Links, Secret, read_regular};
+use isthmus_common::{Environment, Links, Secret, read_regular};
 
+use super::expand::expand;
 use super::{CliConfig, CliConfigError, ConfigFault, files};
-use crate::Environment;
 use crate::address::normalise_host;
 use crate::auth::{CredentialsHelper, is_program_name};
 use crate::hcl1::{self, Body, Key, Position};
@@ -71,7 +71,7 @@ impl Reader<'_> {
         self.warn_of_others(body, &KNOWN);
         let directory = body.some_text("plugin_cache_dir")?;
         if let Some(directory) = directory.filter(|_| self.config.plugin_cache_dir.is_none()) {
-            self.config.plugin_cache_dir = Some(self.environment.expand(directory).into());
+            self.config.plugin_cache_dir = Some(expand(directory, self.environment).into());
         }
         self.config.plugin_cache_may_break_dependency_lock_file |=
             body.flag("plugin_cache_may_break_dependency_lock_file")?.unwrap_or_default();

@@ -11,8 +11,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::error::{CliConfigError, ConfigWarning};
-use crate::Environment;
 use crate::Platform;
+use isthmus_common::Environment;
 
 /// Variables that name the main file.
 pub(super) const VARIABLES: [&str; 2] = ["TF_CLI_CONFIG_FILE", "TERRAFORM_CONFIG"];
@@ -54,22 +54,24 @@ pub(super) fn plugin_directories(environment: &Environment) -> Vec<PathBuf> {
         .collect()
 }
 
-impl Environment {
-    /// Implied filesystem mirrors, best first. Most do not exist.
-    pub fn implied_mirrors(&self, working_directory: &Path) -> Vec<PathBuf> {
-        let mut directories = vec![working_directory.join("terraform.d").join("plugins")];
-        directories.extend(data_directories(self).into_iter().map(|directory| directory.join("plugins")));
-        directories.extend(system_directories(self));
-        directories
-    }
+/// Implied filesystem mirrors, best first. Most do not exist.
+pub fn implied_mirrors(environment: &Environment, working_directory: &Path) -> Vec<PathBuf> {
+    let mut directories = vec![working_directory.join("terraform.d").join("plugins")];
+    directories.extend(data_directories(environment).into_iter().map(|directory| directory.join("plugins")));
+    directories.extend(system_directories(environment));
+    directories
+}
 
-    fn home(&self) -> Option<PathBuf> {
-        if cfg!(windows) { self.path("APPDATA") } else { self.path("HOME").or_else(std::env::home_dir) }
+fn home(environment: &Environment) -> Option<PathBuf> {
+    if cfg!(windows) {
+        environment.path("APPDATA")
+    } else {
+        environment.path("HOME").or_else(std::env::home_dir)
     }
 }
 
 fn main_file(environment: &Environment) -> Option<PathBuf> {
-    let home = environment.home()?;
+    let home = home(environment)?;
     let (new, old) = if cfg!(windows) { ("tofu.rc", "terraform.rc") } else { (".tofurc", ".terraformrc") };
     let (new, old) = (home.join(new), home.join(old));
     if new.exists() {
@@ -82,7 +84,7 @@ fn main_file(environment: &Environment) -> Option<PathBuf> {
 }
 
 fn directory(environment: &Environment) -> Option<PathBuf> {
-    let home = environment.home()?;
+    let home = home(environment)?;
     let directory = home.join(if cfg!(windows) { "terraform.d" } else { ".terraform.d" });
     if directory.exists() { Some(directory) } else { own_directory(environment) }
 }
@@ -93,7 +95,7 @@ fn own_directory(environment: &Environment) -> Option<PathBuf> {
 }
 
 fn data_directories(environment: &Environment) -> Vec<PathBuf> {
-    let home = environment.home();
+    let home = home(environment);
     let first = home.map(|home| home.join(if cfg!(windows) { "terraform.d" } else { ".terraform.d" }));
     let second = environment.path("XDG_DATA_HOME").filter(|_| !cfg!(windows));
     first.into_iter().chain(second.map(|directory| directory.join("opentofu"))).collect()
@@ -101,7 +103,7 @@ fn data_directories(environment: &Environment) -> Vec<PathBuf> {
 
 /// The data directories of the operating system.
 fn system_directories(environment: &Environment) -> Vec<PathBuf> {
-    let home = environment.home();
+    let home = home(environment);
     if cfg!(windows) {
         return home
             .map(|home| home.join("HashiCorp").join("Terraform").join("plugins"))

@@ -1,8 +1,8 @@
 //! Finds and reads the files of a CLI configuration, and creates its credentials sources.
 
 use super::{CliConfig, CliConfigError, ConfigWarning, decode, files};
-use crate::Environment;
 use crate::auth::{OciAuthenticator, RegistryCredentials};
+use isthmus_common::Environment;
 
 impl CliConfig {
     /// Loads the configuration of this environment.

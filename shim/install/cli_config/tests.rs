@@ -3,10 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use isthmus_common::Secret;
+use isthmus_common::{Environment, Secret};
 
 use super::*;
-use crate::Environment;
 use crate::ProviderAddress;
 use crate::auth::OciSecret;
 
@@ -39,7 +38,7 @@ impl Home {
     }
 
     fn environment(&self) -> Environment {
-        Environment::from_pairs(self.variables.clone())
+        Environment::from_iter(self.variables.clone())
     }
 
     fn load(&self) -> CliConfig {
@@ -430,7 +429,7 @@ fn who_asks_registries_of_containers_is_read() {
 #[test]
 fn implied_mirrors_are_those_of_opentofu() {
     let home = Home::new().variable("XDG_DATA_HOME", "data");
-    let directories = home.environment().implied_mirrors(Path::new("/w"));
+    let directories = implied_mirrors(&home.environment(), Path::new("/w"));
     assert_eq!(directories[0], Path::new("/w/terraform.d/plugins"));
     assert_eq!(directories[1], home.path(".terraform.d/plugins"));
     assert_eq!(directories[2], home.path("data/opentofu/plugins"));

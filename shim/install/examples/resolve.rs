@@ -9,9 +9,10 @@
 
 use std::error::Error;
 
+use isthmus_common::Environment;
 use isthmus_install::{
-    CliConfig, Environment, Installer, Origins, ProviderAddress, ProviderCache, SignaturePolicy, Sources,
-    VersionConstraint,
+    CliConfig, Installer, Origins, ProviderAddress, ProviderCache, SignaturePolicy, Sources,
+    VersionConstraint, implied_mirrors,
 };
 
 #[tokio::main]
@@ -24,10 +25,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     };
     let environment = Environment::current();
     let config = CliConfig::load(&environment)?;
-    let sources = Sources::new(&config, environment.implied_mirrors(&std::env::current_dir()?));
+    let sources = Sources::new(&config, implied_mirrors(&environment, &std::env::current_dir()?));
     let origins = Origins::new(sources, &config, &environment);
-    let installer =
-        Installer::new(ProviderCache::new(directory), origins, SignaturePolicy::from_environment());
+    let installer = Installer::new(ProviderCache::new(directory), origins, SignaturePolicy::of(&environment));
     let (address, constraint) = (ProviderAddress::parse(&address)?, VersionConstraint::parse(&constraint)?);
     let installed = installer
         .install(&address, &constraint, &|_| {})

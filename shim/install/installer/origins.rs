@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use isthmus_common::blocking;
+use isthmus_common::{Environment, blocking};
 use semver::Version;
 
 use super::{InstallError, memory};
@@ -21,9 +21,7 @@ use crate::mirror::{NetworkMirror, OciMirror, RemoteMirrorError, RemotePackage};
 use crate::registry::{ListedVersion, Listing, RegistryClient, RegistryPackage};
 use crate::shown::shown_text;
 use crate::web::WebClient;
-use crate::{
-    CliConfig, Environment, FilesystemMirror, PackageForm, Platform, ProviderAddress, ProviderCache, Sources,
-};
+use crate::{CliConfig, FilesystemMirror, PackageForm, Platform, ProviderAddress, ProviderCache, Sources};
 
 /// Origins of providers.
 #[derive(Clone, Debug)]

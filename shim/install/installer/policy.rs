@@ -2,6 +2,8 @@
 
 use std::ffi::OsStr;
 
+use isthmus_common::Environment;
+
 use crate::Verification;
 
 /// Policy about signatures.
@@ -20,8 +22,8 @@ impl SignaturePolicy {
     pub const EXPIRATION: &str = "OPENTOFU_ENFORCE_GPG_EXPIRATION";
 
     /// The policy in OpenTofu's variables.
-    pub fn from_environment() -> Self {
-        let is_enforced = |name| Self::is_enforced(std::env::var_os(name).as_deref());
+    pub fn of(environment: &Environment) -> Self {
+        let is_enforced = |name| Self::is_enforced(environment.value(name));
         Self {
             enforce_validation: is_enforced(Self::VALIDATION),
             enforce_expiration: is_enforced(Self::EXPIRATION),

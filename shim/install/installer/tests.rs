@@ -24,7 +24,9 @@ use crate::download::Progress;
 use crate::registry::{RegistryClient, ServiceOverrides};
 use crate::web::testing::{OneToken, SteppedClock};
 use crate::web::{HttpSettings, HttpTransport, WebClient};
-use crate::{CliConfig, DEFAULT_HOST, Environment, PackageHash, Sources};
+use isthmus_common::Environment;
+
+use crate::{CliConfig, DEFAULT_HOST, PackageHash, Sources};
 
 const PROGRAM: &[u8] = b"\x7fELF a provider";
 

@@ -78,12 +78,12 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::Environment;
+    use isthmus_common::Environment;
 
     fn config(text: &str) -> (tempfile::TempDir, CliConfig) {
         let home = tempfile::tempdir().expect("a directory");
         fs::write(home.path().join(".tofurc"), text).expect("a file");
-        let config = CliConfig::load(&Environment::from_pairs([("HOME", home.path())]));
+        let config = CliConfig::load(&Environment::from_iter([("HOME", home.path())]));
         (home, config.unwrap_or_else(|error| panic!("{error}")))
     }
 

@@ -11,7 +11,7 @@ use rustls::pki_types::CertificateDer;
 use rustls_native_certs::{CertificateResult, load_certs_from_paths, load_native_certs};
 use webpki::anchor_from_trusted_cert;
 
-use crate::Environment;
+use isthmus_common::Environment;
 
 const FILE: &str = "SSL_CERT_FILE";
 const DIRECTORYS: &str = "SSL_CERT_DIR";
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn variables_name_a_file_and_directories() {
         let of = |variables: &[(&str, &str)]| {
-            Authorities::from_environment(&Environment::from_pairs(variables.iter().copied()))
+            Authorities::from_environment(&Environment::from_iter(variables.iter().copied()))
         };
         assert_eq!(of(&[(FILE, ""), (DIRECTORYS, "")]), Authorities::default());
         let named = of(&[(FILE, "/a.pem"), (DIRECTORYS, "/b::/c")]);

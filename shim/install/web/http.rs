@@ -17,7 +17,7 @@ use super::proxy::ProxyRules;
 use super::transport::{Body, Request, Response, Transport, TransportError, TransportFault};
 use isthmus_common::BoxFuture;
 
-use crate::Environment;
+use isthmus_common::Environment;
 
 /// Connection timeout.
 const CONNECT: Duration = Duration::from_secs(10);

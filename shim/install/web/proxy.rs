@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use isthmus_common::Secret;
 use url::{Host, Url};
 
-use crate::Environment;
+use isthmus_common::Environment;
 
 /// Supported schemes of proxies.
 const SCHEMES: [&str; 6] = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"];
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     fn rules(variables: &[(&str, &str)]) -> ProxyRules {
-        ProxyRules::from_environment(&Environment::from_pairs(variables.iter().copied()))
+        ProxyRules::from_environment(&Environment::from_iter(variables.iter().copied()))
     }
 
     fn proxy(rules: &ProxyRules, url: &str) -> Option<String> {

@@ -1,5 +1,5 @@
-//! The environment of a provider process: ours without this program's own variables, the caller's
-//! extra variables, go-plugin's, and those that limit what it logs.
+//! The environment of a provider process: the one that it inherits without this program's own variables, go-plugin's
+//! variables, and those that limit what it logs.
 //!
 //! Terraform passes its whole environment to providers, because it contains credentials, proxies
 //! and `TF_LOG*` settings. Except for go-plugin's variables: isthmus may itself run under a
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use isthmus_common::is_for_others;
+use isthmus_common::{Environment, is_for_others};
 
 use super::log_level;
 
@@ -33,20 +33,19 @@ pub(crate) const GO_PLUGIN_VARIABLES: [&str; 8] = [
     "PLUGIN_UNIX_SOCKET_GROUP",
 ];
 
-/// The complete environment of a provider: `inherited`, overridden by `extra`, overridden by
-/// go-plugin's variables; and the variables for log levels that neither has set, for a provider of this `name`.
+/// The complete environment of a provider: `inherited`, overridden by go-plugin's variables; and the variables for log
+/// levels that are not set in it, for a provider of this `name`.
 ///
 /// `client_certificate` in PEM enables mutual TLS. The multiplexing variable is never set: a server
 /// with it does not support plain gRPC on its socket.
 pub(super) fn child_environment(
     name: &str,
-    inherited: impl IntoIterator<Item = (OsString, OsString)>,
-    extra: impl IntoIterator<Item = (OsString, OsString)>,
+    inherited: &Environment,
     client_certificate: Option<&str>,
     socket_directory: &Path,
 ) -> BTreeMap<OsString, OsString> {
     let mut environment: BTreeMap<OsString, OsString> =
-        inherited.into_iter().chain(extra).filter(|(name, _)| is_for_others(name)).collect();
+        inherited.iter().filter(|(name, _)| is_for_others(name)).map(owned).collect();
     for name in GO_PLUGIN_VARIABLES {
         environment.remove(OsStr::new(name));
     }
@@ -66,24 +65,28 @@ pub(super) fn child_environment(
     environment
 }
 
+fn owned((name, value): (&OsStr, &OsStr)) -> (OsString, OsString) {
+    (name.to_owned(), value.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn pairs(list: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
-        list.iter().map(|(name, value)| (name.into(), value.into())).collect()
-    }
 
     fn value<'a>(environment: &'a BTreeMap<OsString, OsString>, name: &str) -> Option<&'a str> {
         environment.get(OsStr::new(name)).and_then(|value| value.to_str())
     }
 
     #[test]
-    fn a_child_gets_our_environment_the_extra_variables_and_the_variables_of_go_plugin() {
+    fn a_child_gets_what_it_inherits_and_the_variables_of_go_plugin() {
         let environment = child_environment(
             "random",
-            pairs(&[("HOME", "/home/a"), ("AWS_REGION", "eu-west-1"), ("TF_REATTACH_PROVIDERS", "{}")]),
-            pairs(&[("AWS_REGION", "us-east-1"), ("TF_LOG", "INFO")]),
+            &Environment::from_iter([
+                ("HOME", "/home/a"),
+                ("AWS_REGION", "us-east-1"),
+                ("TF_REATTACH_PROVIDERS", "{}"),
+                ("TF_LOG", "INFO"),
+            ]),
             Some("PEM"),
             Path::new("/tmp/isthmus-a"),
         );
@@ -106,12 +109,12 @@ mod tests {
             ("TF_PLUGIN_MAGIC_COOKIE", MAGIC_COOKIE),
             ("TF_REATTACH_PROVIDERS", "{}"),
         ];
-        assert_eq!(environment, pairs(&expected).into_iter().collect());
+        assert_eq!(environment, expected.map(|(name, value)| (name.into(), value.into())).into());
     }
 
     #[test]
     fn the_variables_of_this_program_do_not_reach_the_child() {
-        let ours = pairs(&[
+        let ours = Environment::from_iter([
             ("ISTHMUS_KEY", "0123"),
             ("ISTHMUS_PASSPHRASE", "correct horse"),
             ("ISTHMUS_STORE", "postgres://user:password@db/states"),
@@ -119,7 +122,7 @@ mod tests {
             ("ISTHMUS_", "x"),
             ("ISTHMUSES", "of others"),
         ]);
-        let environment = child_environment("random", ours.clone(), ours, None, Path::new("/tmp/isthmus-a"));
+        let environment = child_environment("random", &ours, None, Path::new("/tmp/isthmus-a"));
         let names: Vec<_> = environment.keys().filter_map(|name| name.to_str()).collect();
         assert!(!names.iter().any(|name| name.starts_with("ISTHMUS_")), "{names:?}");
         assert_eq!(value(&environment, "ISTHMUSES"), Some("of others"));
@@ -127,14 +130,13 @@ mod tests {
 
     #[test]
     fn the_variables_of_a_host_above_us_do_not_reach_the_child() {
-        let above = pairs(&[
+        let above = Environment::from_iter([
             ("PLUGIN_CLIENT_CERT", "the certificate of the host above"),
             ("PLUGIN_MULTIPLEX_GRPC", "true"),
             ("PLUGIN_UNIX_SOCKET_GROUP", "staff"),
             ("PLUGIN_PROTOCOL_VERSIONS", "4"),
         ]);
-        let environment =
-            child_environment("random", above.clone(), above, None, Path::new("/tmp/isthmus-a"));
+        let environment = child_environment("random", &above, None, Path::new("/tmp/isthmus-a"));
         assert_eq!(value(&environment, "PLUGIN_CLIENT_CERT"), None);
         assert_eq!(value(&environment, "PLUGIN_MULTIPLEX_GRPC"), None);
         assert_eq!(value(&environment, "PLUGIN_UNIX_SOCKET_GROUP"), None);

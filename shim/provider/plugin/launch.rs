@@ -97,13 +97,8 @@ async fn start(
     logs: &Logs,
 ) -> Result<(Supervision, tokio::sync::oneshot::Receiver<Vec<u8>>), LaunchProblem> {
     let sockets = prepare(spec, executable, logs).await?;
-    let environment = child_environment(
-        &spec.name,
-        std::env::vars_os(),
-        spec.environment.iter().cloned(),
-        identity.map(ClientIdentity::pem),
-        sockets.path(),
-    );
+    let environment =
+        child_environment(&spec.name, &spec.environment, identity.map(ClientIdentity::pem), sockets.path());
     let program = Program {
         executable: executable.to_owned(),
         args: spec.args.clone(),

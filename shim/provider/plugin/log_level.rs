@@ -9,7 +9,9 @@
 //! (terraform-plugin-go `internal/logging`, also in terraform-plugin-framework, -sdk and -mux). None of them reads `TF_LOG`
 //! or `TF_LOG_PROVIDER`, which are Terraform's.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
+
+use isthmus_common::Environment;
 
 /// Level of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -77,16 +79,14 @@ impl LogLevel {
     }
 
     /// The lowest level that these variables set for any part of a provider, or [`Self::QUIET`].
-    pub fn lowest(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
-        let variables: Vec<(OsString, OsString)> = variables.into_iter().collect();
-        let get = |name: &str| Some(variables.iter().find(|(set, _)| set == name)?.1.as_os_str());
-        let special = variables.iter().filter_map(|(name, value)| {
+    pub fn lowest(environment: &Environment) -> Self {
+        let special = environment.iter().filter_map(|(name, value)| {
             let name = name.to_str()?;
             let is_level = SDK_VARIABLES.contains(&name) || name.starts_with(PROVIDER_PREFIX);
             // To an SDK, what is no level means all lines.
             (is_level && !value.is_empty()).then(|| of_value(value).unwrap_or(Self::From(Level::Trace)))
         });
-        special.chain([Self::requested(get)]).min().unwrap_or(Self::QUIET)
+        special.chain([Self::requested(|name| environment.value(name))]).min().unwrap_or(Self::QUIET)
     }
 
     fn requested<'a>(get: impl Fn(&str) -> Option<&'a OsStr>) -> Self {
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     fn lowest(set: &[(&str, &str)]) -> LogLevel {
-        LogLevel::lowest(set.iter().map(|(name, value)| (name.into(), value.into())))
+        LogLevel::lowest(&set.iter().copied().collect())
     }
 
     fn added(name: &str, set: &[(&str, &str)]) -> Vec<(String, &'static str)> {

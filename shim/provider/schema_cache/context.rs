@@ -1,6 +1,5 @@
 //! What a provider's schema may depend on besides its executable.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::EnvironmentPrint;
@@ -19,11 +18,5 @@ impl LaunchContext {
     /// With an absolute working directory.
     pub fn new(environment: EnvironmentPrint, directory: PathBuf) -> Self {
         Self { environment, directory }
-    }
-
-    /// Of a provider that inherits our working directory, and our environment overridden by
-    /// `extra`. `None` if the directory was removed.
-    pub fn of_child(extra: &[(OsString, OsString)]) -> Option<Self> {
-        Some(Self::new(EnvironmentPrint::of_child(extra), std::env::current_dir().ok()?))
     }
 }

@@ -3,10 +3,9 @@
 //! Any variable may affect the schema. So all count, except those that change with every start and
 //! have no meaning for a provider. Only one hash of all values is stored.
 
-use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 
-use isthmus_common::OWN_VARIABLES;
+use isthmus_common::{Environment, OWN_VARIABLES};
 use sha2::{Digest as _, Sha256};
 
 use crate::plugin::GO_PLUGIN_VARIABLES;
@@ -45,16 +44,11 @@ pub(crate) const VOLATILE: [(&str, &str); 24] = [
 pub struct EnvironmentPrint([u8; 32]);
 
 impl EnvironmentPrint {
-    /// The environment of a provider that inherits ours, overridden by `extra`.
-    pub fn of_child(extra: &[(OsString, OsString)]) -> Self {
-        Self::of(std::env::vars_os().chain(extra.iter().cloned()))
-    }
-
-    fn of(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
-        let counted: BTreeMap<OsString, OsString> =
-            variables.into_iter().filter(|(name, _)| counts(name)).collect();
+    /// The environment that a provider inherits.
+    pub fn of(environment: &Environment) -> Self {
         let mut hash = Sha256::new();
-        for text in counted.iter().flat_map(|(name, value)| [name, value]) {
+        let counted = environment.iter().filter(|(name, _)| counts(name));
+        for text in counted.flat_map(|(name, value)| [name, value]) {
             let bytes = text.as_encoded_bytes();
             hash.update(u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_le_bytes());
             hash.update(bytes);
@@ -84,7 +78,7 @@ mod tests {
     use super::*;
 
     fn print(variables: &[(&str, &str)]) -> EnvironmentPrint {
-        EnvironmentPrint::of(variables.iter().map(|(name, value)| (name.into(), value.into())))
+        EnvironmentPrint::of(&variables.iter().copied().collect())
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
+use isthmus_common::Environment;
 use isthmus_proto::tfplugin6;
 use prost::Message as _;
 use tempfile::TempDir;
@@ -94,13 +95,13 @@ fn answer(resources: &[&str]) -> SchemaAnswer {
 
 /// An environment, always with the same directory.
 fn environment(value: &str) -> LaunchContext {
-    let environment = EnvironmentPrint::of_child(&[("SHIM_CACHE_TEST".into(), value.into())]);
+    let environment = EnvironmentPrint::of(&Environment::default().with("SHIM_CACHE_TEST", value));
     LaunchContext::new(environment, PathBuf::from("/project"))
 }
 
 /// A directory, always with the same environment.
 fn directory(path: impl AsRef<Path>) -> LaunchContext {
-    LaunchContext::new(EnvironmentPrint::of_child(&[]), path.as_ref().to_owned())
+    LaunchContext::new(EnvironmentPrint::of(&Environment::default()), path.as_ref().to_owned())
 }
 
 fn names(known: Option<Catalogue>) -> Option<Vec<String>> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use isthmus_common::blocking;
+use isthmus_common::{Environment, blocking};
 use isthmus_install::{
     AddressError, DEFAULT_HOST, InstallError, ProviderAddress, ProviderCache, VersionConstraint,
     find_executable,
@@ -20,6 +20,7 @@ use crate::home::{self};
 use crate::lumirpc::plugin as lumi;
 use crate::package::catalogue::TERRAFORM_HOST;
 use crate::package::parameters::EXECUTABLE_PREFIX;
+use crate::process_context::{ProcessContext, StartedBy};
 use crate::settings::Settings;
 
 const GRACE: Duration = Duration::from_secs(5);
@@ -53,7 +54,7 @@ pub(super) enum Unavailable {
 pub(super) struct Providers<'a> {
     files: &'a [(String, String)],
     packages: &'a [(String, String)],
-    settings: &'a Arc<Settings>,
+    context: Arc<ProcessContext>,
     log: EngineLog,
     known: HashMap<String, Result<Arc<Instance>, Unavailable>>,
 }
@@ -63,9 +64,10 @@ impl<'a> Providers<'a> {
     pub(super) fn new(
         files: &'a [(String, String)],
         packages: &'a [(String, String)],
-        settings: &'a Arc<Settings>,
+        settings: &Arc<Settings>,
     ) -> Self {
-        Self { files, packages, settings, log: EngineLog::start(None), known: HashMap::new() }
+        let context = Arc::new(ProcessContext::own(StartedBy::Other, Arc::clone(settings)));
+        Self { files, packages, context, log: EngineLog::start(None), known: HashMap::new() }
     }
 
     /// The secrets of all objects so far, for redaction.
@@ -86,13 +88,13 @@ impl<'a> Providers<'a> {
     async fn start(&self, address: &str) -> Result<Arc<Instance>, Unavailable> {
         let provider_type = address.rsplit('/').next().unwrap_or(address);
         let file = self.file(address, provider_type).await?;
-        let named = file.clone();
-        if let Some(warning) = blocking(move || daemon::unverified(&named)).await {
+        let (named, context) = (file.clone(), Arc::clone(&self.context));
+        if let Some(warning) = blocking(move || daemon::unverified(&named, context.environment())).await {
             warn(&warning);
         }
         let package = option_for(self.packages, address, provider_type).unwrap_or(provider_type);
         let known = known_address(address).ok();
-        lumi::start(package, known, file.clone(), self.settings, &self.log)
+        lumi::start(package, known, file.clone(), &self.context, &self.log)
             .await
             .map_err(|error| Unavailable::Start { address: address.to_owned(), file, error: Arc::new(error) })
     }
@@ -113,7 +115,7 @@ impl<'a> Providers<'a> {
     /// Verifies a provider in the cache by installing its exact version: one that isthmus did not
     /// install is compared with its origin.
     async fn verified(&self, address: &ProviderAddress, version: &Version) -> Result<PathBuf, Unavailable> {
-        let installer = Installation::configured(self.settings).installer.map_err(Arc::new)?;
+        let installer = Installation::configured(&self.context).installer.map_err(Arc::new)?;
         let exactly = VersionConstraint::exactly(version);
         let installed = installer.install(address, &exactly, &|_| {}).await.map_err(|error| {
             Unavailable::Unverified { address: address.to_string(), error: Arc::from(error) }
@@ -137,7 +139,7 @@ fn known_address(address: &str) -> Result<ProviderAddress, AddressError> {
 
 /// The newest version of a provider in the cache.
 fn cached(address: &str) -> Option<(ProviderAddress, Version)> {
-    let cache = ProviderCache::new(home::provider_cache().ok()?);
+    let cache = ProviderCache::new(home::provider_cache(&Environment::current()).ok()?);
     let any = VersionConstraint::parse("").ok()?;
     let address = known_address(address).ok()?;
     let other = address.to_string().strip_prefix(TERRAFORM_HOST).map(|rest| format!("{DEFAULT_HOST}{rest}"));

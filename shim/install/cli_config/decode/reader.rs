@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::Environment;
 use crate::cli_config::{CliConfig, ConfigWarning};
 use crate::hcl1::{Body, Position};
+use isthmus_common::Environment;
 
 pub(super) struct Reader<'a> {
     pub(super) file: &'a Path,

@@ -25,7 +25,7 @@ impl Fixture {
             .replace("{directory}", directory.to_str().expect("a text"))
             .replace("{address}", &self.address().to_string());
         fs::write(home.path().join(".tofurc"), config).expect("a file");
-        let config = CliConfig::load(&Environment::from_pairs([("HOME", home.path())]));
+        let config = CliConfig::load(&Environment::from_iter([("HOME", home.path())]));
         Sources::new(&config.unwrap_or_else(|error| panic!("{error}")), [])
     }
 

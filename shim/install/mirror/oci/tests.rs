@@ -5,7 +5,9 @@ use serde_json::{Value as Json, json};
 use super::*;
 use crate::auth::NoCredentials;
 use crate::web::testing::{Scripted, ScriptedTransport};
-use crate::{CliConfig, Environment};
+use isthmus_common::Environment;
+
+use crate::CliConfig;
 
 const BASE: &str = "https://r.example:5000/v2/";
 const REPOSITORY: &str = "https://r.example:5000/v2/p/hashicorp-random/";
@@ -21,7 +23,7 @@ impl Registry {
     fn new(config: &str) -> Self {
         let home = tempfile::tempdir().expect("a directory");
         std::fs::write(home.path().join(".tofurc"), config).expect("a file");
-        let environment = Environment::from_pairs([("HOME", home.path())]);
+        let environment = Environment::from_iter([("HOME", home.path())]);
         let config = CliConfig::load(&environment).unwrap_or_else(|error| panic!("{error}"));
         let transport = Arc::new(ScriptedTransport::default());
         let web = WebClient::new(transport.clone(), Arc::new(NoCredentials));

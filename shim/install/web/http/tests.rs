@@ -32,7 +32,7 @@ impl Fixture {
         let authority = self.directory.path().join("authority.pem");
         let trusted = ("SSL_CERT_FILE".to_owned(), authority.into_os_string());
         let more = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).into()));
-        let environment = Environment::from_pairs(std::iter::once(trusted).chain(more));
+        let environment = Environment::from_iter(std::iter::once(trusted).chain(more));
         let transport = HttpTransport::new(HttpSettings::from_environment(&environment));
         let web = WebClient::new(Arc::new(transport), Arc::new(OneToken("registry.example", "s3cret")));
         let web = web.with_clock(Arc::new(SteppedClock::at(0)));
@@ -192,7 +192,7 @@ async fn a_failure_is_told_apart_by_the_types_of_its_causes() {
     ] {
         let mut variables = vec![("SSL_CERT_FILE", trusted.to_owned())];
         variables.extend(proxy.clone().map(|proxy| ("ALL_PROXY", proxy)));
-        let settings = HttpSettings::from_environment(&Environment::from_pairs(variables));
+        let settings = HttpSettings::from_environment(&Environment::from_iter(variables));
         let request = Request { url: Url::parse(&url).expect("an address"), headers: http::HeaderMap::new() };
         let error = HttpTransport::new(settings).get(request).await.expect_err(&url);
         assert_eq!(error.fault, expected, "{url} by {proxy:?}: {error}");
@@ -201,7 +201,7 @@ async fn a_failure_is_told_apart_by_the_types_of_its_causes() {
 
 #[test]
 fn the_user_agent_is_that_of_the_environment() {
-    let with = |variables: &[(&str, &str)]| user_agent(&Environment::from_pairs(variables.iter().copied()));
+    let with = |variables: &[(&str, &str)]| user_agent(&Environment::from_iter(variables.iter().copied()));
     let own = concat!("isthmus/", env!("CARGO_PKG_VERSION"));
     assert_eq!(with(&[]), own);
     assert_eq!(with(&[(APPEND_USER_AGENT, " ci/1 ")]), format!("{own} ci/1"));
