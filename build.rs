@@ -15,12 +15,13 @@ use prost_types::field_descriptor_proto::Type;
 use prost_types::{DescriptorProto, FileDescriptorSet};
 
 /// The contracts, one directory a family. A package may be spread over several files.
-const CONTRACTS: [&str; 19] = [
+const CONTRACTS: [&str; 20] = [
     "google/rpc/status.proto",
     "goplugin/broker.proto",
     "goplugin/controller.proto",
     "goplugin/stdio.proto",
     "grpc/health.proto",
+    "isthmus/daemon.proto",
     "lumirpc/engine.proto",
     "lumirpc/provider.proto",
     "pulumirpc/alias.proto",

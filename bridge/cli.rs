@@ -1,5 +1,6 @@
 //! The command line, and the roles that the executable's name selects.
 
+mod daemon;
 mod demo;
 pub(crate) mod install;
 pub(crate) mod limits;
@@ -43,6 +44,7 @@ struct Command {
 
 #[derive(Debug, Subcommand)]
 enum Subcommands {
+    Daemon(daemon::Daemon),
     /// Run a resource through its lifecycle against the daemon.
     Demo(demo::Demo),
     Install(install::Install),
@@ -82,6 +84,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn run_command(subcommand: Subcommands) -> ExitCode {
     match subcommand {
         Subcommands::Demo(demo) => with_settings(|_| demo::run(&demo)),
+        Subcommands::Daemon(daemon) => with_settings(|settings| daemon::run(&daemon, settings)),
         Subcommands::Install(install) => with_settings(|settings| install::run(&install, settings)),
         Subcommands::Link(link) => with_settings(|settings| link::run(&link, settings)),
         // Invalid settings are reported to the engine.

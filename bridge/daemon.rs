@@ -10,12 +10,15 @@ mod listings;
 mod log_file;
 mod memory;
 mod open_intents;
+mod pool;
+mod process_log;
 mod progress_reporter;
 mod provider_log;
 mod provider_slot;
 mod reattach;
 mod resolve;
 mod rpc_log;
+mod scope;
 mod session;
 mod session_log;
 mod sessions;
@@ -39,15 +42,16 @@ use crate::settings::{InvalidSettings, Settings};
 pub(crate) use calls::{Call, CallSnapshot, Calls};
 pub(crate) use documents::Text;
 pub(crate) use installation::{Installation, InstallationError};
-pub(crate) use instance::Instance;
+pub(crate) use instance::{ConfigureError, Instance, ProviderProcess};
 pub(crate) use leases::{Leases, MOST_LEASES, NoRoom};
 pub(crate) use listings::{Listings, Paused};
 pub(crate) use memory::{Memory, limit_holes};
+pub(crate) use pool::Pool;
 pub(crate) use progress_reporter::ProgressReporter;
 pub(crate) use provider_log::CALL_MARK;
 pub(crate) use resolve::ResolveError;
-pub(crate) use session::{Session, SessionError};
-pub(crate) use sessions::Sessions;
+pub(crate) use session::{PluginSide, Session, SessionError};
+pub(crate) use sessions::{SessionGuard, Sessions};
 pub(crate) use start::{ProviderSource, StartError, start, unverified};
 pub(crate) use unconfirmed::UnconfirmedCreations;
 
@@ -58,8 +62,6 @@ pub(crate) struct Daemon {
     log: EngineLog,
     /// This process's.
     context: Arc<ProcessContext>,
-    /// The version of this plugin as packages refer to it.
-    plugin_version: semver::Version,
     /// The settings that cannot be parsed; no call is served then.
     invalid_settings: Option<InvalidSettings>,
     /// The provider of every session without one of its own, until sessions are served.
@@ -79,36 +81,56 @@ pub(crate) struct Daemon {
     /// What must complete before the process ends: changes in progress, providers shutting down.
     tasks: TaskTracker,
     memory: Memory,
+    /// The processes that sessions share; each session has its own without it.
+    pool: Option<Pool>,
 }
 
 impl Daemon {
     pub(crate) fn new(
         log: EngineLog,
         started_by: StartedBy,
-        plugin_version: semver::Version,
         configured: Result<Settings, InvalidSettings>,
     ) -> Arc<Self> {
         let (settings, invalid_settings) = match configured {
             Ok(settings) => (settings, None),
             Err(invalid) => (Settings::default(), Some(invalid)),
         };
-        let settings = Arc::new(settings);
-        let state_store = home::state_store(&settings).map(Arc::new);
+        Self::with(log, ProcessContext::own(started_by, Arc::new(settings)), invalid_settings, None)
+    }
+
+    /// A daemon whose sessions share the processes of a pool. Its settings are valid.
+    pub(crate) fn shared(log: EngineLog, context: ProcessContext, pool: Pool) -> Arc<Self> {
+        Self::with(log, context, None, Some(pool))
+    }
+
+    fn with(
+        log: EngineLog,
+        context: ProcessContext,
+        invalid_settings: Option<InvalidSettings>,
+        pool: Option<Pool>,
+    ) -> Arc<Self> {
+        let settings = context.settings();
+        let state_store = home::state_store(settings).map(Arc::new);
         Arc::new(Self {
             log,
-            plugin_version,
             only_instance: Mutex::default(),
-            operations: Operations::new(home::journal(&settings, &state_store)),
+            operations: Operations::new(home::journal(settings, &state_store)),
             unconfirmed: UnconfirmedCreations::default(),
             state_store,
             state_store_warned: AtomicBool::new(false),
-            schemas: home::schema_cache(&settings),
-            context: Arc::new(ProcessContext::own(started_by, settings)),
+            schemas: home::schema_cache(settings),
             invalid_settings,
             schema_cache_warned: AtomicBool::new(false),
             tasks: TaskTracker::new(),
             memory: Memory::default(),
+            pool,
+            context: Arc::new(context),
         })
+    }
+
+    /// The processes that sessions share.
+    pub(crate) fn pool(&self) -> Option<&Pool> {
+        self.pool.as_ref()
     }
 
     /// The memory that calls and tasks use.
@@ -138,11 +160,6 @@ impl Daemon {
     /// Time that a stopped call has to finish.
     pub(crate) fn stop_grace_period(&self) -> Duration {
         self.settings().stop_grace_period
-    }
-
-    /// The version of this plugin as packages refer to it.
-    pub(crate) fn plugin_version(&self) -> &semver::Version {
-        &self.plugin_version
     }
 
     /// Sets the provider of every session: a process that is started for one package has no other.
@@ -193,6 +210,9 @@ impl Daemon {
         self.changes_end().await;
         if let Some(instance) = self.take_only() {
             instance.end(self.stop_grace_period()).await;
+        }
+        if let Some(pool) = &self.pool {
+            pool.end().await;
         }
         self.operations.write().await;
         self.log.flush().await;

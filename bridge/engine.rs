@@ -2,8 +2,10 @@
 
 mod client;
 mod log;
+mod offered;
 mod severity;
 
 pub(crate) use client::{Engine, EngineError, Generation};
 pub(crate) use log::{EngineLog, LogLine};
+pub(crate) use offered::OfferedConnections;
 pub(crate) use severity::Severity;

@@ -109,7 +109,8 @@ pub(super) fn schema_cache(settings: &Settings) -> Option<SchemaCache> {
     is_trusted.then(|| SchemaCache::new(schemas))
 }
 
-fn directory(settings: &Settings, environment: &Environment) -> Result<PathBuf, HomeError> {
+/// The home directory, which need not exist.
+pub(crate) fn directory(settings: &Settings, environment: &Environment) -> Result<PathBuf, HomeError> {
     let directory = settings.home.clone().or_else(|| Some(pulumi_home(environment)?.join("isthmus")));
     // Absolute for messages: an engine runs its plugins in the project's directory.
     directory.map(|directory| std::path::absolute(&directory).unwrap_or(directory)).ok_or(HomeError)

@@ -3,6 +3,7 @@
 //!
 //! Public items are for its tests.
 
+mod attach;
 pub mod cli;
 mod config;
 #[cfg(feature = "counting")]

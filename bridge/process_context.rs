@@ -7,7 +7,12 @@ use isthmus_common::Environment;
 use isthmus_provider::schema_cache::{EnvironmentPrint, LaunchContext};
 
 use crate::project::backend::Backend;
-use crate::settings::Settings;
+use crate::settings::{AllowedUsers, Settings};
+
+/// The version under which packages refer to this plugin if it does not run from a plugin
+/// directory: that of the newest Go bridge, so that a machine without isthmus falls back to a
+/// version that exists.
+pub(crate) const PLUGIN_VERSION: semver::Version = semver::Version::new(1, 1, 3);
 
 /// What has started a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,13 +31,47 @@ pub(crate) struct ProcessContext {
     /// `None` if it was removed.
     working_directory: Option<PathBuf>,
     settings: Arc<Settings>,
+    plugin_version: semver::Version,
+    user: u32,
 }
 
 impl ProcessContext {
     /// This process's, with the settings in its environment.
     pub(crate) fn own(started_by: StartedBy, settings: Arc<Settings>) -> Self {
-        let working_directory = std::env::current_dir().ok();
-        Self { started_by, environment: Environment::current(), working_directory, settings }
+        Self {
+            started_by,
+            environment: Environment::current(),
+            working_directory: std::env::current_dir().ok(),
+            settings,
+            plugin_version: own_plugin_version(),
+            user: AllowedUsers::own(),
+        }
+    }
+
+    /// That of the plugin whose engine a connection of another process serves.
+    pub(crate) fn of_plugin(
+        started_by: StartedBy,
+        environment: Environment,
+        working_directory: Option<PathBuf>,
+        settings: Arc<Settings>,
+        plugin_version: semver::Version,
+        user: u32,
+    ) -> Self {
+        Self { started_by, environment, working_directory, settings, plugin_version, user }
+    }
+
+    /// The user that the process belongs to.
+    pub(crate) fn user(&self) -> u32 {
+        self.user
+    }
+
+    pub(crate) fn started_by(&self) -> StartedBy {
+        self.started_by
+    }
+
+    /// The version of the plugin as packages refer to it.
+    pub(crate) fn plugin_version(&self) -> &semver::Version {
+        &self.plugin_version
     }
 
     pub(crate) fn environment(&self) -> &Environment {
@@ -63,5 +102,33 @@ impl ProcessContext {
     /// What a provider inherits. `None` if the working directory was removed.
     pub(crate) fn launch_context(&self) -> Option<LaunchContext> {
         Some(LaunchContext::new(EnvironmentPrint::of(&self.environment), self.working_directory.clone()?))
+    }
+}
+
+/// The version of the directory `resource-terraform-provider-vX` that the executable is in, or
+/// [`PLUGIN_VERSION`].
+pub(crate) fn own_plugin_version() -> semver::Version {
+    std::env::current_exe().ok().and_then(|program| version_of_directory(&program)).unwrap_or(PLUGIN_VERSION)
+}
+
+fn version_of_directory(program: &Path) -> Option<semver::Version> {
+    let directory = program.parent()?.file_name()?.to_str()?;
+    semver::Version::parse(directory.strip_prefix("resource-terraform-provider-v")?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_is_that_of_the_plugin_directory() {
+        let version = |path| version_of_directory(Path::new(path));
+        assert_eq!(
+            version(
+                "/home/.pulumi/plugins/resource-terraform-provider-v1.2.0/pulumi-resource-terraform-provider"
+            ),
+            Some(semver::Version::new(1, 2, 0))
+        );
+        assert_eq!(version("/usr/bin/pulumi-resource-terraform-provider"), None);
     }
 }

@@ -115,7 +115,7 @@ impl ResourceProvider for PulumiService {
         let session = connected_session(&request)?;
         let version = match session.package().await {
             Some(package) => package.identity().version.to_string(),
-            None => session.daemon().plugin_version().to_string(),
+            None => session.context().plugin_version().to_string(),
         };
         Ok(Response::new(PluginInfo { version }))
     }
@@ -131,7 +131,7 @@ impl ResourceProvider for PulumiService {
             strict_version("invalid SubpackageVersion", &version)?;
         }
         let schema = match session.package().await {
-            None => schema::base_schema(&session.daemon().plugin_version().to_string()).into(),
+            None => schema::base_schema(&session.context().plugin_version().to_string()).into(),
             Some(package) => session.package_schema(package, language_of_project).await.map_err(of_token)?,
         };
         if schema.size() > LARGEST_TEXT {
@@ -152,7 +152,7 @@ impl ResourceProvider for PulumiService {
         let mut warnings = OperationWarnings::default();
         let news = request.news.unwrap_or_default();
         let call = instance.calls.begin(&request.urn);
-        let provider = instance.provider.within(&limit(&session, &call));
+        let provider = instance.provider().within(&limit(&session, &call));
         let checked = config::check(&instance, &provider, &request.urn, news, &mut warnings).await;
         report(&session, &instance, &warnings, &request.urn).await;
         let checked = checked.map_err(status::of_operation)?;
@@ -196,7 +196,7 @@ impl ResourceProvider for PulumiService {
             };
             let mut warnings = OperationWarnings::default();
             let call = instance.calls.begin(request.urn.as_deref().unwrap_or_default());
-            let provider = instance.provider.within(&limit(&session, &call));
+            let provider = instance.provider().within(&limit(&session, &call));
             let configured = config::configure(&instance, &provider, arguments, &mut warnings).await;
             report(&session, &instance, &warnings, request.urn.as_deref().unwrap_or_default()).await;
             fail_point("provider-configured");
@@ -227,7 +227,7 @@ impl ResourceProvider for PulumiService {
         let work = async move {
             let mut warnings = OperationWarnings::default();
             let arguments = request.args.unwrap_or_default();
-            let provider = instance.provider.within(&limit(&session, &call));
+            let provider = instance.provider().within(&limit(&session, &call));
             let invocation = Invocation {
                 session: &session,
                 instance: &instance,
@@ -395,7 +395,7 @@ impl ResourceProvider for PulumiService {
             continuation: continuation_token,
         };
         let mut warnings = OperationWarnings::default();
-        let provider = instance.provider.within(&crate::serve::limit(&session, &call));
+        let provider = instance.provider().within(&crate::serve::limit(&session, &call));
         let started = list::begin_list(&instance, &provider, query, &mut warnings).await;
         report(&session, &instance, &warnings, "").await;
         let started = started.map_err(status::of_operation)?;
@@ -494,7 +494,7 @@ impl ResourceProvider for PulumiService {
                 }
             }
             None => mapping::base_mapped(&request.key, &request.provider).map_err(unknown)?.map(|name| {
-                let plugin_version = session.daemon().plugin_version().to_string();
+                let plugin_version = session.context().plugin_version().to_string();
                 (name.to_owned(), mapping::base_document(&plugin_version).into())
             }),
         };

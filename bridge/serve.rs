@@ -8,6 +8,7 @@ mod accept;
 mod access;
 mod bounded;
 mod listener;
+mod plugins;
 mod redacted;
 mod refusal;
 mod rejection;
@@ -50,7 +51,7 @@ pub(crate) fn connected_session<Message>(request: &Request<Message>) -> Result<A
 
 /// When a call is interrupted.
 pub(crate) fn limit(session: &Session, call: &Call) -> Limit {
-    Limit::new(call.interrupted(), session.daemon().stop_grace_period())
+    Limit::new(call.interrupted(), session.settings().stop_grace_period)
 }
 
 /// Runs a future to completion even if the call is cancelled: a change that a provider has started

@@ -15,11 +15,14 @@ mod json;
 mod parsed;
 mod values;
 
+use std::ffi::OsStr;
 use std::time::Duration;
 
 pub use allowed_users::AllowedUsers;
 pub use json::{NameProperties, ProviderMeta};
-pub use parsed::{InvalidSettings, NumberForm, SensitiveOutputs, Settings, WriteOnly};
+pub use parsed::{
+    DaemonChoice, InvalidSettings, NumberForm, PoolLimits, SensitiveOutputs, Settings, WriteOnly,
+};
 
 /// Prefix of all names.
 const PREFIX: &str = "ISTHMUS_";
@@ -28,11 +31,38 @@ const PREFIX: &str = "ISTHMUS_";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
     pub name: &'static str,
+    pub scope: Scope,
     /// Description of its values.
     pub value: &'static str,
     /// Behavior if it is not set.
     pub default: &'static str,
     pub effect: &'static str,
+}
+
+/// Whose environment a setting is read from, where a plugin passes the calls of its engine on to a shared daemon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// The daemon's: it is about what all engines share.
+    Daemon,
+    /// The plugin's: it is about the run of one engine.
+    Run,
+    /// That of the project's own tests.
+    Tests,
+}
+
+impl Scope {
+    fn description(self) -> &'static str {
+        match self {
+            Self::Daemon => "the daemon",
+            Self::Run => "the plugin",
+            Self::Tests => "tests",
+        }
+    }
+}
+
+/// Whether a plugin keeps a variable to itself, because a daemon has its own.
+pub(crate) fn is_of_daemon(name: &OsStr) -> bool {
+    ALL.iter().any(|setting| setting.scope == Scope::Daemon && name == setting.name)
 }
 
 /// Description of a boolean; [`values`] accepts more spellings.
@@ -41,14 +71,26 @@ const BOOLEAN: &str = "`true` or `false`";
 /// Users that are served besides the daemon's own and root.
 pub const ALLOW_USERS: Setting = Setting {
     name: "ISTHMUS_ALLOW_USERS",
+    scope: Scope::Daemon,
     value: "user names or numeric user ids, separated by commas, or `*`",
     default: "its own user and root",
     effect: "Serves the connections of these local users too; `*` serves every user; see below.",
 };
 
+/// The daemon that a plugin passes its calls on to.
+pub const DAEMON: Setting = Setting {
+    name: "ISTHMUS_DAEMON",
+    scope: Scope::Run,
+    value: "`off`, or the path of a daemon's socket",
+    default: "the socket of the user's own daemon, if there is one",
+    effect: "The shared daemon that the plugin passes the calls of its engine on to. A daemon that cannot be reached is \
+             replaced by the plugin itself, with a warning, as long as no resource was changed through it.",
+};
+
 /// Time that a stopped call or provider has to finish.
 pub const STOP_GRACE_PERIOD: Setting = Setting {
     name: "ISTHMUS_STOP_GRACE_PERIOD",
+    scope: Scope::Run,
     value: "a number of seconds, up to a day (86400)",
     default: "30",
     effect: "Time that a stopped provider has to finish its calls: after a second Cancel, at the end of the \
@@ -58,9 +100,47 @@ pub const STOP_GRACE_PERIOD: Setting = Setting {
 
 pub const DEFAULT_STOP_GRACE_PERIOD: Duration = Duration::from_secs(30);
 
+/// The most provider processes of a shared daemon.
+pub const POOL_PROCESSES: Setting = Setting {
+    name: "ISTHMUS_POOL_PROCESSES",
+    scope: Scope::Daemon,
+    value: "a number, 1 or more",
+    default: "64",
+    effect: "Most provider processes of a shared daemon. When all are in use, the start of a further one waits.",
+};
+
+/// The memory of all provider processes of a shared daemon.
+pub const POOL_MEMORY: Setting = Setting {
+    name: "ISTHMUS_POOL_MEMORY",
+    scope: Scope::Daemon,
+    value: "a number of mebibytes, 16 or more",
+    default: "no limit",
+    effect: "Resident memory of all provider processes of a shared daemon, beyond which it starts no further one.",
+};
+
+/// How long a configured provider is given to further sessions.
+pub const POOL_AGE: Setting = Setting {
+    name: "ISTHMUS_POOL_AGE",
+    scope: Scope::Daemon,
+    value: "a number of seconds, up to a day (86400)",
+    default: "3600",
+    effect: "How long after its configuration a provider process of a shared daemon is given to further runs, because \
+             credentials expire.",
+};
+
+/// How long a provider is kept that nothing uses.
+pub const POOL_IDLE: Setting = Setting {
+    name: "ISTHMUS_POOL_IDLE",
+    scope: Scope::Daemon,
+    value: "a number of seconds, up to a day (86400)",
+    default: "600",
+    effect: "How long a shared daemon keeps a provider process that no run uses.",
+};
+
 /// The directory of the state store, keys and caches.
 pub const HOME: Setting = Setting {
     name: "ISTHMUS_HOME",
+    scope: Scope::Daemon,
     value: "a directory",
     default: "`isthmus` in the Pulumi home",
     effect: "Directory of the state store, its key and the caches.",
@@ -69,6 +149,7 @@ pub const HOME: Setting = Setting {
 /// The lock file of providers.
 pub const LOCK_FILE: Setting = Setting {
     name: "ISTHMUS_LOCK_FILE",
+    scope: Scope::Run,
     value: "a file, such as `.terraform.lock.hcl`",
     default: "no lock file",
     effect: "Pins providers to the versions and checksums of this dependency lock file; a provider that is \
@@ -78,6 +159,7 @@ pub const LOCK_FILE: Setting = Setting {
 /// What an entry of the journal survives.
 pub const DURABILITY: Setting = Setting {
     name: "ISTHMUS_DURABILITY",
+    scope: Scope::Daemon,
     value: "`process` or `disk`",
     default: "`process`",
     effect: "What an entry of the journal files survives when the provider is called: the death of any process, or a loss of \
@@ -87,6 +169,7 @@ pub const DURABILITY: Setting = Setting {
 /// Whether registries and network mirrors are used.
 pub const OFFLINE: Setting = Setting {
     name: "ISTHMUS_OFFLINE",
+    scope: Scope::Run,
     value: BOOLEAN,
     default: "`false`: registries and mirrors are queried",
     effect: "Resolves providers from the plugin cache and filesystem mirrors only, without network access.",
@@ -95,6 +178,7 @@ pub const OFFLINE: Setting = Setting {
 /// The form of numbers that no double holds.
 pub const EXACT_NUMBERS: Setting = Setting {
     name: "ISTHMUS_EXACT_NUMBERS",
+    scope: Scope::Run,
     value: "`string` or `number`",
     default: "`number`",
     effect: "Form, in outputs and results, of numbers that a program's numbers cannot hold: decimal strings, which inputs \
@@ -104,6 +188,7 @@ pub const EXACT_NUMBERS: Setting = Setting {
 /// The encryption key of the state store.
 pub const KEY: Setting = Setting {
     name: "ISTHMUS_KEY",
+    scope: Scope::Daemon,
     value: "64 hexadecimal digits",
     default: "`ISTHMUS_KEY_FILE` or `ISTHMUS_PASSPHRASE`",
     effect: "Encryption key of the state store. Only one of the three may be set.",
@@ -112,6 +197,7 @@ pub const KEY: Setting = Setting {
 /// The file of the state store's encryption key.
 pub const KEY_FILE: Setting = Setting {
     name: "ISTHMUS_KEY_FILE",
+    scope: Scope::Daemon,
     value: "a file of 64 hexadecimal digits",
     default: "a random key in `state.key` in `ISTHMUS_HOME`, created on first use",
     effect: "File that holds the encryption key of the state store.",
@@ -120,6 +206,7 @@ pub const KEY_FILE: Setting = Setting {
 /// The passphrase that the state store's encryption key is derived from.
 pub const PASSPHRASE: Setting = Setting {
     name: "ISTHMUS_PASSPHRASE",
+    scope: Scope::Daemon,
     value: "text",
     default: "`ISTHMUS_KEY_FILE` or `ISTHMUS_KEY`",
     effect: "Passphrase that the encryption key of the state store is derived from (Argon2id).",
@@ -128,6 +215,7 @@ pub const PASSPHRASE: Setting = Setting {
 /// Location of the state store.
 pub const STORE: Setting = Setting {
     name: "ISTHMUS_STORE",
+    scope: Scope::Daemon,
     value: "a file, or `postgres://USER:PASSWORD@HOST/DATABASE`",
     default: "`state.sqlite` in `ISTHMUS_HOME`",
     effect: "Location of the state store, and of the journal if it is a server; see below.",
@@ -136,6 +224,7 @@ pub const STORE: Setting = Setting {
 /// Certificate authorities for the state store's server.
 pub const STORE_CA: Setting = Setting {
     name: "ISTHMUS_STORE_CA",
+    scope: Scope::Daemon,
     value: "a file of certificates in PEM",
     default: "the system's certificate authorities",
     effect: "Certificate authorities that verify the server in `ISTHMUS_STORE`.",
@@ -144,6 +233,7 @@ pub const STORE_CA: Setting = Setting {
 /// Metadata for providers, as from `provider_meta` blocks.
 pub const PROVIDER_META: Setting = Setting {
     name: "ISTHMUS_PROVIDER_META",
+    scope: Scope::Run,
     value: "a JSON object of objects, by the provider's type or address",
     default: "nothing",
     effect: "Provider metadata, as a Terraform module gives it in `provider_meta` blocks; see below.",
@@ -152,6 +242,7 @@ pub const PROVIDER_META: Setting = Setting {
 /// Properties that name resources of a legacy engine.
 pub const NAME_PROPERTIES: Setting = Setting {
     name: "ISTHMUS_NAME_PROPERTIES",
+    scope: Scope::Run,
     value: "a JSON object of properties or lists of them, by Terraform's types",
     default: "the type's own name",
     effect: "Properties that name a resource for the legacy engine when its program sets neither `urnName` \
@@ -161,6 +252,7 @@ pub const NAME_PROPERTIES: Setting = Setting {
 /// The provider binary of a legacy engine's plugin.
 pub const PROVIDER: Setting = Setting {
     name: "ISTHMUS_PROVIDER",
+    scope: Scope::Run,
     value: "a file",
     default: "the one that `isthmus link` linked, else `terraform-provider-PKG` on `PATH`",
     effect: "Provider binary that `lumi-resource-PKG` runs.",
@@ -169,6 +261,7 @@ pub const PROVIDER: Setting = Setting {
 /// The limit of a provider's memory.
 pub const PROVIDER_MEMORY: Setting = Setting {
     name: "ISTHMUS_PROVIDER_MEMORY",
+    scope: Scope::Run,
     value: "a number of mebibytes, 16 or more",
     default: "no limit",
     effect: "Resident memory beyond which a provider, with the processes that it has started, is replaced between two calls \
@@ -178,6 +271,7 @@ pub const PROVIDER_MEMORY: Setting = Setting {
 /// Whether processes that a provider has detached are killed.
 pub const KILL_SESSIONS: Setting = Setting {
     name: "ISTHMUS_KILL_SESSIONS",
+    scope: Scope::Run,
     value: BOOLEAN,
     default: "`false`: they keep running, as under Terraform, with a warning",
     effect: "Kills processes that a provider moved into another session (`setsid`) when the provider ends, \
@@ -188,6 +282,7 @@ pub const KILL_SESSIONS: Setting = Setting {
 /// Whether calls of providers are logged.
 pub const LOG_CALLS: Setting = Setting {
     name: "ISTHMUS_LOG_CALLS",
+    scope: Scope::Run,
     value: BOOLEAN,
     default: "`false`",
     effect: "Logs every call of a Terraform provider with the time that it took, for debugging.",
@@ -196,6 +291,7 @@ pub const LOG_CALLS: Setting = Setting {
 /// Whether schemas are cached.
 pub const SCHEMA_CACHE: Setting = Setting {
     name: "ISTHMUS_SCHEMA_CACHE",
+    scope: Scope::Daemon,
     value: BOOLEAN,
     default: "`true`",
     effect: "Stores the schemas of providers in `ISTHMUS_HOME`. Without the schema cache, every start of the plugin starts the \
@@ -205,6 +301,7 @@ pub const SCHEMA_CACHE: Setting = Setting {
 /// Whether sensitive outputs are withheld from a legacy engine.
 pub const SENSITIVE_OUTPUTS: Setting = Setting {
     name: "ISTHMUS_SENSITIVE_OUTPUTS",
+    scope: Scope::Run,
     value: "`withhold` or `show`",
     default: "`show`, with a warning",
     effect: "Sensitive outputs for the legacy engine, which stores everything in the clear: `withhold` keeps \
@@ -214,6 +311,7 @@ pub const SENSITIVE_OUTPUTS: Setting = Setting {
 /// What engines store of write-only values.
 pub const WRITE_ONLY: Setting = Setting {
     name: "ISTHMUS_WRITE_ONLY",
+    scope: Scope::Run,
     value: "`hash` or `secret`",
     default: "`secret`",
     effect: "Form of write-only values among the inputs that the engine stores: as secrets, or as salted hashes, with the values in \
@@ -223,6 +321,7 @@ pub const WRITE_ONLY: Setting = Setting {
 /// The project's own tests find their tools here; listed to avoid a warning.
 const TOOLS_DIR: Setting = Setting {
     name: "ISTHMUS_TOOLS_DIR",
+    scope: Scope::Tests,
     value: "a directory",
     default: "`target/tools`",
     effect: "Where the project's tests build the tools that they need. Has no effect on the program.",
@@ -231,6 +330,7 @@ const TOOLS_DIR: Setting = Setting {
 /// All settings, in the order of the reference page.
 pub const ALL: &[Setting] = &[
     ALLOW_USERS,
+    DAEMON,
     DURABILITY,
     EXACT_NUMBERS,
     HOME,
@@ -242,6 +342,10 @@ pub const ALL: &[Setting] = &[
     NAME_PROPERTIES,
     OFFLINE,
     PASSPHRASE,
+    POOL_AGE,
+    POOL_IDLE,
+    POOL_MEMORY,
+    POOL_PROCESSES,
     PROVIDER,
     PROVIDER_MEMORY,
     PROVIDER_META,
@@ -256,9 +360,10 @@ pub const ALL: &[Setting] = &[
 
 /// The reference table of all variables, in Markdown.
 pub fn reference() -> String {
-    let mut page = String::from("| variable | value | without it | effect |\n|---|---|---|---|\n");
-    for Setting { name, value, default, effect } in ALL {
-        page.push_str(&format!("| `{name}` | {value} | {default} | {effect} |\n"));
+    let mut page = String::from("| variable | of | value | without it | effect |\n|---|---|---|---|---|\n");
+    for Setting { name, scope, value, default, effect } in ALL {
+        let scope = scope.description();
+        page.push_str(&format!("| `{name}` | {scope} | {value} | {default} | {effect} |\n"));
     }
     page
 }

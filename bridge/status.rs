@@ -23,6 +23,12 @@ use crate::settings::InvalidSettings;
 pub(crate) enum RequestError {
     #[error("{0}")]
     AccessDenied(String),
+    /// The shared daemon is gone, through which resources were changed.
+    #[error(
+        "{reason}\nhelp: resources were changed through the daemon in this run, so it is not continued without it; start the \
+         daemon again, then run this again"
+    )]
+    DaemonGone { reason: String },
     /// The reason is logged: it has a path, and statuses within a body are not redacted.
     #[error("failed to send a document of the schema cache\nhelp: run this again")]
     DamagedDocument,
@@ -38,6 +44,15 @@ pub(crate) enum RequestError {
     /// A call's session is that of its connection.
     #[error("the call has no connection of this daemon")]
     NoConnection,
+    /// A plugin has not opened a session yet.
+    #[error("the connection has no session: `Open` of isthmus.daemon.v1.Daemon precedes other calls")]
+    NoSession,
+    /// The shared daemon was lost during a call that changes a resource.
+    #[error(
+        "the connection to the isthmus daemon was lost during {method}, so its outcome is unknown: {reason}\nhelp: `isthmus \
+         recover` lists what the daemon knew of it; `pulumi refresh` reads what there is"
+    )]
+    LostWithDaemon { method: String, reason: String },
     /// The schema exceeds the engines' message size. In MiB.
     #[error(
         "the schema of this package has {size} MiB, and engines take {most}; choose the resources that you need by `--include`, or \
@@ -58,14 +73,15 @@ impl From<RequestError> for Status {
         match error {
             RequestError::AccessDenied(_) => Self::permission_denied(text),
             RequestError::DamagedDocument => Self::aborted(text),
-            RequestError::Interrupted(_) => Self::unknown(text),
+            RequestError::Interrupted(_) | RequestError::LostWithDaemon { .. } => Self::unknown(text),
             RequestError::Invalid(_) => Self::invalid_argument(text),
             RequestError::ListCancelled => Self::cancelled(text),
             RequestError::SchemaTooLarge { .. } => Self::resource_exhausted(text),
-            RequestError::NoConnection | RequestError::Settings(_) | RequestError::StateStore(_) => {
-                Self::failed_precondition(text)
-            }
-            RequestError::WriteOnly(_) => Self::unavailable(text),
+            RequestError::NoConnection
+            | RequestError::NoSession
+            | RequestError::Settings(_)
+            | RequestError::StateStore(_) => Self::failed_precondition(text),
+            RequestError::DaemonGone { .. } | RequestError::WriteOnly(_) => Self::unavailable(text),
         }
     }
 }
@@ -102,6 +118,7 @@ pub(super) fn of_operation(error: OperationError) -> Status {
         | OperationError::ConfiguredAlready { .. }
         | OperationError::NeedsReplacement(_)
         | OperationError::NotConfigured { .. }
+        | OperationError::Start(_)
         | OperationError::State(_) => Status::failed_precondition(text),
         OperationError::TooManyLeases { .. } => Status::resource_exhausted(text),
         OperationError::Function { .. } => Status::aborted(text),

@@ -5,6 +5,7 @@
 //!
 //! - upwards: [`pulumirpc`] and [`codegen`] for today's engines, [`lumirpc`] for the legacy engine;
 //! - downwards: [`tfplugin5`] and [`tfplugin6`], the provider protocols, over [`goplugin`];
+//! - between a plugin and a shared daemon: [`daemon`];
 //! - saved objects: [`tfstackdata1`], made of pieces of [`tfplan`];
 //! - and what gRPC itself brings along: [`health`], and [`rpc`] for details of errors.
 //!
@@ -47,6 +48,11 @@ package!(
     /// What the engine knows of other packages: mappings and schemas.
     codegen,
     "codegen"
+);
+package!(
+    /// A plugin's calls of a shared daemon.
+    daemon,
+    "isthmus.daemon.v1"
 );
 package!(
     /// Terraform's provider protocol 5, minor 10. The schemas in `get_provider_schema::Response` are left encoded.

@@ -1,7 +1,6 @@
 //! The plugin: opens a port, prints its number, and serves until the engine ends it.
 
 use std::ffi::OsString;
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,17 +12,13 @@ use super::limits;
 use super::output::{self, fail, print};
 use super::runtime;
 use super::starter::Starter;
+use crate::attach::Relay;
 use crate::daemon::{Daemon, Sessions};
 use crate::engine::{Engine, EngineLog, Generation, LogLine, Severity};
 use crate::package::mapping;
-use crate::process_context::StartedBy;
+use crate::process_context::{StartedBy, own_plugin_version};
 use crate::serve::Listener;
 use crate::settings::Settings;
-
-/// The version under which packages refer to this plugin if it does not run from a plugin
-/// directory: that of the newest Go bridge, so that a machine without isthmus falls back to a
-/// version that exists.
-pub(crate) const PLUGIN_VERSION: semver::Version = semver::Version::new(1, 1, 3);
 
 /// Engine flags whose value may be the next argument: those of Go's logging and of tracing.
 const FLAGS_WITH_VALUE: [&str; 8] =
@@ -87,8 +82,8 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let engine = match Request::parse(arguments) {
         Request::Serve(engine) => engine,
         // With a `v`, as the Go bridge prints it.
-        Request::Version => return shown(&format!("v{}", plugin_version())),
-        Request::ProviderInfo => return shown(&mapping::base_document(&plugin_version().to_string())),
+        Request::Version => return shown(&format!("v{}", own_plugin_version())),
+        Request::ProviderInfo => return shown(&mapping::base_document(&own_plugin_version().to_string())),
         Request::Help => return shown(USAGE),
     };
     if let Err(error) = limits::ensure_open_files() {
@@ -98,6 +93,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
 }
 
 async fn serve(address: Option<String>, starter: Starter) -> ExitCode {
+    let engine_address = address.clone();
     let engine = match address {
         None => None,
         Some(address) => match Engine::new(&address, Generation::Today) {
@@ -123,11 +119,16 @@ async fn serve(address: Option<String>, starter: Starter) -> ExitCode {
         Err(_) => {}
     }
     let started_by = if engine_process.is_some() { StartedBy::Engine } else { StartedBy::Other };
-    let daemon = Daemon::new(log, started_by, plugin_version(), configured);
+    let daemon = Daemon::new(log, started_by, configured);
     if let Err(error) = announce(listener.port()) {
         return fail(&isthmus_common::error_chain(&error));
     }
-    serve_until_ended(listener, &daemon, engine_process).await
+    // With invalid settings, every call is answered here with what is wrong.
+    let relay = match daemon.invalid_settings() {
+        None => Relay::find(daemon.context(), engine_address),
+        Some(_) => None,
+    };
+    serve_until_ended(listener, &daemon, relay, engine_process, Signals::new()).await
 }
 
 /// Time to send the responses of interrupted calls.
@@ -140,17 +141,19 @@ const LAST_ANSWERS: Duration = Duration::from_secs(1);
 pub(crate) async fn serve_until_ended(
     listener: Listener,
     daemon: &Arc<Daemon>,
+    relay: Option<Arc<Relay>>,
     engine_process: Option<Starter>,
+    mut signals: Signals,
 ) -> ExitCode {
     let sessions = Sessions::new(Arc::clone(daemon));
-    // Before the first connection, so that no signal kills the process. The same streams serve the
-    // first and the second signal: one in between is queued in them.
-    let mut signals = Signals::new();
     let stop = CancellationToken::new();
     let ended = async {
         stop.cancelled().await;
         // Calls in progress are stopped; the server then waits for them.
         sessions.cancel().await;
+        if let Some(relay) = &relay {
+            relay.cancel().await;
+        }
     };
     let overdue = async {
         stop.cancelled().await;
@@ -160,7 +163,7 @@ pub(crate) async fn serve_until_ended(
     };
     let served = async {
         tokio::select! {
-            () = listener.serve(Arc::clone(&sessions), ended) => {}
+            () = listener.serve(Arc::clone(&sessions), relay.clone(), ended) => {}
             // Connections that are still open are closed.
             () = overdue => {}
         }
@@ -180,13 +183,15 @@ pub(crate) async fn serve_until_ended(
     }
 }
 
-/// The signals that end the plugin; one without a handler has its default action.
+/// The signals that end the plugin; one without a handler has its default action. The same streams serve the first and the
+/// second signal: one in between is queued in them.
 ///
 /// SIGHUP is one of them unless it is ignored, as under `nohup`.
-struct Signals([Option<Signal>; 3]);
+pub(crate) struct Signals([Option<Signal>; 3]);
 
 impl Signals {
-    fn new() -> Self {
+    /// Before the first connection, so that no signal kills the process.
+    pub(crate) fn new() -> Self {
         let hangup = SignalKind::hangup();
         let hangup = if is_ignored(hangup) { None } else { signal(hangup).ok() };
         let [interrupt, terminate] =
@@ -247,17 +252,6 @@ fn stdin_is_a_pipe() -> bool {
         .is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Fifo)
 }
 
-/// The version of the directory `resource-terraform-provider-vX` that the executable is in, or
-/// [`PLUGIN_VERSION`].
-pub(crate) fn plugin_version() -> semver::Version {
-    std::env::current_exe().ok().and_then(|program| version_of_directory(&program)).unwrap_or(PLUGIN_VERSION)
-}
-
-fn version_of_directory(program: &Path) -> Option<semver::Version> {
-    let directory = program.parent()?.file_name()?.to_str()?;
-    semver::Version::parse(directory.strip_prefix("resource-terraform-provider-v")?).ok()
-}
-
 /// Reports the port to the engine, which reads it from standard output.
 pub(crate) fn announce(port: u16) -> Result<(), PortError> {
     output::announce(format!("{port}\n").as_bytes()).map_err(PortError)
@@ -294,17 +288,5 @@ mod tests {
             assert_eq!(request("get-provider-info"), Request::ProviderInfo);
             assert_eq!(request("help"), Request::Help);
         }
-    }
-
-    #[test]
-    fn the_version_is_that_of_the_plugin_directory() {
-        let version = |path| version_of_directory(Path::new(path));
-        assert_eq!(
-            version(
-                "/home/.pulumi/plugins/resource-terraform-provider-v1.2.0/pulumi-resource-terraform-provider"
-            ),
-            Some(semver::Version::new(1, 2, 0))
-        );
-        assert_eq!(version("/usr/bin/pulumi-resource-terraform-provider"), None);
     }
 }

@@ -7,7 +7,7 @@ use isthmus_provider::{Provider, ProviderError, Retention};
 
 use super::check_failures::in_pulumis_names;
 use super::{sorted, target};
-use crate::daemon::Instance;
+use crate::daemon::{ConfigureError, Instance};
 use crate::package::shape::ObjectShape;
 use crate::resource::{Failure, Inputs, MissingKey, OperationError, OperationWarnings, Target};
 use crate::translate::config_values::{from_variables, unfold};
@@ -67,10 +67,10 @@ pub(crate) async fn configure(
         Some(_) => return Err(OperationError::ConfiguredAlready { package: package.clone() }),
         None => {}
     }
-    instance
-        .configure(provider, config, &mut warnings.diagnostics)
-        .await
-        .map_err(|error| in_words_of_pulumi(error, &target))
+    instance.configure(provider, config, &mut warnings.diagnostics).await.map_err(|error| match error {
+        ConfigureError::Provider(error) => in_words_of_pulumi(error, &target),
+        ConfigureError::Start(error) => OperationError::Start(error),
+    })
 }
 
 fn missing_keys(own: &Struct, object: &ObjectShape, package: &str) -> Vec<MissingKey> {

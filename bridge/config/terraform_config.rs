@@ -48,7 +48,8 @@ pub(crate) async fn call(instance: Option<&Instance>, token: &str) -> Result<Str
     let members = match instance {
         None => Struct::new(),
         Some(instance) => {
-            let target = target(instance, &instance.provider)?;
+            let provider = instance.provider();
+            let target = target(instance, &provider)?;
             let block = &target.shape.schema.block;
             let config = instance.known_config().await.unwrap_or_else(|| empty_block(block));
             let Property::Struct(members) = block_json(&config, block)? else {

@@ -21,6 +21,8 @@ struct Running {
     calls: Vec<Entry>,
     /// The resource of the last call, if that was alone, and when it ended.
     last: Option<(Arc<str>, Instant)>,
+    /// When the last call ended.
+    ended: Option<Instant>,
     /// Whether all calls are interrupted, later ones included.
     closed: bool,
 }
@@ -86,6 +88,12 @@ impl Calls {
             ([], Some((urn, ended))) if ended.elapsed() < JUST_ENDED => Some(Arc::clone(urn)),
             _ => None,
         }
+    }
+
+    /// Whether any call is in progress, or has just ended.
+    pub(super) fn are_recent(&self) -> bool {
+        let running = self.running();
+        !running.calls.is_empty() || running.ended.is_some_and(|ended| ended.elapsed() < JUST_ENDED)
     }
 
     /// The calls in progress now.
@@ -154,6 +162,7 @@ impl Drop for Call {
         let mut running = self.calls.running();
         let at = running.calls.iter().position(|call| call.number == self.number);
         if let Some(ended) = at.map(|at| running.calls.remove(at)) {
+            running.ended = Some(Instant::now());
             running.last = running.calls.is_empty().then(|| (ended.urn, Instant::now()));
         }
         drop(running);

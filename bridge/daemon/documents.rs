@@ -62,7 +62,7 @@ impl Session {
         package: Arc<Package>,
         language: impl FnOnce(&ProcessContext) -> Option<SdkLanguage> + Send + 'static,
     ) -> Result<Text, TokenError> {
-        let plugin_version = self.daemon().plugin_version().to_string();
+        let plugin_version = self.context().plugin_version().to_string();
         let context = Arc::clone(self.context());
         self.document(move |cache| {
             let language = language(&context);

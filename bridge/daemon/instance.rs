@@ -3,16 +3,17 @@
 //! What a session remembers besides, such as the names that were generated, is passed on to the
 //! process that replaces one that has ended; what belongs to the process ends with it.
 
-use std::sync::{Arc, Mutex as StdMutex, PoisonError};
+use std::sync::{Arc, Mutex as StdMutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use isthmus_cty::Value;
 use isthmus_provider::plugin::Exit;
-use isthmus_provider::{Diagnostic, Provider, ProviderError};
+use isthmus_provider::{Diagnostic, Limit, Provider, ProviderError};
 use tokio::sync::Mutex;
 
 use super::autonames::Autonames;
-use super::{CallSnapshot, Calls, Leases, Listings, ProviderSource};
+use super::pool::{Configuration, Place, PoolUse};
+use super::{CallSnapshot, Calls, Leases, Listings, ProviderSource, StartError};
 use crate::package::catalogue::Package;
 use crate::resource::{OperationError, PlanMemory, WriteOnlyValues};
 use crate::settings::{PROVIDER_META, Settings};
@@ -20,11 +21,47 @@ use crate::settings::{PROVIDER_META, Settings};
 /// Pause before StopProvider is repeated.
 const STOP_AGAIN: Duration = Duration::from_secs(1);
 
+/// The process of a provider.
+#[derive(Clone, Debug)]
+pub(crate) enum ProviderProcess {
+    /// Of one session.
+    Own(Provider),
+    /// Of the pool.
+    Shared(Arc<PoolUse>),
+}
+
+/// A provider is not configured.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConfigureError {
+    #[error(transparent)]
+    Provider(#[from] ProviderError),
+    /// The process for this configuration does not start.
+    #[error(transparent)]
+    Start(#[from] Box<StartError>),
+}
+
+impl ProviderProcess {
+    pub(super) fn provider(&self) -> &Provider {
+        match self {
+            Self::Own(provider) => provider,
+            Self::Shared(used) => used.provider(),
+        }
+    }
+
+    /// Ends the process, unless other sessions use it; no further one will.
+    pub(super) async fn give_up(&self) {
+        match self {
+            Self::Own(provider) => provider.shutdown().await,
+            Self::Shared(used) => used.retire(),
+        }
+    }
+}
+
 /// A running provider, its package and its configuration.
 #[derive(Debug)]
 pub(crate) struct Instance {
     pub package: Arc<Package>,
-    pub provider: Provider,
+    process: RwLock<ProviderProcess>,
     /// The calls in progress.
     pub calls: Calls,
     /// The resources with generated names.
@@ -52,7 +89,7 @@ pub(crate) struct Instance {
 impl Instance {
     pub(crate) fn new(
         package: Arc<Package>,
-        provider: Provider,
+        process: ProviderProcess,
         source: ProviderSource,
         calls: Calls,
         settings: Arc<Settings>,
@@ -62,7 +99,7 @@ impl Instance {
             settings,
             predecessor: None,
             package,
-            provider,
+            process: RwLock::new(process),
             calls,
             autonames: Arc::default(),
             listings: Listings::default(),
@@ -81,10 +118,10 @@ impl Instance {
     /// When the new process refuses the configuration, or ends.
     pub(super) async fn replaced_by(
         &self,
-        provider: Provider,
+        process: ProviderProcess,
         predecessor: Option<Exit>,
         warnings: &mut Vec<Diagnostic>,
-    ) -> Result<Self, ProviderError> {
+    ) -> Result<Self, ConfigureError> {
         let replacement = Self {
             autonames: Arc::clone(&self.autonames),
             write_only: Arc::clone(&self.write_only),
@@ -93,16 +130,30 @@ impl Instance {
             predecessor,
             ..Self::new(
                 Arc::clone(&self.package),
-                provider,
+                process,
                 self.source.clone(),
                 self.calls.clone(),
                 Arc::clone(&self.settings),
             )
         };
         if let Some(config) = self.configured().await {
-            replacement.configure(&replacement.provider, config, warnings).await?;
+            replacement.configure(&replacement.provider(), config, warnings).await?;
         }
         Ok(replacement)
+    }
+
+    /// A handle of the provider.
+    pub(crate) fn provider(&self) -> Provider {
+        self.process().provider().clone()
+    }
+
+    fn process(&self) -> ProviderProcess {
+        self.process.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Gives the process up: it ends, unless other sessions use it.
+    pub(super) async fn give_up_process(&self) {
+        self.process().give_up().await;
     }
 
     /// Whether something is open in the process between two calls, which would end with it.
@@ -129,11 +180,38 @@ impl Instance {
         provider: &Provider,
         config: Value,
         warnings: &mut Vec<Diagnostic>,
-    ) -> Result<(), ProviderError> {
+    ) -> Result<(), ConfigureError> {
         let mut slot = self.config.lock().await;
-        self.apply(provider, &config, warnings).await?;
+        match self.process() {
+            ProviderProcess::Own(_) => self.apply(provider, &config, warnings).await?,
+            ProviderProcess::Shared(used) => {
+                let used = self.configured_process(&used, provider.limit(), &config, warnings).await?;
+                *self.process.write().unwrap_or_else(PoisonError::into_inner) =
+                    ProviderProcess::Shared(Arc::new(used));
+            }
+        }
         *slot = Some(config);
         Ok(())
+    }
+
+    /// A process of the pool with this configuration.
+    async fn configured_process(
+        &self,
+        used: &PoolUse,
+        limit: &Limit,
+        config: &Value,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<PoolUse, ConfigureError> {
+        let configuration =
+            Configuration { config: config.clone(), meta: self.settings.provider_meta.clone() };
+        let configuration = Arc::new(configuration);
+        let claim = match used.place(&configuration).await {
+            Place::Configured(used) => return Ok(used),
+            Place::Claimed(claim) => claim,
+            Place::New => used.launch_another(&configuration, warnings).await?,
+        };
+        self.apply(&claim.provider().within(limit), config, warnings).await?;
+        Ok(claim.succeeded())
     }
 
     async fn apply(
@@ -186,7 +264,15 @@ impl Instance {
 
     /// Stops `calls` if any is in progress.
     pub(crate) async fn stop(&self, calls: &CallSnapshot) -> Result<(), ProviderError> {
-        if calls.are_running() { self.provider.stop().await } else { Ok(()) }
+        if calls.are_running() { self.stop_provider().await } else { Ok(()) }
+    }
+
+    /// Sends StopProvider, which stops all calls of a process: only where no other session uses it.
+    async fn stop_provider(&self) -> Result<(), ProviderError> {
+        match self.process() {
+            ProviderProcess::Shared(used) if !used.is_alone() => Ok(()),
+            process => process.provider().stop().await,
+        }
     }
 
     /// Waits until `calls` have ended, and repeats StopProvider until then: it does not affect a
@@ -194,7 +280,7 @@ impl Instance {
     pub(crate) async fn stopped(&self, calls: &CallSnapshot) {
         while tokio::time::timeout(STOP_AGAIN, calls.ended()).await.is_err() {
             // Its result does not matter: the calls' own results show how they end.
-            let _ = self.provider.stop().await;
+            let _ = self.stop_provider().await;
         }
     }
 
@@ -215,6 +301,9 @@ impl Instance {
         }
         // A provider that does not close its leases is ended too.
         let _ = tokio::time::timeout(stop_grace_period, self.leases.end()).await;
-        self.provider.shutdown().await;
+        // One of the pool is free for others when this is dropped.
+        if let ProviderProcess::Own(provider) = self.process() {
+            provider.shutdown().await;
+        }
     }
 }

@@ -64,7 +64,7 @@ pub(super) fn observer(context: &ProcessContext, log: EngineLog, calls: Calls) -
 /// Prefix of the line about a provider's call.
 pub(crate) const CALL_MARK: &str = "terraform: ";
 
-fn severity(record: &LogRecord, wanted: Option<Level>) -> Severity {
+pub(super) fn severity(record: &LogRecord, wanted: Option<Level>) -> Severity {
     // The configured level is about the provider's own lines, not reports about its process.
     let wanted = if record.origin == Origin::Host { Some(Level::Warn) } else { wanted };
     if wanted.is_none_or(|wanted| record.level < wanted) {
@@ -85,7 +85,7 @@ fn level(text: &str) -> Option<Level> {
     }
 }
 
-fn text(record: &LogRecord) -> String {
+pub(super) fn text(record: &LogRecord) -> String {
     let mut text = format!("[{}] {}", record.provider, record.message);
     if record.origin == Origin::Stderr {
         for (name, value) in &record.fields {

@@ -18,14 +18,16 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use isthmus_provider::SchemaUpdate;
 use isthmus_provider::plugin::Exit;
 use isthmus_provider::schema::Catalogue;
 use isthmus_provider::schema_cache::{Program, SchemaCache};
+use isthmus_provider::{Diagnostic, SchemaUpdate};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::session::SessionScope;
+use super::instance::{ConfigureError, ProviderProcess};
+use super::pool::{LaunchKey, Launcher};
+use super::scope::SessionScope;
 use super::start::{Program as ProviderProgram, start};
 use super::{Calls, Instance, ProviderSource, StartError};
 use crate::engine::{LogLine, Severity};
@@ -166,7 +168,7 @@ impl ProviderSlot {
         let mut outcome = {
             let mut process = self.process();
             let before = match &*process {
-                Process::Running(instance) => match instance.provider.plugin().exit() {
+                Process::Running(instance) => match instance.provider().plugin().exit() {
                     None => match excess {
                         Some(used) if !instance.is_in_use() => Ok(Before::Grown(Arc::clone(instance), used)),
                         Some(_) | None => return Ok(Arc::clone(instance)),
@@ -206,7 +208,7 @@ impl ProviderSlot {
         let name = self.source.name.clone();
         let error = match (&self.source.program, instance.predecessor()) {
             (ProviderProgram::Running(_), _) => StartError::NotOurs { name, exit },
-            (ProviderProgram::File(_), Some(first)) if !instance.provider.has_answered() => {
+            (ProviderProgram::File(_), Some(first)) if !instance.provider().has_answered() => {
                 StartError::EndedAgain { name, first: first.clone(), second: exit }
             }
             (ProviderProgram::File(_), _) => return Ok(Before::Ended(Arc::clone(instance), exit)),
@@ -300,7 +302,7 @@ impl ProviderSlot {
             }
         };
         if let Some(instance) = too_late {
-            instance.end(scope.daemon.stop_grace_period()).await;
+            instance.end(scope.context.settings().stop_grace_period).await;
         }
         sender.send_replace(Some(outcome));
     }
@@ -327,7 +329,7 @@ impl ProviderSlot {
         ended: &Instance,
         exit: &Exit,
     ) -> Result<Instance, StartError> {
-        let replaced = self.start_again(scope, ended, exit, Some(exit)).await?;
+        let replaced = self.start_again(scope, ended, Some(exit)).await?;
         // Each time, and without the last output, which the failed call has shown.
         let text = format!(
             "the provider {} has ended ({}), and was started again with the same configuration",
@@ -354,9 +356,8 @@ impl ProviderSlot {
         if tokio::time::timeout(CALLS_END, unused).await.is_err() || grown.is_in_use() {
             return Ok(Arc::clone(grown));
         }
-        grown.provider.shutdown().await;
-        let exit = grown.provider.plugin().exited().await;
-        let replaced = self.start_again(scope, grown, &exit, None).await?;
+        grown.give_up_process().await;
+        let replaced = self.start_again(scope, grown, None).await?;
         let text = format!(
             "the provider {} used {} MiB of memory, more than {} allows, and was started again with the same configuration",
             self.source.name,
@@ -373,7 +374,7 @@ impl ProviderSlot {
     async fn excess(&self, scope: &SessionScope) -> Option<u64> {
         let limit = scope.context.settings().provider_memory?;
         let provider = match &*self.process() {
-            Process::Running(instance) if instance.provider.has_answered() => instance.provider.clone(),
+            Process::Running(instance) if instance.provider().has_answered() => instance.provider(),
             _ => return None,
         };
         {
@@ -392,28 +393,39 @@ impl ProviderSlot {
         &self,
         scope: &SessionScope,
         ended: &Instance,
-        exit: &Exit,
-        predecessor: Option<&Exit>,
+        exit: Option<&Exit>,
     ) -> Result<Instance, StartError> {
         let mut warnings = Vec::new();
         let replaced = async {
-            let (log, known) = (scope.log.to_engine(), ended.provider.catalogue());
-            let (provider, update) =
-                start(&self.source, &scope.context, log, &self.calls, Some(known), &mut warnings).await?;
+            let known = ended.provider().catalogue().clone();
+            let program = match file_of(&self.source) {
+                Some(file) => isthmus_common::blocking(move || Program::look(&file)).await,
+                None => None,
+            };
+            let (process, update) =
+                process(scope, &self.source, &self.calls, program.as_ref(), Some(&known), &mut warnings)
+                    .await?;
             if !matches!(update, SchemaUpdate::AsKnown) {
-                provider.shutdown().await;
+                process.give_up().await;
                 return Err(StartError::OtherSchema);
             }
-            Ok(ended.replaced_by(provider, predecessor.cloned(), &mut warnings).await?)
+            match ended.replaced_by(process, exit.cloned(), &mut warnings).await {
+                Ok(replaced) => Ok(replaced),
+                Err(ConfigureError::Provider(error)) => Err(error.into()),
+                Err(ConfigureError::Start(error)) => Err(*error),
+            }
         };
         let replaced = replaced.await;
         for warning in &warnings {
             scope.log.warn(warning.to_string(), "");
         }
         scope.log.flush(!warnings.is_empty()).await;
-        replaced.map_err(|error| {
-            let (name, exit) = (self.source.name.clone(), exit.clone());
-            StartError::Replacement { name, exit, source: Box::new(error) }
+        replaced.map_err(|error| match exit {
+            Some(exit) => {
+                let (name, exit) = (self.source.name.clone(), exit.clone());
+                StartError::Replacement { name, exit, source: Box::new(error) }
+            }
+            None => error,
         })
     }
 
@@ -445,22 +457,49 @@ async fn launch(
     };
     let mut warnings = Vec::new();
     let known_catalogue = known.as_ref().map(|(known, _)| &known.catalogue);
-    let (provider, update) =
-        start(source, &scope.context, scope.log.to_engine(), calls, known_catalogue, &mut warnings).await?;
+    let program = inspected.as_ref().map(|(_, program)| program);
+    let (process, update) = process(scope, source, calls, program, known_catalogue, &mut warnings).await?;
     for warning in &warnings {
         scope.log.warn(warning.to_string(), "");
     }
     scope.log.flush(!warnings.is_empty()).await;
     let (known_program, known_package) = known.map(|(known, package)| (&known.program, package)).unzip();
+    let catalogue = Arc::clone(process.provider().catalogue());
     let package = match known_package {
-        Some(package) if matches!(update, SchemaUpdate::AsKnown) => package,
-        Some(_) | None => Arc::new(package(Arc::clone(provider.catalogue()))),
+        Some(package) if Arc::ptr_eq(package.catalogue(), &catalogue) => package,
+        Some(_) | None => Arc::new(package(Arc::clone(&catalogue))),
     };
     if let Some((cache, program)) = inspected {
         let was_known = known_program == Some(&program);
-        remember(scope, cache, program, (Arc::clone(provider.catalogue()), update), was_known);
+        remember(scope, cache, program, (catalogue, update), was_known);
     }
-    Ok(Instance::new(package, provider, source.clone(), calls.clone(), Arc::clone(scope.context.settings())))
+    Ok(Instance::new(package, process, source.clone(), calls.clone(), Arc::clone(scope.context.settings())))
+}
+
+/// A process of the session's own, or one of the pool. `program` is the provider's file, if it is one.
+async fn process(
+    scope: &SessionScope,
+    source: &ProviderSource,
+    calls: &Calls,
+    program: Option<&Program>,
+    known: Option<&Arc<Catalogue>>,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<(ProviderProcess, SchemaUpdate), StartError> {
+    let shared = scope.daemon.pool().and_then(|pool| Some((pool, LaunchKey::new(&scope.context, program?)?)));
+    match shared {
+        Some((pool, key)) => {
+            let (context, log) = (Arc::clone(&scope.context), Arc::clone(&scope.log));
+            let (pool, source, calls) = (pool.clone(), source.clone(), calls.clone());
+            let launcher = Arc::new(Launcher { pool, context, log, source, calls, key });
+            let (used, update) = launcher.process(known, warnings).await?;
+            Ok((ProviderProcess::Shared(Arc::new(used)), update))
+        }
+        None => {
+            let log = scope.log.to_engine();
+            let (provider, update) = start(source, &scope.context, log, calls, known, warnings).await?;
+            Ok((ProviderProcess::Own(provider), update))
+        }
+    }
 }
 
 /// The provider's file; `None` for a provider that runs already.

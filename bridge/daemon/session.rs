@@ -9,15 +9,16 @@ use tokio::sync::{Mutex, Notify, OnceCell};
 
 use super::provider_slot::{ProviderSlot, StartFailure};
 use super::resolve::{ResolveError, Resolved, resolve};
+use super::scope::SessionScope;
 use super::session_log::SessionLog;
 use super::{Daemon, Instance, StartError};
-use crate::engine::{Engine, EngineError, EngineLog, Generation, Severity};
+use crate::engine::{Engine, EngineError, EngineLog, Generation, OfferedConnections, Severity};
 use crate::package::catalogue::Package;
 use crate::package::parameters::{
     AlreadyParameterized, Arguments, ArgumentsError, Parameter, ParameterError,
 };
 use crate::package::selection;
-use crate::process_context::ProcessContext;
+use crate::process_context::{ProcessContext, StartedBy};
 use crate::project::backend::Backend;
 use crate::project::stale;
 use crate::resource::Caller;
@@ -27,6 +28,8 @@ use crate::urn::Urn;
 #[derive(Debug)]
 pub(crate) struct Session {
     scope: SessionScope,
+    /// The connections that the engine's plugin offers, if the plugin is another process.
+    engine: Option<OfferedConnections>,
     /// The backend of the engine's stacks, found on first use.
     backend: OnceCell<Option<Backend>>,
     /// The provider of every session without one of its own.
@@ -46,13 +49,11 @@ pub(crate) struct Session {
     choice: Mutex<Option<Arc<ProviderSlot>>>,
 }
 
-/// What the start of a provider needs to know of its session.
-#[derive(Clone, Debug)]
-pub(super) struct SessionScope {
-    pub(super) daemon: Arc<Daemon>,
-    /// Of the engine's plugin.
-    pub(super) context: Arc<ProcessContext>,
-    pub(super) log: Arc<SessionLog>,
+/// A plugin that passes on the calls of its engine.
+#[derive(Debug)]
+pub(crate) struct PluginSide {
+    pub(crate) context: ProcessContext,
+    pub(crate) engine: OfferedConnections,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -97,15 +98,28 @@ impl SessionError {
 }
 
 impl Session {
-    pub(super) fn new(daemon: Arc<Daemon>, only_provider: Option<Arc<ProviderSlot>>, number: u64) -> Self {
+    pub(super) fn new(
+        daemon: Arc<Daemon>,
+        only_provider: Option<Arc<ProviderSlot>>,
+        plugin: Option<PluginSide>,
+        number: u64,
+    ) -> Self {
         // A provider shared by all sessions has one set of secrets.
         let only = only_provider.as_ref();
         let secrets = only.map(|_| daemon.log.secrets().clone()).unwrap_or_default();
-        let context = Arc::clone(daemon.context());
-        let log = daemon.log.clone().redacting(secrets.clone());
-        let log = Arc::new(SessionLog::new(log, context.settings().log_calls));
+        let own = || (Arc::clone(daemon.context()), None);
+        let (context, engine) =
+            plugin.map_or_else(own, |plugin| (Arc::new(plugin.context), Some(plugin.engine)));
+        let log = match &engine {
+            Some(engine) if context.started_by() == StartedBy::Engine => {
+                EngineLog::start(Some(Engine::offered(engine.clone())))
+            }
+            Some(_) | None => daemon.log.clone(),
+        };
+        let log = SessionLog::new(log.redacting(secrets.clone()), context.settings().log_calls);
         Self {
-            scope: SessionScope { daemon, context, log },
+            scope: SessionScope { daemon, context, log: Arc::new(log) },
+            engine,
             backend: OnceCell::new(),
             only_provider,
             caller: Caller::new(number),
@@ -157,7 +171,10 @@ impl Session {
 
     /// Sets the engine's address.
     pub(crate) fn attach_engine(&self, address: &str) -> Result<(), SessionError> {
-        let engine = Engine::new(address, Generation::Today)?;
+        let engine = match &self.engine {
+            Some(offered) => Engine::offered(offered.clone()),
+            None => Engine::new(address, Generation::Today)?,
+        };
         let log = EngineLog::start(Some(engine)).redacting(self.secrets.clone());
         self.scope.log.replace(log);
         Ok(())
@@ -381,7 +398,7 @@ impl Session {
         let calls = instance.calls.snapshot();
         let leases = instance.leases.until_now();
         if let Some(stopped_twice) = instance.replace_stopping(&calls) {
-            let stop_grace_period = self.scope.daemon.stop_grace_period();
+            let stop_grace_period = self.settings().stop_grace_period;
             self.scope.daemon.spawn(async move { stopped_twice.interrupt_after(stop_grace_period).await });
         }
         if let Err(error) = instance.stop(&calls).await {
@@ -415,7 +432,7 @@ impl Session {
             fail_point("disconnected");
             let choice = session.choice.lock().await.take();
             if let Some(choice) = choice {
-                choice.end(session.scope.daemon.stop_grace_period()).await;
+                choice.end(session.settings().stop_grace_period).await;
             }
         });
     }

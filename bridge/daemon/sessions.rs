@@ -7,6 +7,7 @@ use dashmap::DashMap;
 use tokio::task::JoinSet;
 
 use super::provider_slot::ProviderSlot;
+use super::session::PluginSide;
 use super::{Daemon, Session};
 
 /// Parts of the map, each with a lock. By default they are four for each processor, whose number is read from files.
@@ -44,10 +45,11 @@ impl Sessions {
         &self.daemon
     }
 
-    /// Opens a session for a new connection.
-    pub(crate) fn open(self: &Arc<Self>) -> SessionGuard {
+    /// Opens a session for a new connection: of an engine, or of the plugin of an engine.
+    pub(crate) fn open(self: &Arc<Self>, plugin: Option<PluginSide>) -> SessionGuard {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let session = Arc::new(Session::new(Arc::clone(&self.daemon), self.only_provider.clone(), number));
+        let (daemon, only_provider) = (Arc::clone(&self.daemon), self.only_provider.clone());
+        let session = Arc::new(Session::new(daemon, only_provider, plugin, number));
         self.open.insert(number, Arc::downgrade(&session));
         SessionGuard { sessions: Arc::clone(self), number, session }
     }

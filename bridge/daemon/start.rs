@@ -6,10 +6,10 @@ use std::sync::Arc;
 use isthmus_common::{Environment, blocking};
 use isthmus_install::{AlteredError, ProviderAddress, SignaturePolicy, Verification, check_program};
 use isthmus_provider::plugin::{
-    Exit, Guardian, LaunchError, LaunchSpec, OtherSessions, Plugin, ReattachConfig,
+    Exit, Guardian, LaunchError, LaunchSpec, LogSink, OtherSessions, Plugin, ReattachConfig,
 };
 use isthmus_provider::schema::{Catalogue, CatalogueError};
-use isthmus_provider::{Diagnostic, Provider, ProviderError, SchemaUpdate};
+use isthmus_provider::{CallObserver, Diagnostic, Provider, ProviderError, SchemaUpdate};
 
 use super::reattach::{self, ReattachVariableError};
 use super::{Calls, provider_log};
@@ -121,6 +121,19 @@ pub(crate) async fn start(
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<(Provider, SchemaUpdate), StartError> {
     let sink = provider_log::sink(context, log.clone(), calls.clone());
+    let observer = provider_log::observer(context, log, calls.clone());
+    start_logging(source, context, sink, observer, known, warnings).await
+}
+
+/// The same with its log in `sink`, and its calls in `observer`.
+pub(super) async fn start_logging(
+    source: &ProviderSource,
+    context: &ProcessContext,
+    sink: LogSink,
+    observer: CallObserver,
+    known: Option<&Arc<Catalogue>>,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<(Provider, SchemaUpdate), StartError> {
     let plugin = match &source.program {
         Program::Running(config) => Plugin::reattach(source.name.clone(), config.clone(), sink).await?,
         Program::File(executable) => {
@@ -135,7 +148,6 @@ pub(crate) async fn start(
             Plugin::launch(spec, sink).await?
         }
     };
-    let observer = provider_log::observer(context, log, calls.clone());
     let (provider, update) = Provider::start(source.name.clone(), plugin, observer, known, warnings).await?;
     if let Err(fault) = provider.catalogue().provider() {
         provider.shutdown().await;

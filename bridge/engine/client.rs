@@ -4,10 +4,12 @@
 
 use std::time::Duration;
 
+use http::uri::Authority;
 use isthmus_grpc::{Channel, ChannelSettings};
 use isthmus_proto::property::Struct;
 use isthmus_proto::{lumirpc, pulumirpc};
 
+use super::offered::OfferedConnections;
 use super::severity::Severity;
 
 /// Timeout of one call to the engine.
@@ -16,6 +18,9 @@ const DEADLINE: Duration = Duration::from_secs(5);
 /// Responses of an engine are small, but for the configuration of a legacy one.
 const SETTINGS: ChannelSettings =
     ChannelSettings { stream_window: 1 << 20, connection_window: 1 << 20, largest_headers: 16 << 10 };
+
+/// What stands for the address of an engine that only its plugin can reach.
+const OFFERED: &str = "its-plugin";
 
 /// The contract that the engine serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +63,20 @@ impl Engine {
         let address = format!("{host}:{port}");
         let channel = Channel::tcp(address.parse().map_err(|_| invalid())?, SETTINGS, DEADLINE);
         Ok(Self { channel, generation, address })
+    }
+
+    /// An engine of today at the other end of connections that its plugin offers.
+    pub(crate) fn offered(connections: OfferedConnections) -> Self {
+        let channel = Channel::new(Authority::from_static(OFFERED), SETTINGS, move || {
+            let connections = connections.clone();
+            async move { connections.take(DEADLINE).await }
+        });
+        Self { channel, generation: Generation::Today, address: OFFERED.to_owned() }
+    }
+
+    /// Whether only its plugin can reach it.
+    pub(super) fn is_offered(&self) -> bool {
+        self.address == OFFERED
     }
 
     pub(crate) fn generation(&self) -> Generation {

@@ -193,7 +193,8 @@ async fn deliver_line(engine: &mut Option<Engine>, line: &LogLine) -> bool {
             // It will not come back: the engine outlives its plugins, and retrying for each line
             // would slow every call. The legacy engine shows stderr as errors, so nothing is
             // written there for it.
-            Err(_) if connected.generation() == Generation::Lumi => return false,
+            // Nor is that of a shared daemon, whose stderr is not the user's.
+            Err(_) if connected.generation() == Generation::Lumi || connected.is_offered() => return false,
             // It refused this line, and takes others.
             Err(error) if !Engine::is_gone(&error) => {
                 write_to_stderr(Severity::Warning, &error.to_string());

@@ -51,7 +51,7 @@ pub(super) async fn open(
     let opened = provider.open_ephemeral_resource(type_name, &config.value, &mut diagnostics).await;
     remember(&mut diagnostics, &target, warnings);
     let opened = opened.map_err(|error| refusal(&target, arguments, error))?;
-    room.keep(instance.provider.clone(), instance.calls.clone(), opened.lease, token, session.log());
+    room.keep(instance.provider(), instance.calls.clone(), opened.lease, token, session.log());
     let outputs = target.outputs(opened.result.expose(), &config.secrets, false, warnings)?;
     Ok(if keep_secrets { all_secret(outputs) } else { outputs })
 }

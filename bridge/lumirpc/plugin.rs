@@ -20,11 +20,11 @@ use super::identity::identity;
 use super::link::PROVIDER_LINK;
 use crate::cli::limits;
 use crate::cli::output::fail;
-use crate::cli::plugin::{PortError, announce, plugin_version, serve_until_ended};
+use crate::cli::plugin::{PortError, Signals, announce, serve_until_ended};
 use crate::cli::runtime;
 use crate::cli::starter::Starter;
 use crate::config;
-use crate::daemon::{self, Calls, Daemon, Instance, ProviderSource};
+use crate::daemon::{self, Calls, Daemon, Instance, ProviderProcess, ProviderSource};
 use crate::engine::{Engine, EngineError, EngineLog, Generation, LogLine, Severity};
 use crate::home::OpenStoreError;
 use crate::package::catalogue::Package;
@@ -110,7 +110,7 @@ async fn serve(
     let configured = settings.provider.clone().or_else(|| linked(program, path.as_deref()));
     let executable = provider(package, configured, path)
         .ok_or_else(|| StartError::NoProvider { package: package.to_owned() })?;
-    let daemon = Daemon::new(log.clone(), StartedBy::Engine, plugin_version(), Ok(settings));
+    let daemon = Daemon::new(log.clone(), StartedBy::Engine, Ok(settings));
     let instance = start(package, None, executable, daemon.context(), &log)
         .await
         .map_err(|error| StartError::Provider { package: package.to_owned(), error })?;
@@ -136,15 +136,15 @@ async fn serve(
         daemon.finish().await;
         return Err(error.into());
     }
-    Ok(serve_until_ended(listener, &daemon, Some(starter)).await)
+    Ok(serve_until_ended(listener, &daemon, None, Some(starter), Signals::new()).await)
 }
 
 /// Serves, and answers every call with the invalid settings.
 async fn refuse(invalid: InvalidSettings, log: EngineLog, starter: Starter) -> Result<ExitCode, StartError> {
     let listener = Listener::open().await?;
     announce(listener.port())?;
-    let daemon = Daemon::new(log, StartedBy::Engine, plugin_version(), Err(invalid));
-    Ok(serve_until_ended(listener, &daemon, Some(starter)).await)
+    let daemon = Daemon::new(log, StartedBy::Engine, Err(invalid));
+    Ok(serve_until_ended(listener, &daemon, None, Some(starter), Signals::new()).await)
 }
 
 /// Starts a provider under the name of a package. Without an address it has the one of its path.
@@ -179,7 +179,13 @@ pub(crate) async fn start(
         log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
     }
     let package = Arc::new(Package::new(identity, Arc::clone(provider.catalogue())));
-    Ok(Arc::new(Instance::new(package, provider, source, calls, Arc::clone(context.settings()))))
+    Ok(Arc::new(Instance::new(
+        package,
+        ProviderProcess::Own(provider),
+        source,
+        calls,
+        Arc::clone(context.settings()),
+    )))
 }
 
 /// The first argument that is no flag. The engine's logging flags follow it and have no effect
@@ -235,17 +241,17 @@ async fn configure(instance: &Instance, variables: Struct, log: &EngineLog) -> R
     let package = || instance.package.identity().name.clone();
     let variables: Struct = variables.into_iter().filter(|(_, value)| !value.is_null()).collect();
     let mut warnings = OperationWarnings::default();
-    let checked = config::check(instance, &instance.provider, "", variables.clone(), &mut warnings).await;
+    let checked = config::check(instance, &instance.provider(), "", variables.clone(), &mut warnings).await;
     let outcome = match checked {
         Ok(checked) if !checked.failures.is_empty() => {
             let reasons = OperationError::Inputs(checked.failures).to_string();
-            let reasons = instance.provider.secrets().redact(&reasons).into_owned();
+            let reasons = instance.provider().secrets().redact(&reasons).into_owned();
             return Err(StartError::Config { package: package(), reasons });
         }
         Ok(_) => {
             config::configure(
                 instance,
-                &instance.provider,
+                &instance.provider(),
                 config::Arguments::Properties(&variables),
                 &mut warnings,
             )
@@ -260,7 +266,7 @@ async fn configure(instance: &Instance, variables: Struct, log: &EngineLog) -> R
         }
     }
     outcome.map_err(|error| {
-        let reason = instance.provider.secrets().redact(&error.to_string()).into_owned();
+        let reason = instance.provider().secrets().redact(&error.to_string()).into_owned();
         StartError::Configure { package: package(), reason }
     })
 }

@@ -38,7 +38,7 @@ impl Work {
         let instance = session.instance().await.map_err(status::of_session)?;
         let call = instance.calls.begin("");
         let limit = limit(&session, &call);
-        let provider = instance.provider.within(&limit);
+        let provider = instance.provider().within(&limit);
         Ok((Self { session, instance, provider, limit, _call: call }, request.into_inner()))
     }
 

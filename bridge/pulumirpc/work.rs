@@ -37,7 +37,7 @@ impl Work {
         session.works_on(&instance.package.identity().name, &urn).await;
         fail_point("call-begun");
         let limit = limit(&session, &call);
-        let provider = instance.provider.within(&limit);
+        let provider = instance.provider().within(&limit);
         Ok(Self { session, instance, urn, provider, limit, _call: call })
     }
 

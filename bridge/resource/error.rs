@@ -4,6 +4,7 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::ProviderError;
 
 use super::failure::Failure;
+use crate::daemon::StartError;
 use crate::package::catalogue::TokenError;
 use crate::translate::meta::MetaError;
 use crate::translate::outputs::OutputError;
@@ -62,6 +63,9 @@ pub(crate) enum OperationError {
         token: String,
         most: usize,
     },
+    /// The process for this configuration does not start.
+    #[error("{}", isthmus_common::error_chain(.0.as_ref()))]
+    Start(Box<StartError>),
     /// The provider's configuration lacks required keys.
     #[error(
         "the provider's configuration lacks {}; set what is missing by `pulumi config set`, or in the program where it \

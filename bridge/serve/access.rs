@@ -12,7 +12,7 @@ mod denied;
 #[cfg(target_os = "linux")]
 mod socket_owner;
 
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 
 use crate::settings::AllowedUsers;
 pub(crate) use denied::AccessDenied;
@@ -48,6 +48,16 @@ impl AccessPolicy {
             return Ok(());
         }
         Err(AccessDenied::OtherUser { user, own: AllowedUsers::own() })
+    }
+
+    /// The user at the other end of a local socket.
+    pub(crate) fn check_local(&self, stream: &UnixStream) -> Result<u32, AccessDenied> {
+        let peer = stream.peer_cred();
+        let peer = peer.map_err(|error| AccessDenied::Undetermined { reason: error.to_string() })?.uid();
+        if self.allowed.is_everyone() || self.allowed.contains(peer) {
+            return Ok(peer);
+        }
+        Err(AccessDenied::OtherUser { user: peer, own: AllowedUsers::own() })
     }
 
     /// Serves every connection: its user cannot be looked up here.

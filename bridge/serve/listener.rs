@@ -1,15 +1,21 @@
 //! The port and its connections.
 
+use std::convert::Infallible;
+use std::future::{pending, ready};
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use isthmus_common::BoxFuture;
 use isthmus_grpc::{Incoming, ServerSettings, serve_connection, unimplemented};
+use isthmus_proto::daemon::daemon_server as daemon;
 use isthmus_proto::lumirpc::resource_provider_server as lumirpc;
 use isthmus_proto::pulumirpc::resource_provider_server as pulumirpc;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tonic::Status;
 use tonic::body::Body;
 use tonic::codegen::Service as _;
 use tonic::codegen::http::{Request, Response};
@@ -17,49 +23,72 @@ use tonic::codegen::http::{Request, Response};
 use super::LARGEST_MESSAGE;
 use super::accept::AcceptPacer;
 use super::access::AccessPolicy;
+use super::plugins::{PluginConnection, PluginService};
 use super::redacted::Redacted;
 use super::refusal::Refuser;
 use super::rejection::of_undecodable;
 use super::streamed::with_text;
-use crate::daemon::{Memory, Session, Sessions};
+use crate::attach::{Here, Relay, RelayConnection};
+use crate::daemon::{Daemon, Memory, Session, Sessions};
 use crate::lumirpc::LumiService;
 use crate::pulumirpc::PulumiService;
+use crate::status::RequestError;
 
 /// Schemas have megabytes, and the connection is local. An engine makes as many calls as it likes.
 const SETTINGS: ServerSettings = ServerSettings { window: 8 * 1024 * 1024, most_calls: u32::MAX };
 
 #[derive(Debug, thiserror::Error)]
 #[error("failed to open a port on 127.0.0.1")]
-pub(crate) struct ServeError(#[source] std::io::Error);
+pub(crate) struct ServeError(#[source] io::Error);
 
-/// An open port, which accepts already: engines dial as soon as they have read its number.
+/// Open sockets, which accept already: engines dial as soon as they have read a port's number.
 #[derive(Debug)]
 pub(crate) struct Listener {
-    listener: TcpListener,
-    port: u16,
+    /// For engines.
+    port: Option<TcpListener>,
+    /// For plugins that pass on the calls of their engines.
+    socket: Option<UnixListener>,
+}
+
+/// A connection that was accepted.
+enum Accepted {
+    Engine(TcpStream),
+    Plugin(UnixStream),
 }
 
 impl Listener {
-    /// Opens a port of the system's choice on 127.0.0.1.
+    /// Opens a port of the system's choice on 127.0.0.1, for engines.
     pub(crate) async fn open() -> Result<Self, ServeError> {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let listener = TcpListener::bind(address).await.map_err(ServeError)?;
-        let port = listener.local_addr().map_err(ServeError)?.port();
-        Ok(Self { listener, port })
+        Ok(Self { port: Some(listener), socket: None })
     }
 
+    /// Serves plugins on a socket.
+    pub(crate) fn on_socket(socket: UnixListener) -> Self {
+        Self { port: None, socket: Some(socket) }
+    }
+
+    /// The port for engines; 0 without one.
     pub(crate) fn port(&self) -> u16 {
-        self.port
+        let address = self.port.as_ref().and_then(|port| port.local_addr().ok());
+        address.map_or(0, |address| address.port())
     }
 
     /// Serves the daemon's own user, root, and those that the settings allow, until `ended`
     /// completes; then lets running calls finish.
-    pub(crate) async fn serve(self, sessions: Arc<Sessions>, ended: impl Future<Output = ()>) {
+    pub(crate) async fn serve(
+        self,
+        sessions: Arc<Sessions>,
+        relay: Option<Arc<Relay>>,
+        ended: impl Future<Output = ()>,
+    ) {
         let stopping = CancellationToken::new();
         let connections = TaskTracker::new();
         tokio::select! {
-            () = self.accept(&sessions, &stopping, &connections) => {}
+            () = self.accept(&sessions, relay.as_ref(), &stopping, &connections) => {}
             never = sessions.daemon().memory().give_back() => match never {},
+            never = collect(sessions.daemon()) => match never {},
             () = ended => {}
         }
         stopping.cancel();
@@ -71,6 +100,7 @@ impl Listener {
     async fn accept(
         &self,
         sessions: &Arc<Sessions>,
+        relay: Option<&Arc<Relay>>,
         stopping: &CancellationToken,
         connections: &TaskTracker,
     ) {
@@ -80,23 +110,63 @@ impl Listener {
         let refuser = Refuser::new();
         let services = Services::new(daemon.memory().clone());
         loop {
-            let accepted = self.listener.accept().await.map(|(stream, _)| stream);
             // A failure concerns one connection, unless no descriptor is left, which was waited for.
-            let Ok(stream) = pacer.pace(accepted).await else { continue };
-            // Before anything is read from it, and before it has a session.
-            if let Err(reason) = access.check(&stream).await {
-                refuser.refuse(stream, reason);
-                continue;
+            let Ok(accepted) = pacer.pace(self.next().await).await else { continue };
+            let (services, sessions, stopping) = (services.clone(), Arc::clone(sessions), stopping.clone());
+            // Who is at the other end is checked before anything is read from a connection, and before it has a session.
+            match accepted {
+                Accepted::Engine(stream) => match access.check(&stream).await {
+                    Ok(()) => {
+                        let relay = relay.map(|relay| relay.connection());
+                        drop(connections.spawn(serve_engine(stream, services, sessions, relay, stopping)));
+                    }
+                    Err(reason) => refuser.refuse(stream, reason),
+                },
+                Accepted::Plugin(stream) => match access.check_local(&stream) {
+                    Ok(user) => {
+                        let connection = PluginConnection::new(sessions, user, stopping.clone());
+                        drop(connections.spawn(serve_plugin(stream, services, connection, stopping)));
+                    }
+                    Err(reason) => refuser.refuse(stream, reason),
+                },
             }
-            connections.spawn(serve(stream, services.clone(), Arc::clone(sessions), stopping.clone()));
+        }
+    }
+
+    async fn next(&self) -> io::Result<Accepted> {
+        let engine = async {
+            match &self.port {
+                Some(port) => Ok(Accepted::Engine(port.accept().await?.0)),
+                None => pending().await,
+            }
+        };
+        let plugin = async {
+            match &self.socket {
+                Some(socket) => Ok(Accepted::Plugin(socket.accept().await?.0)),
+                None => pending().await,
+            }
+        };
+        tokio::select! {
+            accepted = engine => accepted,
+            accepted = plugin => accepted,
         }
     }
 }
 
-async fn serve(
+/// Ends shared processes that nothing uses.
+async fn collect(daemon: &Daemon) -> Infallible {
+    match daemon.pool() {
+        Some(pool) => pool.collect().await,
+        None => pending().await,
+    }
+}
+
+/// Serves an engine, whose calls go to another daemon if there is a `relay`.
+async fn serve_engine(
     stream: TcpStream,
     mut services: Services,
     sessions: Arc<Sessions>,
+    relay: Option<Arc<RelayConnection>>,
     stopping: CancellationToken,
 ) {
     // Every response is awaited, so small ones must not be delayed. A socket that refuses that is closed.
@@ -104,14 +174,54 @@ async fn serve(
         return;
     }
     let _buffers = services.memory.used();
-    let session = sessions.open();
-    let call = |request| services.call(request, session.session());
+    let session = sessions.open(None);
+    match relay {
+        None => {
+            let call = |request: Request<Incoming>| services.call(request, session.session());
+            serve_connection(stream, call, SETTINGS, &stopping).await;
+        }
+        Some(relay) => {
+            let here = Local { services, session: session.session() };
+            let call = |request| Arc::clone(&relay).call(request, here.clone());
+            serve_connection(stream, call, SETTINGS, &stopping).await;
+        }
+    }
+}
+
+/// Serves a plugin, which opens its session itself.
+async fn serve_plugin(
+    stream: UnixStream,
+    mut services: Services,
+    connection: PluginConnection,
+    stopping: CancellationToken,
+) {
+    let _buffers = services.memory.used();
+    let connection = Arc::new(connection);
+    let call = |request: Request<Incoming>| services.call_of_plugin(request, &connection);
     serve_connection(stream, call, SETTINGS, &stopping).await;
 }
 
-/// Both services.
+/// The services of this process, for one session.
+#[derive(Clone, Debug)]
+struct Local {
+    services: Services,
+    session: Arc<Session>,
+}
+
+impl Here for Local {
+    fn call(&self, request: Request<Body>) -> BoxFuture<'static, Response<Body>> {
+        self.services.clone().call(request, Arc::clone(&self.session))
+    }
+
+    fn session(&self) -> &Session {
+        &self.session
+    }
+}
+
+/// The services.
 #[derive(Clone, Debug)]
 struct Services {
+    plugins: daemon::DaemonServer<PluginService>,
     pulumi: pulumirpc::ResourceProviderServer<Redacted<PulumiService>>,
     lumi: lumirpc::ResourceProviderServer<Redacted<LumiService>>,
     memory: Memory,
@@ -121,6 +231,9 @@ impl Services {
     fn new(memory: Memory) -> Self {
         Self {
             memory,
+            plugins: daemon::DaemonServer::new(PluginService)
+                .max_decoding_message_size(LARGEST_MESSAGE)
+                .max_encoding_message_size(LARGEST_MESSAGE),
             pulumi: pulumirpc::ResourceProviderServer::new(Redacted(PulumiService))
                 .max_decoding_message_size(LARGEST_MESSAGE)
                 .max_encoding_message_size(LARGEST_MESSAGE),
@@ -131,17 +244,20 @@ impl Services {
     }
 
     /// Makes a call of a session, which its handler finds in the request's extensions.
-    fn call(
+    fn call<Content>(
         &mut self,
-        mut request: Request<Incoming>,
+        mut request: Request<Content>,
         session: Arc<Session>,
-    ) -> BoxFuture<'static, Response<Body>> {
+    ) -> BoxFuture<'static, Response<Body>>
+    where
+        Content: http_body::Body<Data = Bytes, Error = Status> + Send + 'static,
+    {
         request.extensions_mut().insert(session);
         let service = request.uri().path().split('/').nth(1).unwrap_or_default();
         let answer = match service {
             pulumirpc::SERVICE_NAME => self.pulumi.call(request),
             lumirpc::SERVICE_NAME => self.lumi.call(request),
-            _ => return Box::pin(std::future::ready(unimplemented(request.uri().path()))),
+            _ => return Box::pin(ready(unimplemented(request.uri().path()))),
         };
         let memory = self.memory.used();
         Box::pin(async move {
@@ -151,5 +267,28 @@ impl Services {
                 Err(never) => match never {},
             }
         })
+    }
+
+    /// Makes a call of a plugin: its own, or one of its engine in the session that it has opened.
+    fn call_of_plugin(
+        &mut self,
+        mut request: Request<Incoming>,
+        connection: &Arc<PluginConnection>,
+    ) -> BoxFuture<'static, Response<Body>> {
+        if request.uri().path().split('/').nth(1) == Some(daemon::SERVICE_NAME) {
+            request.extensions_mut().insert(Arc::clone(connection));
+            let answer = self.plugins.call(request);
+            return Box::pin(async move { answer.await.unwrap_or_else(|never| match never {}) });
+        }
+        match connection.session() {
+            Some(session) => {
+                let (in_progress, call) = (connection.call(), self.call(request, session));
+                Box::pin(async move {
+                    let _in_progress = in_progress;
+                    call.await
+                })
+            }
+            None => Box::pin(ready(Status::from(RequestError::NoSession).into_http())),
+        }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use isthmus_grpc::{ServerSettings, serve_connection};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
@@ -33,7 +33,11 @@ impl Refuser {
     }
 
     /// Answers the calls of a connection in the background, or closes it if there are too many.
-    pub(super) fn refuse(&self, stream: TcpStream, reason: AccessDenied) {
+    pub(super) fn refuse(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+        reason: AccessDenied,
+    ) {
         let Ok(room) = Arc::clone(&self.0).try_acquire_owned() else { return };
         tokio::spawn(async move {
             let reason = reason.to_string();

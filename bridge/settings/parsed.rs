@@ -10,10 +10,11 @@ use isthmus_state::{JournalDurability, KeySource, StoreAddress};
 
 use super::values::{self, choice};
 use super::{
-    ALL, ALLOW_USERS, AllowedUsers, DEFAULT_STOP_GRACE_PERIOD, DURABILITY, EXACT_NUMBERS, HOME, KEY,
+    ALL, ALLOW_USERS, AllowedUsers, DAEMON, DEFAULT_STOP_GRACE_PERIOD, DURABILITY, EXACT_NUMBERS, HOME, KEY,
     KEY_FILE, KILL_SESSIONS, LOCK_FILE, LOG_CALLS, NAME_PROPERTIES, NameProperties, OFFLINE, PASSPHRASE,
-    PREFIX, PROVIDER, PROVIDER_MEMORY, PROVIDER_META, ProviderMeta, SCHEMA_CACHE, SENSITIVE_OUTPUTS,
-    STOP_GRACE_PERIOD, STORE, STORE_CA, Setting, WRITE_ONLY, foreign,
+    POOL_AGE, POOL_IDLE, POOL_MEMORY, POOL_PROCESSES, PREFIX, PROVIDER, PROVIDER_MEMORY, PROVIDER_META,
+    ProviderMeta, SCHEMA_CACHE, SENSITIVE_OUTPUTS, STOP_GRACE_PERIOD, STORE, STORE_CA, Setting, WRITE_ONLY,
+    foreign,
 };
 
 /// Maximum length, in characters, of an invalid value in an error.
@@ -27,6 +28,8 @@ const DURABILITIES: [(&str, JournalDurability); 2] =
 pub struct Settings {
     /// The users whose connections are served.
     pub allowed_users: AllowedUsers,
+    /// The daemon that a plugin passes its calls on to.
+    pub daemon: DaemonChoice,
     /// Time that a stopped call or provider has to finish.
     pub stop_grace_period: Duration,
     /// The directory of the state store, keys and caches.
@@ -47,6 +50,8 @@ pub struct Settings {
     pub name_properties: NameProperties,
     /// Whether providers are found without network access.
     pub offline: bool,
+    /// The limits of a shared daemon's provider processes.
+    pub pool: PoolLimits,
     /// The provider binary of a legacy engine's plugin.
     pub provider: Option<PathBuf>,
     /// The limit of a provider's resident memory, in bytes.
@@ -61,6 +66,34 @@ pub struct Settings {
     /// Warnings about variables without effect, for the user.
     pub warnings: Vec<String>,
 }
+
+/// The daemon that a plugin passes its calls on to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DaemonChoice {
+    /// None: the plugin is its own daemon.
+    Off,
+    /// The one of this user, if its socket is where it usually is.
+    WellKnown,
+    /// The one that listens on this socket.
+    Socket(PathBuf),
+}
+
+/// The limits of a shared daemon's provider processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolLimits {
+    /// Processes at a time.
+    pub processes: usize,
+    /// Resident memory of all processes, in bytes, from which on no further one is started.
+    pub memory: Option<u64>,
+    /// How long after its configuration a process is given to further sessions.
+    pub age: Duration,
+    /// How long a process is kept that no session uses.
+    pub idle: Duration,
+}
+
+const MOST_PROCESSES: usize = 64;
+const LONGEST_AGE: Duration = Duration::from_secs(60 * 60);
+const LONGEST_IDLE: Duration = Duration::from_secs(10 * 60);
 
 /// What stands in outputs and results for a number that no double holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -117,6 +150,7 @@ impl Settings {
         let authorities = reader.value(STORE_CA, values::path);
         let settings = Self {
             allowed_users: reader.value(ALLOW_USERS, AllowedUsers::parse).unwrap_or_default(),
+            daemon: reader.value(DAEMON, DaemonChoice::parse).unwrap_or(DaemonChoice::WellKnown),
             stop_grace_period: reader
                 .value(STOP_GRACE_PERIOD, values::seconds)
                 .unwrap_or(DEFAULT_STOP_GRACE_PERIOD),
@@ -129,6 +163,12 @@ impl Settings {
             log_calls: reader.value(LOG_CALLS, values::boolean).unwrap_or(false),
             name_properties: reader.value(NAME_PROPERTIES, NameProperties::parse).unwrap_or_default(),
             offline: reader.value(OFFLINE, values::boolean).unwrap_or(false),
+            pool: PoolLimits {
+                processes: reader.value(POOL_PROCESSES, values::count).unwrap_or(MOST_PROCESSES),
+                memory: reader.value(POOL_MEMORY, values::mebibytes),
+                age: reader.value(POOL_AGE, values::seconds).unwrap_or(LONGEST_AGE),
+                idle: reader.value(POOL_IDLE, values::seconds).unwrap_or(LONGEST_IDLE),
+            },
             provider: reader.value(PROVIDER, values::path),
             provider_memory: reader.value(PROVIDER_MEMORY, values::mebibytes),
             provider_meta: reader.hidden(PROVIDER_META, ProviderMeta::parse).unwrap_or_default(),
@@ -154,6 +194,19 @@ impl Default for Settings {
     /// The settings of an empty environment.
     fn default() -> Self {
         Self::parse([]).expect("what is not set cannot be misunderstood")
+    }
+}
+
+impl DaemonChoice {
+    fn parse(value: &OsStr) -> Result<Self, String> {
+        if value.eq_ignore_ascii_case("off") {
+            return Ok(Self::Off);
+        }
+        let path = values::path(value)?;
+        if path.components().count() < 2 {
+            return Err("not a path".to_owned());
+        }
+        Ok(Self::Socket(path))
     }
 }
 

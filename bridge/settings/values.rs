@@ -67,6 +67,12 @@ pub(super) fn mebibytes(value: &OsStr) -> Result<u64, String> {
     in_range.and_then(|mebibytes| mebibytes.checked_mul(MEBIBYTE)).ok_or_else(|| "out of range".to_owned())
 }
 
+/// Parses a number of things, of which there is at least one.
+pub(super) fn count(value: &OsStr) -> Result<usize, String> {
+    let count: usize = text(value)?.trim().parse().map_err(|_| "not a whole number".to_owned())?;
+    Some(count).filter(|count| *count > 0).ok_or_else(|| "out of range".to_owned())
+}
+
 /// Parses a path. A leading `~` is rejected: only shells expand it.
 pub(super) fn path(value: &OsStr) -> Result<PathBuf, String> {
     if value.as_encoded_bytes().starts_with(b"~") {

@@ -3,12 +3,13 @@
 use std::fmt;
 use std::future::poll_fn;
 use std::io;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
+use h2::SendStream;
 use h2::client::SendRequest;
 use http::uri::{Authority, Scheme};
 use http::{Request, Response, Uri};
@@ -91,13 +92,18 @@ impl Channel {
         let mut sender = self.0.ready().await.map_err(not_sent)?;
         let (mut head, body) = request.into_parts();
         head.uri = self.0.absolute(head.uri)?;
-        let mut body = pin!(body);
+        let mut body = Box::pin(body);
         // The first part is encoded before anything is sent, so that both are sent together.
         let mut part = next_part(body.as_mut()).await?;
         let (response, mut stream) =
             sender.send_request(Request::from_parts(head, ()), part.is_none()).map_err(not_sent)?;
         while let Some(data) = part {
-            part = next_part(body.as_mut()).await?;
+            let Some(next) = poll_fn(|context| Poll::Ready(ready_part(body.as_mut(), context))).await else {
+                stream.send_data(data, false).map_err(broken)?;
+                tokio::spawn(send_rest(body, stream));
+                break;
+            };
+            part = next?;
             stream.send_data(data, part.is_none()).map_err(broken)?;
         }
         Ok(response.await.map_err(broken)?.map(Incoming::new))
@@ -143,11 +149,57 @@ impl Connections {
     }
 }
 
+/// Sends the rest of a stream of messages as they come and its peer has room.
+async fn send_rest(mut body: Pin<Box<Body>>, mut stream: SendStream<Bytes>) {
+    loop {
+        // The peer may end the call at any time.
+        let part = tokio::select! {
+            part = next_part(body.as_mut()) => part,
+            _ = poll_fn(|context| stream.poll_reset(context)) => return,
+        };
+        let sent = match part {
+            Ok(Some(data)) => has_room(&mut stream).await && stream.send_data(data, false).is_ok(),
+            Ok(None) => {
+                drop(stream.send_data(Bytes::new(), true));
+                false
+            }
+            Err(_) => {
+                stream.send_reset(h2::Reason::CANCEL);
+                false
+            }
+        };
+        if !sent {
+            return;
+        }
+    }
+}
+
+/// Waits until the peer has room for a part, which is buffered as far as it is larger. False if the call has ended.
+async fn has_room(stream: &mut SendStream<Bytes>) -> bool {
+    stream.reserve_capacity(1);
+    while stream.capacity() == 0 {
+        match poll_fn(|context| stream.poll_capacity(context)).await {
+            Some(Ok(_)) => {}
+            Some(Err(_)) | None => return false,
+        }
+    }
+    true
+}
+
 /// The next part of a message; tonic's requests have no trailers.
 async fn next_part(mut body: Pin<&mut Body>) -> Result<Option<Bytes>, Status> {
-    match poll_fn(|context| body.as_mut().poll_frame(context)).await.transpose()? {
-        Some(frame) => Ok(frame.into_data().ok()),
-        None => Ok(None),
+    poll_fn(|context| poll_part(body.as_mut(), context)).await
+}
+
+fn poll_part(body: Pin<&mut Body>, context: &mut Context<'_>) -> Poll<Result<Option<Bytes>, Status>> {
+    body.poll_frame(context).map(|frame| Ok(frame.transpose()?.and_then(|frame| frame.into_data().ok())))
+}
+
+/// The next part, unless it has to be waited for.
+fn ready_part(body: Pin<&mut Body>, context: &mut Context<'_>) -> Option<Result<Option<Bytes>, Status>> {
+    match poll_part(body, context) {
+        Poll::Ready(part) => Some(part),
+        Poll::Pending => None,
     }
 }
 

@@ -12,10 +12,12 @@ use bytes::Bytes;
 use http::uri::Authority;
 use http::{HeaderMap, Request, Response};
 use http_body::{Body as _, Frame};
-use http_body_util::{BodyExt as _, Full, StreamBody};
+use http_body_util::{BodyExt as _, BodyStream, Full, StreamBody};
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf, duplex};
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
+use tokio_stream::StreamExt as _;
+use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::body::Body;
 use tonic::{Code, Status};
@@ -149,6 +151,31 @@ async fn many_calls_at_once_are_answered_each_with_its_own() {
     for (content, call) in contents.into_iter().zip(calls) {
         assert_eq!(call.await.expect("no panic").expect("an answer"), content);
     }
+}
+
+#[tokio::test]
+async fn a_stream_of_messages_may_wait_for_the_answers_to_its_first_ones() {
+    let pair = Pair::serving(|request: Request<Incoming>| {
+        let frames = BodyStream::new(request.into_body());
+        ready(Response::new(Body::new(StreamBody::new(frames))))
+    });
+    let (send, parts) = tokio::sync::mpsc::channel(1);
+    let frames = ReceiverStream::new(parts).map(|part| Ok::<_, Status>(Frame::data(part)));
+    let body = Body::new(StreamBody::new(frames));
+    send.send(Bytes::from_static(b"0")).await.expect("it is read");
+    let request = Request::post("/test.Service/Method").body(body).expect("a request");
+    let mut answer = BodyStream::new(pair.channel.clone().call(request).await.expect("headers").into_body());
+    for number in 1..100 {
+        let echo = answer.next().await.expect("a part").expect("no failure").into_data().expect("data");
+        assert_eq!(echo, format!("{}", number - 1));
+        send.send(format!("{number}").into()).await.expect("it is read");
+    }
+    drop(send);
+    let mut last = Vec::new();
+    while let Some(part) = answer.next().await {
+        last.extend_from_slice(&part.expect("no failure").into_data().expect("data"));
+    }
+    assert_eq!(last, b"99", "the last echo, and the end of both streams");
 }
 
 #[tokio::test]

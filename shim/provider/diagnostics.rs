@@ -44,6 +44,26 @@ impl Diagnostic {
         Self { severity: Severity::Warning, ..Self::error(summary, detail) }
     }
 
+    /// Whether it says that credentials are missing, wrong or expired, as far as words tell. There is no code for it.
+    pub(crate) fn is_about_credentials(&self) -> bool {
+        const WORDS: [&str; 12] = [
+            "401",
+            "403",
+            "access denied",
+            "accessdenied",
+            "authentic",
+            "authoriz",
+            "credential",
+            "expired",
+            "forbidden",
+            "invalidclienttokenid",
+            "permission denied",
+            "token",
+        ];
+        let text = format!("{}\n{}", self.summary, self.detail).to_lowercase();
+        WORDS.iter().any(|word| text.contains(word))
+    }
+
     /// Whether it is an error.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
@@ -134,6 +154,24 @@ mod tests {
             assert_eq!(Diagnostic::from(message(1, summary, detail)).to_string(), expected);
         }
         assert_eq!(Diagnostic::error("Gone", "").to_string(), "Gone");
+    }
+
+    #[test]
+    fn what_is_about_credentials_says_so_in_some_words() {
+        for (summary, detail, expected) in [
+            ("No valid credential sources found", "", true),
+            ("Request failed", "ExpiredToken: The security token included in the request is expired", true),
+            (
+                "Error creating bucket",
+                "operation error S3: https response error StatusCode: 403, AccessDenied",
+                true,
+            ),
+            ("error", "HTTP 401: Unauthorized", true),
+            ("Invalid value", "The length must be at least 1.", false),
+        ] {
+            let diagnostic = Diagnostic::error(summary, detail);
+            assert_eq!(diagnostic.is_about_credentials(), expected, "{summary}: {detail}");
+        }
     }
 
     #[test]

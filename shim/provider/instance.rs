@@ -15,6 +15,7 @@ use super::answered::Answered;
 use super::caller::{Caller, SchemaUpdate};
 use super::chunks::Chunks;
 use super::deferral::DeferralSupport;
+use super::diagnostics::errors_of;
 use super::limit::{InFlight, Limit};
 use super::{CallObserver, Client, Deferral, Diagnostic, ProviderError, Rpc, dynamic};
 use crate::plugin::{Level, Plugin, ProtocolVersion};
@@ -31,11 +32,19 @@ const MAXIMUM_TOLERATED: usize = 10_000;
 /// A running provider.
 ///
 /// It is configured at most once, as by Terraform. This is a handle: [`Provider::within`] creates
-/// another one of the same process, with its own limit.
+/// another one of the same process, with its own limit, and [`Provider::of_user`] one for another user of it.
 #[derive(Clone, Debug)]
 pub struct Provider {
     pub(super) shared: Arc<Shared>,
+    user: Arc<User>,
     limit: Limit,
+}
+
+/// What each user of a process has of its own.
+#[derive(Debug)]
+struct User {
+    secrets: KnownSecrets,
+    observer: CallObserver,
 }
 
 /// Shared by all handles of a process.
@@ -44,11 +53,12 @@ pub(super) struct Shared {
     name: String,
     plugin: Plugin,
     client: Client,
-    observer: CallObserver,
     catalogue: Arc<Catalogue>,
     configured: Mutex<bool>,
     /// Whether it has answered a call, besides those that a start makes.
     has_answered: AtomicBool,
+    /// Whether an error was about credentials.
+    has_refused_credentials: AtomicBool,
     stops: AtomicU64,
     pub(super) answered: Answered,
     /// The configured `provider_meta`, if any.
@@ -83,14 +93,15 @@ impl Provider {
             let caller = Caller { name, plugin, client, observer, in_flight, limit };
             caller.schema(known, warnings).await?
         };
+        let user = User { secrets: plugin.secrets().clone(), observer };
         let shared = Shared {
             name,
             plugin,
             client,
-            observer,
             catalogue,
             configured: Mutex::new(false),
             has_answered: AtomicBool::new(false),
+            has_refused_credentials: AtomicBool::new(false),
             stops: AtomicU64::new(0),
             answered: Answered::default(),
             meta: OnceLock::new(),
@@ -98,13 +109,31 @@ impl Provider {
             tolerated: StdMutex::default(),
             identities: OnceCell::new(),
         };
-        Ok((Self { shared: Arc::new(shared), limit: Limit::default() }, news))
+        Ok((Self { shared: Arc::new(shared), user: Arc::new(user), limit: Limit::default() }, news))
+    }
+
+    /// The same provider for another user of its process, whose calls are observed apart.
+    #[must_use]
+    pub fn of_user(&self, secrets: KnownSecrets, observer: CallObserver) -> Self {
+        secrets.also_known_to(self.shared.plugin.secrets());
+        let user = Arc::new(User { secrets, observer });
+        Self { shared: Arc::clone(&self.shared), user, limit: self.limit.clone() }
+    }
+
+    /// Whether this is a handle of the same process.
+    pub fn is_same_process(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
     }
 
     /// The same provider with this limit of its calls.
     #[must_use]
     pub fn within(&self, limit: &Limit) -> Self {
-        Self { shared: Arc::clone(&self.shared), limit: limit.clone() }
+        Self { shared: Arc::clone(&self.shared), user: Arc::clone(&self.user), limit: limit.clone() }
+    }
+
+    /// The limit of this handle's calls.
+    pub fn limit(&self) -> &Limit {
+        &self.limit
     }
 
     /// Name for messages.
@@ -128,9 +157,14 @@ impl Provider {
         self.shared.client.version()
     }
 
-    /// The known secrets among its values.
+    /// Whether an error has looked as if its credentials were wrong or had expired.
+    pub fn has_refused_credentials(&self) -> bool {
+        self.shared.has_refused_credentials.load(Ordering::Relaxed)
+    }
+
+    /// The known secrets among the values of this handle's calls.
     pub fn secrets(&self) -> &KnownSecrets {
-        self.shared.plugin.secrets()
+        &self.user.secrets
     }
 
     /// Records secrets in a value before the provider can quote them.
@@ -311,7 +345,24 @@ impl Provider {
         diagnostics: Vec<tfplugin6::Diagnostic>,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<(), ProviderError> {
-        self.caller().refuse_errors(rpc, diagnostics, warnings)
+        let diagnostics = self.errors_of(diagnostics, warnings);
+        if diagnostics.is_empty() {
+            return Ok(());
+        }
+        Err(ProviderError::Diagnostics { operation: self.operation(rpc), diagnostics })
+    }
+
+    /// Splits diagnostics: warnings are added to `warnings`, errors are returned.
+    pub(super) fn errors_of(
+        &self,
+        diagnostics: Vec<tfplugin6::Diagnostic>,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Vec<Diagnostic> {
+        let errors = errors_of(diagnostics, warnings);
+        if errors.iter().any(Diagnostic::is_about_credentials) {
+            self.shared.has_refused_credentials.store(true, Ordering::Relaxed);
+        }
+        errors
     }
 
     pub(super) fn decode(
@@ -340,8 +391,8 @@ impl Provider {
     }
 
     pub(super) fn caller(&self) -> Caller<'_> {
-        let Shared { name, plugin, client, observer, in_flight, .. } = &*self.shared;
-        Caller { name, plugin, client, observer, in_flight, limit: &self.limit }
+        let Shared { name, plugin, client, in_flight, .. } = &*self.shared;
+        Caller { name, plugin, client, observer: &self.user.observer, in_flight, limit: &self.limit }
     }
 }
 

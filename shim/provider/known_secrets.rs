@@ -56,6 +56,8 @@ struct Shared {
     /// Whether any is kept as long as the session.
     any_configured: AtomicBool,
     registry: Mutex<Registry>,
+    /// Those of a process that several sessions use, and which logs for all of them.
+    of_process: Mutex<Option<KnownSecrets>>,
 }
 
 /// How long a secret is stored.
@@ -122,6 +124,24 @@ impl KnownSecrets {
         }
     }
 
+    /// Tells a process that this session uses all of its secrets, now and later: the process may log them at any time,
+    /// when another session is about to read its log.
+    pub fn also_known_to(&self, process: &Self) {
+        if Arc::ptr_eq(&self.0, &process.0) {
+            return;
+        }
+        let before =
+            self.0.of_process.lock().unwrap_or_else(PoisonError::into_inner).replace(process.clone());
+        if before.is_some_and(|before| Arc::ptr_eq(&before.0, &process.0)) {
+            return;
+        }
+        let known: Vec<_> =
+            self.registry().known.iter().map(|(text, met)| (Arc::clone(text), met.kind)).collect();
+        for (text, kind) in known {
+            process.learn_as(&text, kind, Retention::Usual);
+        }
+    }
+
     /// Whether any secret is stored for the whole session, such as of the provider's configuration.
     pub fn has_configured(&self) -> bool {
         self.0.any_configured.load(Ordering::Acquire)
@@ -167,6 +187,11 @@ impl KnownSecrets {
             return;
         }
         self.registry().learn(text, kind, retention);
+        let of_process = self.0.of_process.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(process) = of_process {
+            // A session comes and goes, and the process stays.
+            process.learn_as(text, kind, Retention::Usual);
+        }
         self.0.any.store(true, Ordering::Release);
         if retention == Retention::Session {
             self.0.any_configured.store(true, Ordering::Release);
@@ -310,6 +335,22 @@ mod tests {
         let secrets = KnownSecrets::default();
         texts.iter().for_each(|text| secrets.learn(text, Retention::Usual));
         secrets
+    }
+
+    #[test]
+    fn a_process_knows_the_secrets_of_all_sessions_that_use_it_and_they_not_each_others() {
+        let process = KnownSecrets::default();
+        let (one, other) = (knowing(&["before-of-one"]), KnownSecrets::default());
+        one.also_known_to(&process);
+        other.also_known_to(&process);
+        one.learn("after-of-one", Retention::Session);
+        other.learn("after-of-other", Retention::Usual);
+        for secret in ["before-of-one", "after-of-one", "after-of-other"] {
+            assert_eq!(process.redact(secret), isthmus_common::REDACTED, "{secret}");
+        }
+        assert_eq!(other.redact("after-of-one"), "after-of-one");
+        // What a session keeps as long as it lasts, the process keeps as it keeps others.
+        assert!(!process.has_configured());
     }
 
     #[test]

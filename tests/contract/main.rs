@@ -9,6 +9,7 @@ mod harness;
 
 mod changes;
 mod commands;
+mod daemons;
 mod installing;
 mod invokes;
 mod kills;

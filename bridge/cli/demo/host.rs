@@ -175,7 +175,7 @@ async fn serve(listener: TcpListener, engine: Engine) {
 async fn serve_daemon(stream: TcpStream, engine: Engine) {
     let mut today = pulumirpc::engine_server::EngineServer::new(engine.clone());
     let mut lumi = lumirpc::engine_server::EngineServer::new(engine);
-    let call = |request: tonic::codegen::http::Request<_>| {
+    let call = |request: http::Request<_>| {
         let path = request.uri().path().to_owned();
         let answer = match path.split('/').nth(1) {
             Some(pulumirpc::engine_server::SERVICE_NAME) => Some(today.call(request)),

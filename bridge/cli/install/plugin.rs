@@ -23,9 +23,9 @@ use semver::Version;
 use super::progress::Reporter;
 use super::stacks::{self, StackError};
 use crate::cli::output::{fail, print, warn};
-use crate::cli::plugin::PLUGIN_VERSION;
 use crate::cli::role::PULUMI_PLUGIN;
 use crate::home;
+use crate::process_context::PLUGIN_VERSION;
 use crate::project::document::parse_version;
 use crate::project::{Project, ProjectError, stale};
 

@@ -15,8 +15,8 @@ use super::error::RecoverError;
 use super::open::{Journals, is_importable, is_lost_creation, warn_of_faults};
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{print, warn};
-use crate::cli::plugin::plugin_version;
 use crate::package::schema::BASE_NAME;
+use crate::process_context::own_plugin_version;
 use crate::resource::Origin;
 use crate::resource::reports::import_command;
 use crate::settings::Settings;
@@ -196,7 +196,7 @@ fn resource(open: &OpenIntent, parent: Option<&str>, names: &mut Names) -> Json 
             let value = base64::engine::general_purpose::STANDARD.encode(parameter);
             let parameterization = [
                 ("pluginName", text(BASE_NAME)),
-                ("pluginVersion", Json::String(plugin_version().to_string())),
+                ("pluginVersion", Json::String(own_plugin_version().to_string())),
                 ("value", Json::String(value)),
             ];
             let parameterization = parameterization.map(|(name, value)| (name.to_owned(), value)).to_vec();

@@ -188,7 +188,8 @@ impl Import {
         providers: &mut Providers<'_>,
     ) -> Result<ImportOutcome, ObjectError> {
         let provider = providers.of(&config.provider).await?;
-        let stored_resource = stored_resource(&provider, type_name, state_store)?;
+        let handle = provider.provider();
+        let stored_resource = stored_resource(&provider, &handle, type_name, state_store)?;
         let mut warnings = OperationWarnings::default();
         let outcome = stored_resource.import_object(foreign, self.conflicts(), &mut warnings).await;
         for warning in &warnings.diagnostics {
@@ -209,13 +210,14 @@ impl Import {
 /// The operations on resources of a type.
 fn stored_resource<'a>(
     provider: &'a Provider,
+    handle: &'a isthmus_provider::Provider,
     type_name: &str,
     state_store: &'a EncryptedStore,
 ) -> Result<StoredResource<'a>, TokenError> {
     let package = provider.package.identity();
     Ok(StoredResource {
         target: Target {
-            provider: &provider.provider,
+            provider: handle,
             shape: provider.package.resource(type_name)?,
             package,
             keep_secrets: false,

@@ -4,7 +4,6 @@ use isthmus_cty::{AttributePath, PathStep, Value};
 use isthmus_proto::tfplugin6;
 
 use super::{Object, Plan, Resource, present};
-use crate::diagnostics::errors_of;
 use crate::rules;
 use crate::{Diagnostic, ProviderError, Rpc};
 
@@ -49,7 +48,7 @@ impl Resource<'_> {
         };
         let response: tfplugin6::apply_resource_change::Response =
             self.provider.call(rpc, request).await.map_err(nothing)?;
-        let errors = errors_of(response.diagnostics, warnings);
+        let errors = self.provider.errors_of(response.diagnostics, warnings);
         let refused = (!errors.is_empty()).then(|| ProviderError::Diagnostics {
             operation: self.provider.operation(rpc),
             diagnostics: errors,

@@ -46,6 +46,7 @@ const ROWS: &[Row] = &[
         &[b"", b"0", b"root, 65534", b"*"],
         &[b"-1", b"root,,1", b"*,root", b"no such user", b"\xff"],
     ),
+    row("ISTHMUS_DAEMON", &[b"", b"off", b"OFF"], &[b"daemon", b"~/daemon.sock"]),
     row("ISTHMUS_DURABILITY", &[b"", b"disk", b"Process"], &[b"true", b"fsync", b"none", b"\xff"]),
     row("ISTHMUS_STOP_GRACE_PERIOD", &[b"", b"0.5", b"86400"], &[b"5s", b"-1", b"NaN", b"1e9", b"\xff"]),
     row("ISTHMUS_HOME", PATHS, NO_PATHS),
@@ -65,6 +66,10 @@ const ROWS: &[Row] = &[
     ),
     row("ISTHMUS_OFFLINE", BOOLEANS, NO_BOOLEANS),
     secret("ISTHMUS_PASSPHRASE", &[b"correct horse", b" "], &[b"", b"sesame\xff"]),
+    row("ISTHMUS_POOL_AGE", &[b"", b"0.5", b"86400"], &[b"1h", b"-1", b"1e9", b"\xff"]),
+    row("ISTHMUS_POOL_IDLE", &[b"", b"0", b"86400"], &[b"10m", b"-1", b"1e9", b"\xff"]),
+    row("ISTHMUS_POOL_MEMORY", &[b"", b"16", b"2048"], &[b"15", b"-1", b"64MiB", b"\xff"]),
+    row("ISTHMUS_POOL_PROCESSES", &[b"", b"1", b"64"], &[b"0", b"-1", b"many", b"\xff"]),
     row("ISTHMUS_PROVIDER", PATHS, NO_PATHS),
     row(
         "ISTHMUS_PROVIDER_MEMORY",

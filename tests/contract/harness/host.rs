@@ -18,6 +18,7 @@ use tokio::sync::watch;
 use tonic::Status;
 use tonic::transport::{Channel, Endpoint};
 
+use super::daemon::{self, Daemon};
 use super::engine::Engine;
 use super::session::{Session, Transcript};
 use super::{PATIENCE, processes};
@@ -45,6 +46,8 @@ pub(crate) struct Setup {
     executable: PathBuf,
     /// Whether the sandbox records its calls.
     records_calls: bool,
+    /// Whether a shared daemon serves.
+    has_daemon: bool,
 }
 
 /// Who starts the daemon.
@@ -125,7 +128,13 @@ impl Setup {
             working_directory: PathBuf::new(),
             executable: PathBuf::from(env!("CARGO_BIN_EXE_isthmus")),
             records_calls: true,
+            has_daemon: everything_has_a_daemon(),
         }
+    }
+
+    /// As a plugin that passes its calls on to a shared daemon, which is started first, unless one runs in this directory.
+    pub(crate) fn with_daemon(self) -> Self {
+        Self { has_daemon: true, ..self }
     }
 
     /// With another build of the program than the one for tests, such as a release, whose sandbox cannot misbehave.
@@ -225,6 +234,14 @@ impl Setup {
         self.arguments(&[])
     }
 
+    /// The environment of a shared daemon.
+    fn variables_of_daemon(&self) -> Vec<(String, OsString)> {
+        let own = self.variables.iter().filter(|(name, _)| name.starts_with("ISTHMUS_")).cloned();
+        // Where every test has a shared daemon, most are about providers that end with their sessions.
+        let end_at_once = everything_has_a_daemon().then(|| ("ISTHMUS_POOL_IDLE".to_owned(), "0".into()));
+        end_at_once.into_iter().chain(own).collect()
+    }
+
     /// Starts the daemon.
     pub(crate) async fn start(self) -> Host {
         Host::start(self).await
@@ -236,6 +253,11 @@ impl Setup {
         let session = host.session().await?;
         Ok((host, session))
     }
+}
+
+/// Whether all tests are to go through shared daemons: `ISTHMUS_TEST_DAEMON` is set.
+fn everything_has_a_daemon() -> bool {
+    std::env::var_os("ISTHMUS_TEST_DAEMON").is_some()
 }
 
 /// A running daemon and its engine. It is killed when this goes, and all that was said is printed.
@@ -251,6 +273,7 @@ pub(crate) struct Host {
     port: u16,
     stderr: Arc<watch::Sender<String>>,
     transcript: Transcript,
+    daemon: Option<Daemon>,
 }
 
 impl Host {
@@ -340,10 +363,18 @@ impl Host {
         if !setup.variables.iter().any(|(name, _)| name.starts_with("TF_LOG")) {
             command.envs(isthmus_test_engine::provider_logging(directory.path()));
         }
+        let variables_of_daemon = setup.variables_of_daemon();
         command.envs(setup.variables);
         match setup.arguments {
             Arguments::Engine => command.arg(engine.address()),
             Arguments::Fixed(arguments) => command.args(arguments),
+        };
+        let daemon = match setup.has_daemon && setup.bridge == Bridge::Ours && setup.program == PLUGIN {
+            true => {
+                command.env("ISTHMUS_DAEMON", daemon::socket_in(directory.path()));
+                Daemon::start(&setup.executable, directory.path(), &variables_of_daemon).await
+            }
+            false => None,
         };
         let mut child = command.spawn().expect("the daemon starts");
         let stderr = Arc::new(watch::Sender::new(String::new()));
@@ -369,6 +400,7 @@ impl Host {
             port: 0,
             stderr,
             transcript: Transcript::default(),
+            daemon,
         };
         // Only now, so that a daemon that did not start is reported with its stderr.
         host.port = port.trim().parse().unwrap_or_else(|_| panic!("the daemon printed {port:?} for a port"));
@@ -584,6 +616,27 @@ impl Host {
         tokio::time::timeout(PATIENCE, found).await.expect("the daemon starts a child")
     }
 
+    /// The shared daemon that was started with this.
+    pub(crate) fn daemon(&self) -> &Daemon {
+        self.daemon.as_ref().expect("it was started with a shared daemon")
+    }
+
+    /// The same, to be ended.
+    pub(crate) fn daemon_mut(&mut self) -> &mut Daemon {
+        self.daemon.as_mut().expect("it was started with a shared daemon")
+    }
+
+    /// Starts a shared daemon where the one was that has ended.
+    pub(crate) async fn restart_daemon(&mut self) {
+        let executable = Path::new(env!("CARGO_BIN_EXE_isthmus"));
+        self.daemon = Daemon::start(executable, self.directory.path(), &[]).await;
+    }
+
+    /// What was said on all connections.
+    pub(crate) fn transcript(&self) -> String {
+        self.transcript.text()
+    }
+
     /// The daemon's process.
     pub(crate) fn process(&self) -> u32 {
         self.process
@@ -690,7 +743,7 @@ fn link(program: &Path, directory: &Path, name: &str) -> PathBuf {
 }
 
 /// Collects stderr in a thread, so that it is there even when the test's runtime is not.
-fn follow(stderr: OwnedFd, collected: Arc<watch::Sender<String>>) {
+pub(super) fn follow(stderr: OwnedFd, collected: Arc<watch::Sender<String>>) {
     std::thread::spawn(move || {
         let mut stderr = std::fs::File::from(stderr);
         let mut buffer = [0; 8192];

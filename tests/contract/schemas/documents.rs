@@ -174,7 +174,7 @@ on_both_protocols! {
         let before = anonymous_memory(&host);
         let request = [&[0, 0, 0, 0, 0][..], &GetSchemaRequest::default().encode_to_vec()].concat();
         let request = http_body_util::Full::new(bytes::Bytes::from(request));
-        let request = tonic::codegen::http::Request::post("/pulumirpc.ResourceProvider/GetSchema")
+        let request = http::Request::post("/pulumirpc.ResourceProvider/GetSchema")
             .header("content-type", "application/grpc")
             .header("te", "trailers")
             .body(tonic::body::Body::new(request))

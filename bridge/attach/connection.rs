@@ -1,0 +1,291 @@
+//! The calls of one connection of an engine, on their way to a daemon.
+//!
+//! What a session is made by (Handshake, Attach, Parameterize, Configure) is kept, so that it can be made again: in another
+//! daemon, or here. Other calls are passed on as they come.
+
+use std::error::Error;
+use std::sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full};
+use isthmus_common::BoxFuture;
+use isthmus_grpc::{Incoming, NotSent};
+use isthmus_proto::pulumirpc::{self, PluginAttach};
+use prost::Message as _;
+use tokio::sync::{Mutex, watch};
+use tonic::Status;
+use tonic::body::Body;
+use tonic::codegen::http::{HeaderMap, Request, Response, Uri, header, request};
+
+use super::destination::Destination;
+use super::link::{Link, LinkError};
+use super::socket::SocketError;
+use crate::daemon::Session;
+use crate::status::RequestError;
+
+/// Bytes before the message of a gRPC call: whether it is compressed, and its length.
+const PREFIX: usize = 5;
+
+const SERVICE: &str = pulumirpc::resource_provider_server::SERVICE_NAME;
+
+/// The calls that a session is made by, in their order.
+const SESSION: [&str; 4] = ["Handshake", "Attach", "Parameterize", "Configure"];
+
+/// How often a call is made that changes nothing, and ends with its connection: it may be what ends the daemon.
+const ATTEMPTS: usize = 3;
+
+/// The calls that change resources, unless they are part of a preview.
+const CHANGES: [&str; 3] = ["Create", "Update", "Delete"];
+
+/// The services of this process, by which calls are made without a daemon.
+pub(crate) trait Here: Send + Sync {
+    /// Makes a call.
+    fn call(&self, request: Request<Body>) -> BoxFuture<'static, Response<Body>>;
+
+    /// The session that calls are made in.
+    fn session(&self) -> &Session;
+}
+
+/// One connection of an engine.
+#[derive(Debug)]
+pub(crate) struct RelayConnection {
+    daemon: Destination,
+    route: Mutex<Route>,
+    /// The engine's address, which Attach may change.
+    engine: watch::Sender<Option<String>>,
+    /// The calls that the session was made by.
+    made_by: StdMutex<Vec<Call>>,
+}
+
+#[derive(Debug)]
+enum Route {
+    /// No daemon was looked for yet, or the connection to it was lost.
+    Open {
+        /// Whether a resource may have been changed through a daemon: then calls are not made here any more, because the
+        /// daemon may have unsettled operations and values that only it knows.
+        has_changed: bool,
+    },
+    Daemon {
+        link: Arc<Link>,
+        has_changed: bool,
+    },
+    /// In this process.
+    Here,
+}
+
+/// A call of the engine: its header, and its whole message.
+#[derive(Clone, Debug)]
+struct Call {
+    method: String,
+    uri: Uri,
+    headers: HeaderMap,
+    content: Bytes,
+}
+
+/// The field of a request that says that it is part of a preview, and no other.
+#[derive(Clone, Copy, PartialEq, prost::Message)]
+struct CreatePreview {
+    #[prost(bool, tag = "4")]
+    preview: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, prost::Message)]
+struct UpdatePreview {
+    #[prost(bool, tag = "7")]
+    preview: bool,
+}
+
+impl Call {
+    fn request(&self) -> Request<Body> {
+        let body = Full::new(self.content.clone()).map_err(|never| match never {});
+        let mut request = Request::post(self.uri.clone()).body(Body::new(body)).unwrap_or_default();
+        *request.headers_mut() = self.headers.clone();
+        request
+    }
+
+    /// Whether it may change a resource.
+    fn changes(&self) -> bool {
+        let message = || self.content.get(PREFIX..).unwrap_or_default();
+        match self.method.as_str() {
+            "Create" => !CreatePreview::decode(message()).is_ok_and(|request| request.preview),
+            "Update" => !UpdatePreview::decode(message()).is_ok_and(|request| request.preview),
+            method => CHANGES.contains(&method),
+        }
+    }
+
+    fn makes_session(&self) -> bool {
+        SESSION.contains(&self.method.as_str())
+    }
+}
+
+impl RelayConnection {
+    pub(super) fn new(daemon: Destination, engine: Option<String>) -> Self {
+        let engine = watch::Sender::new(engine);
+        let route = Mutex::new(Route::Open { has_changed: false });
+        Self { daemon, route, engine, made_by: StdMutex::default() }
+    }
+
+    /// Makes a call of the engine, at the daemon if there is one, else here.
+    pub(crate) async fn call(self: Arc<Self>, request: Request<Incoming>, here: impl Here) -> Response<Body> {
+        let (head, body) = request.into_parts();
+        let content = match body.collect().await {
+            Ok(content) => content.to_bytes(),
+            Err(status) => return status.into_http(),
+        };
+        let call = of_engine(head, content);
+        if call.method == "Attach"
+            && let Ok(attach) = PluginAttach::decode(call.content.get(PREFIX..).unwrap_or_default())
+        {
+            self.engine.send_replace(Some(attach.address));
+        }
+        let mut attempts = ATTEMPTS;
+        loop {
+            let link = match self.link(&call, &here).await {
+                Ok(Some(link)) => link,
+                Ok(None) => return here.call(call.request()).await,
+                Err(status) => return status.into_http(),
+            };
+            match sent(&link, &call).await {
+                Ok(response) => {
+                    if call.makes_session() {
+                        self.made_by().push(call);
+                    }
+                    return response;
+                }
+                Err(failure) => {
+                    self.lost(&link).await;
+                    // What has not left, and what changes nothing, is made again.
+                    attempts -= 1;
+                    if call.changes() && !was_not_sent(&failure) {
+                        let (method, reason) = (call.method, failure.message().to_owned());
+                        return Status::from(RequestError::LostWithDaemon { method, reason }).into_http();
+                    }
+                    if attempts == 0 {
+                        return failure.into_http();
+                    }
+                }
+            }
+        }
+    }
+
+    /// The connection to the daemon that takes a call; `None` if it is made here.
+    async fn link(&self, call: &Call, here: &impl Here) -> Result<Option<Arc<Link>>, Status> {
+        let mut route = self.route.lock().await;
+        match &mut *route {
+            Route::Here => return Ok(None),
+            Route::Daemon { link, has_changed } => {
+                *has_changed |= call.changes();
+                return Ok(Some(Arc::clone(link)));
+            }
+            Route::Open { .. } => {}
+        }
+        let Route::Open { has_changed } = *route else { return Ok(None) };
+        match self.connect().await {
+            Ok(link) => {
+                let link = Arc::new(link);
+                *route =
+                    Route::Daemon { link: Arc::clone(&link), has_changed: has_changed || call.changes() };
+                Ok(Some(link))
+            }
+            Err(error) if has_changed => {
+                Err(RequestError::DaemonGone { reason: isthmus_common::error_chain(&error) }.into())
+            }
+            Err(error) => {
+                warn(here, &error).await;
+                // The session is made anew here; what fails of that fails again in the calls that need it.
+                let made_by = std::mem::take(&mut *self.made_by());
+                for call in made_by {
+                    drop(here.call(call.request()).await);
+                }
+                *route = Route::Here;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Opens a session, and makes it what the lost one was.
+    async fn connect(&self) -> Result<Link, LinkError> {
+        let link = Link::open(&self.daemon, self.engine.subscribe()).await?;
+        let made_by = self.made_by().clone();
+        for call in made_by {
+            sent(&link, &call).await.map_err(|status| LinkError::Unanswered(Box::new(status)))?;
+        }
+        Ok(link)
+    }
+
+    /// The connection to the daemon is lost, unless it was replaced meanwhile.
+    async fn lost(&self, lost: &Arc<Link>) {
+        let mut route = self.route.lock().await;
+        if let Route::Daemon { link, has_changed } = &*route
+            && Arc::ptr_eq(link, lost)
+        {
+            *route = Route::Open { has_changed: *has_changed };
+        }
+    }
+
+    /// Stops the calls in progress at the daemon.
+    pub(super) async fn cancel(&self) {
+        let Route::Daemon { link, .. } = &*self.route.lock().await else { return };
+        let cancel = Call {
+            method: "Cancel".to_owned(),
+            uri: format!("/{SERVICE}/Cancel").parse().unwrap_or_default(),
+            headers: HeaderMap::from_iter([
+                (header::CONTENT_TYPE, header::HeaderValue::from_static("application/grpc")),
+                (header::TE, header::HeaderValue::from_static("trailers")),
+            ]),
+            content: Bytes::from_static(&[0; PREFIX]),
+        };
+        // The second one breaks off what does not end within the grace period, as this process would.
+        for _ in 0..2 {
+            // A daemon that is gone has no calls in progress.
+            drop(sent(link, &cancel).await);
+        }
+    }
+
+    fn made_by(&self) -> MutexGuard<'_, Vec<Call>> {
+        self.made_by.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn of_engine(head: request::Parts, content: Bytes) -> Call {
+    let mut path = head.uri.path().split('/').skip(1);
+    let method = match (path.next(), path.next()) {
+        (Some(SERVICE), Some(method)) => method.to_owned(),
+        _ => String::new(),
+    };
+    Call { method, uri: head.uri, headers: head.headers, content }
+}
+
+/// Sends a call and waits for its answer, which is whole where a part of it would be ambiguous.
+async fn sent(link: &Link, call: &Call) -> Result<Response<Body>, Status> {
+    let (head, body) = link.call(call.request()).await?.into_parts();
+    if !call.changes() {
+        return Ok(Response::from_parts(head, Body::new(body)));
+    }
+    let whole = body.collect().await?;
+    Ok(Response::from_parts(head, Body::new(whole.map_err(|never| match never {}))))
+}
+
+fn was_not_sent(status: &Status) -> bool {
+    let mut cause = status.source();
+    while let Some(error) = cause {
+        if error.is::<NotSent>() {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
+async fn warn(here: &impl Here, error: &LinkError) {
+    let consequence = match error {
+        // It was told to end, or it has not started yet.
+        LinkError::Socket(SocketError::Absent { .. })
+        | LinkError::Unanswered(_)
+        | LinkError::Refused(_)
+        | LinkError::Silent => "so providers are started by this plugin",
+        LinkError::Socket(_) => "so it is not used, and providers are started by this plugin",
+    };
+    here.session().warn(format!("{}, {consequence}", isthmus_common::error_chain(error)), "");
+    here.session().flush_logs(true).await;
+}

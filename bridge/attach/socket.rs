@@ -1,0 +1,88 @@
+//! The socket of a daemon on this machine: where it is, and whether to believe that it is the daemon's.
+
+use std::io;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+
+use isthmus_common::permissions::{PermissionsError, require_trusted};
+use tokio::net::UnixStream;
+
+use crate::home;
+use crate::process_context::ProcessContext;
+use crate::settings::DaemonChoice;
+
+/// The directory of the socket in the runtime directory of a user, or in the home directory.
+const DIRECTORY: &str = "isthmus";
+
+/// The socket's name in it.
+const NAME: &str = "daemon.sock";
+
+/// Why a socket is not used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SocketError {
+    /// There is none, or no daemon listens on it.
+    #[error("no daemon listens on {path}", path = path.display())]
+    Absent {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    /// Another user may have put it there.
+    #[error("the directory of the daemon's socket is refused")]
+    Directory(#[source] PermissionsError),
+    #[error("{path} is no socket", path = .0.display())]
+    Kind(PathBuf),
+    #[error(
+        "{path} belongs to the user with uid {owner}, and a daemon gets the environment of its own user and of root only",
+        path = path.display()
+    )]
+    Owner { path: PathBuf, owner: u32 },
+}
+
+/// Where daemons listen.
+#[derive(Debug)]
+pub(crate) struct DaemonSocket;
+
+impl DaemonSocket {
+    /// The socket of this user's daemon, in `XDG_RUNTIME_DIR` if there is one, else in the home directory.
+    pub(crate) fn well_known(context: &ProcessContext) -> Option<PathBuf> {
+        let runtime = context.environment().path("XDG_RUNTIME_DIR").filter(|path| path.is_absolute());
+        let directory = match runtime {
+            Some(runtime) => runtime.join(DIRECTORY),
+            None => home::directory(context.settings(), context.environment()).ok()?,
+        };
+        Some(directory.join(NAME))
+    }
+
+    /// The socket that a plugin passes its calls on to, if any.
+    pub(super) fn for_plugin(context: &ProcessContext) -> Option<PathBuf> {
+        match &context.settings().daemon {
+            DaemonChoice::Off => None,
+            DaemonChoice::Socket(path) => Some(context.resolve(path)),
+            // A file that is no socket is not ours, and no reason to warn.
+            DaemonChoice::WellKnown => {
+                let path = Self::well_known(context)?;
+                path.metadata().is_ok_and(|metadata| metadata.file_type().is_socket()).then_some(path)
+            }
+        }
+    }
+
+    /// Connects to a daemon that this user or root has started.
+    pub(super) async fn connect(path: &Path) -> Result<UnixStream, SocketError> {
+        let absent = |source| SocketError::Absent { path: path.to_owned(), source };
+        let metadata = path.metadata().map_err(absent)?;
+        if !metadata.file_type().is_socket() {
+            return Err(SocketError::Kind(path.to_owned()));
+        }
+        if let Some(directory) = path.parent() {
+            require_trusted(directory).map_err(SocketError::Directory)?;
+        }
+        let stream = UnixStream::connect(path).await.map_err(absent)?;
+        // Of the process that listens, whatever the file says.
+        let owner = stream.peer_cred().map_or_else(|_| metadata.uid(), |peer| peer.uid());
+        if ![rustix::process::geteuid().as_raw(), 0].contains(&owner) {
+            return Err(SocketError::Owner { path: path.to_owned(), owner });
+        }
+        Ok(stream)
+    }
+}

@@ -1,0 +1,122 @@
+//! `isthmus daemon`: serves the plugins of any number of engines, which pass their calls on.
+//!
+//! It listens on a socket of its user alone. The socket's directory has a lock file, so that there is one daemon for each
+//! socket, and so that a socket that a killed daemon has left is known to be left.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+use isthmus_common::open_lock_file;
+use isthmus_common::permissions::{PRIVATE_DIRECTORY, PRIVATE_FILE, PermissionsError, require_trusted};
+use tokio::net::UnixListener;
+
+use super::limits;
+use super::output::{fail, inform};
+use super::plugin::{Signals, serve_until_ended};
+use super::runtime;
+use crate::attach::DaemonSocket;
+use crate::daemon::{Daemon as State, Pool};
+use crate::engine::EngineLog;
+use crate::process_context::{ProcessContext, StartedBy};
+use crate::serve::Listener;
+use crate::settings::Settings;
+
+/// Longest path of a socket, in bytes, which is the system's.
+const LONGEST: usize = 107;
+
+/// Serve the plugins of any number of engines, which share its providers.
+#[derive(Debug, Args)]
+pub(super) struct Daemon {
+    /// The socket to listen on, where plugins look for it by `ISTHMUS_DAEMON`. By default it is where they look without that.
+    #[arg(long, value_name = "PATH")]
+    socket: Option<PathBuf>,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum DaemonError {
+    #[error(
+        "there is no directory for the socket\nhelp: choose a path by `--socket`, or set ISTHMUS_HOME to a directory"
+    )]
+    NoDirectory,
+    #[error("the path of the socket, {path}, has {length} bytes, and at most {LONGEST} are possible\nhelp: choose another one by `--socket`", path = path.display())]
+    Long { path: PathBuf, length: usize },
+    #[error("the directory of the socket is refused")]
+    Directory(#[from] PermissionsError),
+    #[error("another daemon listens on {path}", path = .0.display())]
+    Taken(PathBuf),
+    #[error("{path} is no socket, so it is left alone\nhelp: remove it, or choose another path by `--socket`", path = .0.display())]
+    Occupied(PathBuf),
+    #[error("failed to listen on {path}", path = path.display())]
+    Listen {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// A socket that is listened on. The lock on it is held.
+struct Bound {
+    listener: UnixListener,
+    path: PathBuf,
+    _lock: File,
+}
+
+pub(super) fn run(daemon: &Daemon, settings: &Arc<Settings>) -> ExitCode {
+    if let Err(error) = limits::ensure_open_files() {
+        return fail(&isthmus_common::error_chain(&error));
+    }
+    let context = ProcessContext::own(StartedBy::Other, Arc::clone(settings));
+    let chosen = daemon.socket.as_deref().map(|path| context.resolve(path));
+    let path = chosen.or_else(|| DaemonSocket::well_known(&context));
+    runtime::serve(async move {
+        match path.ok_or(DaemonError::NoDirectory).and_then(bind) {
+            Ok(bound) => serve(bound, context).await,
+            Err(error) => fail(&isthmus_common::error_chain(&error)),
+        }
+    })
+}
+
+async fn serve(bound: Bound, context: ProcessContext) -> ExitCode {
+    let Bound { listener, path, _lock } = bound;
+    let pool = Pool::new(context.settings().pool);
+    let daemon = State::shared(EngineLog::start(None), context, pool);
+    let signals = Signals::new();
+    inform(&format!("listening on {}", path.display()));
+    let code = serve_until_ended(Listener::on_socket(listener), &daemon, None, None, signals).await;
+    // The lock is still held, so the socket is this daemon's.
+    drop(std::fs::remove_file(&path));
+    code
+}
+
+fn bind(path: PathBuf) -> Result<Bound, DaemonError> {
+    let length = path.as_os_str().len();
+    if length > LONGEST {
+        return Err(DaemonError::Long { path, length });
+    }
+    let failed = |source| DaemonError::Listen { path: path.clone(), source };
+    let directory = path.parent().unwrap_or(Path::new("/"));
+    let created = std::fs::DirBuilder::new().recursive(true).mode(PRIVATE_DIRECTORY).create(directory);
+    created.map_err(failed)?;
+    require_trusted(directory)?;
+    let mut lock_path = path.clone().into_os_string();
+    lock_path.push(".lock");
+    let lock = open_lock_file(Path::new(&lock_path), PRIVATE_FILE).map_err(failed)?;
+    if lock.try_lock().is_err() {
+        return Err(DaemonError::Taken(path));
+    }
+    match path.symlink_metadata() {
+        // Of a daemon that was killed: it would hold the lock.
+        Ok(metadata) if metadata.file_type().is_socket() => std::fs::remove_file(&path).map_err(failed)?,
+        Ok(_) => return Err(DaemonError::Occupied(path)),
+        Err(_) => {}
+    }
+    let listener = UnixListener::bind(&path).map_err(failed)?;
+    // Whoever connects meanwhile is checked all the same.
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(PRIVATE_FILE)).map_err(failed)?;
+    Ok(Bound { listener, path, _lock: lock })
+}

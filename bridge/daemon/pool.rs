@@ -1,0 +1,560 @@
+//! The provider processes that sessions share.
+//!
+//! A process is shared by sessions of the same user whose plugins have the same environment (but for the names that have no
+//! meaning for a provider) and the same working directory, and that configure the provider alike. Until a session
+//! configures its provider, any process of the same launch serves it, because validation needs no configuration.
+//!
+//! A process is not given to further sessions when its provider has complained of credentials, when it was configured too
+//! long ago for them to be still valid, or when it uses too much memory; it ends with its last session. One that nothing
+//! uses ends after a time. What a session asks to be logged in full has a process of its own, whose log is all its own.
+//!
+//! A plugin without a shared daemon has no pool: each of its sessions has its own process.
+
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use isthmus_cty::Value;
+use isthmus_provider::plugin::LOG_VARIABLES;
+use isthmus_provider::schema::Catalogue;
+use isthmus_provider::schema_cache::{LaunchContext, Program};
+use isthmus_provider::{Diagnostic, Provider, SchemaUpdate};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::JoinSet;
+
+use super::calls::Calls;
+use super::process_log::{ProcessLog, ProcessUser};
+use super::session_log::SessionLog;
+use super::start::{ProviderSource, StartError, start_logging};
+use crate::engine::Severity;
+use crate::process_context::ProcessContext;
+use crate::settings::{PoolLimits, ProviderMeta};
+
+/// How often processes that wait for their end are looked at, and the memory of all while one waits for room.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// The processes of a daemon. Clones share them.
+#[derive(Clone, Debug)]
+pub(crate) struct Pool(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    limits: PoolLimits,
+    room: Arc<Semaphore>,
+    state: Mutex<State>,
+    /// How often a process became free.
+    changes: watch::Sender<u64>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    processes: Vec<Arc<Process>>,
+    /// Launches under way, each with a lock: sessions that begin at once share one.
+    launches: Vec<(LaunchKey, Weak<tokio::sync::Mutex<()>>)>,
+}
+
+/// What processes have in common that any session with the same can use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct LaunchKey {
+    program: Program,
+    context: LaunchContext,
+    user: u32,
+    kills_sessions: bool,
+}
+
+/// A configuration of a provider: its arguments, and the metadata that goes with each call.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Configuration {
+    pub(super) config: Value,
+    pub(super) meta: ProviderMeta,
+}
+
+impl Configuration {
+    /// Whether sessions may share it: what is unknown may be different things.
+    fn is_shared(&self) -> bool {
+        self.config.is_wholly_known()
+    }
+}
+
+/// A process of the pool.
+#[derive(Debug)]
+struct Process {
+    /// A handle that belongs to no session.
+    provider: Provider,
+    key: LaunchKey,
+    log: ProcessLog,
+    configured: watch::Sender<Configured>,
+    sessions: AtomicUsize,
+    idle_since: Mutex<Instant>,
+    /// It is given to no further session.
+    is_retired: AtomicBool,
+    /// Until it has ended.
+    room: Mutex<Option<OwnedSemaphorePermit>>,
+}
+
+#[derive(Clone, Debug)]
+enum Configured {
+    Not,
+    Underway(Arc<Configuration>),
+    At(Instant, Arc<Configuration>),
+    /// It was refused: the process is retired.
+    Failed,
+}
+
+/// The use of a process by a session. The process is free for others when this is dropped.
+#[derive(Debug)]
+pub(crate) struct PoolUse {
+    pool: Pool,
+    process: Arc<Process>,
+    provider: Provider,
+    _user: Arc<ProcessUser>,
+    launcher: Arc<Launcher>,
+    is_released: AtomicBool,
+}
+
+/// How a session launches a process of the pool.
+#[derive(Debug)]
+pub(super) struct Launcher {
+    pub(super) pool: Pool,
+    pub(super) context: Arc<ProcessContext>,
+    pub(super) log: Arc<SessionLog>,
+    pub(super) source: ProviderSource,
+    pub(super) calls: Calls,
+    pub(super) key: LaunchKey,
+}
+
+impl Launcher {
+    /// A process of the pool, which is launched if none runs; and what is new about its schema, compared with `known`.
+    pub(super) async fn process(
+        self: &Arc<Self>,
+        known: Option<&Arc<Catalogue>>,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<(PoolUse, SchemaUpdate), StartError> {
+        // Sessions that begin at once wait for the first one's launch.
+        let lock = self.pool.launch_lock(&self.key);
+        let _launching = lock.lock().await;
+        match self.pool.find(self) {
+            Some(used) => Ok((used, SchemaUpdate::AsKnown)),
+            None => self.launch(known, warnings).await,
+        }
+    }
+
+    async fn launch(
+        self: &Arc<Self>,
+        known: Option<&Arc<Catalogue>>,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<(PoolUse, SchemaUpdate), StartError> {
+        let log = Arc::clone(&self.log);
+        let room = self.pool.room(|reason| log.send(Severity::Warning, reason, "")).await;
+        let (context, user, log) = (&self.context, self.user(), ProcessLog::default());
+        let starting = log.add(user.clone());
+        let sink = log.sink(context);
+        let (provider, update) =
+            start_logging(&self.source, context, sink, user.observer(), known, warnings).await?;
+        drop(starting);
+        Ok((self.pool.add(self, provider, log, room), update))
+    }
+
+    fn user(&self) -> ProcessUser {
+        let (context, log) = (Arc::clone(&self.context), Arc::clone(&self.log));
+        ProcessUser { context, log, calls: self.calls.clone() }
+    }
+}
+
+impl LaunchKey {
+    /// `None` if the process must not be shared.
+    pub(super) fn new(context: &ProcessContext, program: &Program) -> Option<Self> {
+        let environment = context.environment();
+        let is_logged = LOG_VARIABLES.iter().any(|name| environment.value(name).is_some())
+            || environment.starting_with("TF_LOG").next().is_some()
+            || environment.value(super::rpc_log::VARIABLE).is_some();
+        if is_logged {
+            return None;
+        }
+        Some(Self {
+            program: program.clone(),
+            context: context.launch_context()?,
+            user: context.user(),
+            kills_sessions: context.settings().kill_sessions,
+        })
+    }
+}
+
+impl Process {
+    fn is_usable(&self) -> bool {
+        !self.is_retired.load(Ordering::Relaxed) && self.provider.plugin().exit().is_none()
+    }
+
+    fn retire(&self) {
+        self.is_retired.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends it, which makes room for another one.
+    async fn end(&self) {
+        self.provider.shutdown().await;
+        self.room.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
+    fn is_idle(&self) -> bool {
+        self.sessions.load(Ordering::Relaxed) == 0
+    }
+
+    fn idle_for(&self) -> Duration {
+        self.idle_since.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+    }
+}
+
+impl Pool {
+    pub(crate) fn new(limits: PoolLimits) -> Self {
+        Self(Arc::new(Shared {
+            limits,
+            room: Arc::new(Semaphore::new(limits.processes)),
+            state: Mutex::default(),
+            changes: watch::Sender::new(0),
+        }))
+    }
+
+    /// A process of a launch, if one runs.
+    fn find(&self, launcher: &Arc<Launcher>) -> Option<PoolUse> {
+        let state = self.state();
+        let found = state.processes.iter().find(|process| process.key == launcher.key && process.is_usable());
+        found.map(|process| self.used(process, launcher))
+    }
+
+    fn launch_lock(&self, key: &LaunchKey) -> Arc<tokio::sync::Mutex<()>> {
+        let mut state = self.state();
+        state.launches.retain(|(_, lock)| lock.strong_count() > 0);
+        let known = state.launches.iter().find(|(known, _)| known == key);
+        if let Some(lock) = known.and_then(|(_, lock)| lock.upgrade()) {
+            return lock;
+        }
+        let lock = Arc::default();
+        state.launches.push((key.clone(), Arc::downgrade(&lock)));
+        lock
+    }
+
+    /// Room for one more process. Processes that nothing uses make room; otherwise this waits for one, in the order of the
+    /// calls. `warn` is called once if it does.
+    async fn room(&self, warn: impl FnOnce(String)) -> OwnedSemaphorePermit {
+        let mut warn = Some(warn);
+        let mut waits = |reason: String| {
+            if let Some(warn) = warn.take() {
+                warn(reason);
+            }
+        };
+        let permit = self.permit(&mut waits).await;
+        while !self.has_memory().await {
+            if !self.end_longest_idle().await {
+                waits(
+                    "the provider processes of this daemon use all of its memory; waiting for one to end"
+                        .to_owned(),
+                );
+                tokio::time::sleep(LOOK_AGAIN).await;
+            }
+        }
+        permit
+    }
+
+    async fn permit(&self, waits: &mut impl FnMut(String)) -> OwnedSemaphorePermit {
+        let mut changes = self.0.changes.subscribe();
+        // One place in the queue, whatever comes free meanwhile.
+        let mut permit = pin!(Arc::clone(&self.0.room).acquire_owned());
+        loop {
+            changes.borrow_and_update();
+            tokio::select! {
+                biased;
+                permit = &mut permit => return permit.expect("the semaphore is never closed"),
+                () = std::future::ready(()) => {}
+            }
+            if self.end_longest_idle().await {
+                continue;
+            }
+            let most = self.0.limits.processes;
+            waits(format!("all {most} provider processes of this daemon are in use; waiting for one"));
+            tokio::select! {
+                permit = &mut permit => return permit.expect("the semaphore is never closed"),
+                // The sender is in this.
+                _ = changes.changed() => {}
+            }
+        }
+    }
+
+    /// Whether a further process may be started. The first one always may.
+    async fn has_memory(&self) -> bool {
+        let Some(most) = self.0.limits.memory else { return true };
+        let providers: Vec<_> =
+            self.state().processes.iter().map(|process| process.provider.clone()).collect();
+        if providers.is_empty() {
+            return true;
+        }
+        let used =
+            move || providers.iter().filter_map(|provider| provider.plugin().resident_memory()).sum::<u64>();
+        isthmus_common::blocking(used).await < most
+    }
+
+    async fn end_longest_idle(&self) -> bool {
+        let longest = {
+            let mut state = self.state();
+            let idle = state.processes.iter().enumerate().filter(|(_, process)| process.is_idle());
+            let longest = idle.max_by_key(|(_, process)| process.idle_for()).map(|(at, _)| at);
+            longest.map(|at| state.processes.remove(at))
+        };
+        match longest {
+            Some(process) => {
+                process.end().await;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Adds a process that was launched in this room, and uses it.
+    fn add(
+        &self,
+        launcher: &Arc<Launcher>,
+        provider: Provider,
+        log: ProcessLog,
+        room: OwnedSemaphorePermit,
+    ) -> PoolUse {
+        let process = Arc::new(Process {
+            provider,
+            key: launcher.key.clone(),
+            log,
+            configured: watch::Sender::new(Configured::Not),
+            sessions: AtomicUsize::new(0),
+            idle_since: Mutex::new(Instant::now()),
+            is_retired: AtomicBool::new(false),
+            room: Mutex::new(Some(room)),
+        });
+        let mut state = self.state();
+        state.processes.push(Arc::clone(&process));
+        self.used(&process, launcher)
+    }
+
+    /// The caller holds the lock of the state, so that a process is not ended meanwhile.
+    fn used(&self, process: &Arc<Process>, launcher: &Arc<Launcher>) -> PoolUse {
+        process.sessions.fetch_add(1, Ordering::Relaxed);
+        let user = launcher.user();
+        let provider = user.handle(&process.provider);
+        let user = process.log.add(user);
+        let (process, launcher) = (Arc::clone(process), Arc::clone(launcher));
+        let is_released = AtomicBool::new(false);
+        PoolUse { pool: self.clone(), process, provider, _user: user, launcher, is_released }
+    }
+
+    /// Ends processes that nothing uses, for ever.
+    pub(crate) async fn collect(&self) -> std::convert::Infallible {
+        let mut changes = self.0.changes.subscribe();
+        loop {
+            changes.borrow_and_update();
+            let (ended, next) = self.take_ended();
+            end_all(ended).await;
+            // The sender is in this.
+            let changed = async { drop(changes.changed().await) };
+            match next {
+                Some(wait) => drop(tokio::time::timeout(wait, changed).await),
+                None => changed.await,
+            }
+        }
+    }
+
+    /// The processes whose time has come, and when it comes for the next one.
+    fn take_ended(&self) -> (Vec<Arc<Process>>, Option<Duration>) {
+        let mut state = self.state();
+        let (mut ended, mut next) = (Vec::new(), None::<Duration>);
+        state.processes.retain(|process| {
+            if !process.is_idle() {
+                return true;
+            }
+            let left = self.0.limits.idle.saturating_sub(process.idle_for());
+            if left.is_zero() || !process.is_usable() {
+                ended.push(Arc::clone(process));
+                return false;
+            }
+            next = Some(next.map_or(left, |next| next.min(left)));
+            true
+        });
+        (ended, next)
+    }
+
+    /// Ends all processes. Their calls have ended.
+    pub(crate) async fn end(&self) {
+        let processes = std::mem::take(&mut self.state().processes);
+        end_all(processes).await;
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Ends processes, all at once: each may take seconds.
+async fn end_all(processes: Vec<Arc<Process>>) {
+    let mut ends = JoinSet::new();
+    for process in processes {
+        ends.spawn(async move { process.end().await });
+    }
+    ends.join_all().await;
+}
+
+/// Where a session's configuration is to be applied.
+#[derive(Debug)]
+pub(super) enum Place {
+    /// A process has it already.
+    Configured(PoolUse),
+    /// In this process, which nobody else configures.
+    Claimed(Claim),
+    /// No process is free: a new one is needed.
+    New,
+}
+
+impl PoolUse {
+    /// The session's handle of the process.
+    pub(super) fn provider(&self) -> &Provider {
+        &self.provider
+    }
+
+    /// Whether no other session uses the process.
+    pub(super) fn is_alone(&self) -> bool {
+        self.process.sessions.load(Ordering::Relaxed) <= 1
+    }
+
+    /// Gives the process to no further session.
+    pub(super) fn retire(&self) {
+        self.process.retire();
+    }
+
+    /// Finds the process for a configuration, which waits where one is being configured so.
+    pub(super) async fn place(&self, wanted: &Arc<Configuration>) -> Place {
+        loop {
+            let mut underway = {
+                let state = self.pool.state();
+                let mut underway = None;
+                let mut free = None;
+                for process in state.processes.iter().filter(|process| process.key == self.process.key) {
+                    if process.provider.has_refused_credentials() {
+                        process.retire();
+                    }
+                    let configured = process.configured.borrow().clone();
+                    match configured {
+                        Configured::At(at, _) if at.elapsed() > self.pool.0.limits.age => process.retire(),
+                        _ if !process.is_usable() => {}
+                        Configured::At(_, known) if wanted.is_shared() && known == *wanted => {
+                            return Place::Configured(self.pool.used(process, &self.launcher));
+                        }
+                        Configured::Underway(known) if wanted.is_shared() && known == *wanted => {
+                            underway = Some(process.configured.subscribe());
+                        }
+                        // The own one first: then no other has to change.
+                        Configured::Not if Arc::ptr_eq(process, &self.process) => {
+                            if wanted.is_shared() || self.is_alone() {
+                                free = Some(Arc::clone(process));
+                            }
+                        }
+                        Configured::Not if wanted.is_shared() && free.is_none() => {
+                            free = Some(Arc::clone(process));
+                        }
+                        Configured::Not
+                        | Configured::Underway(_)
+                        | Configured::At(..)
+                        | Configured::Failed => {}
+                    }
+                }
+                match (underway, free) {
+                    (Some(underway), _) => underway,
+                    (None, Some(process)) => {
+                        let used = self.pool.used(&process, &self.launcher);
+                        return Place::Claimed(used.claim(wanted));
+                    }
+                    (None, None) => return Place::New,
+                }
+            };
+            // An error means that the process is gone, which the next look shows.
+            drop(underway.wait_for(|configured| !matches!(configured, Configured::Underway(_))).await);
+        }
+    }
+
+    /// Launches a further process, for a configuration. This one is not used meanwhile, so that it can make room.
+    pub(super) async fn launch_another(
+        &self,
+        wanted: &Arc<Configuration>,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Claim, Box<StartError>> {
+        let known = Arc::clone(self.provider.catalogue());
+        self.release();
+        let (used, update) = self.launcher.launch(Some(&known), warnings).await?;
+        match update {
+            SchemaUpdate::AsKnown => Ok(used.claim(wanted)),
+            SchemaUpdate::New(_) | SchemaUpdate::Uncacheable => {
+                used.retire();
+                Err(Box::new(StartError::OtherSchema))
+            }
+        }
+    }
+
+    /// Claims a process that nobody has configured, for a configuration.
+    pub(super) fn claim(self, wanted: &Arc<Configuration>) -> Claim {
+        if !wanted.is_shared() {
+            self.process.retire();
+        }
+        self.process.configured.send_replace(Configured::Underway(Arc::clone(wanted)));
+        let process = Arc::clone(&self.process);
+        Claim { used: self, outcome: Outcome { process, configured: Configured::Failed } }
+    }
+}
+
+/// A process that is being configured. Without an outcome it is given to nobody else.
+#[derive(Debug)]
+pub(super) struct Claim {
+    used: PoolUse,
+    outcome: Outcome,
+}
+
+/// Tells those who wait for a configuration what became of it.
+#[derive(Debug)]
+struct Outcome {
+    process: Arc<Process>,
+    configured: Configured,
+}
+
+impl Claim {
+    pub(super) fn provider(&self) -> &Provider {
+        self.used.provider()
+    }
+
+    /// The process is configured.
+    pub(super) fn succeeded(mut self) -> PoolUse {
+        if let Configured::Underway(configuration) = &*self.used.process.configured.borrow() {
+            self.outcome.configured = Configured::At(Instant::now(), Arc::clone(configuration));
+        }
+        self.used
+    }
+}
+
+impl Drop for Outcome {
+    fn drop(&mut self) {
+        let configured = std::mem::replace(&mut self.configured, Configured::Failed);
+        if matches!(configured, Configured::Failed) {
+            self.process.retire();
+        }
+        self.process.configured.send_replace(configured);
+    }
+}
+
+impl PoolUse {
+    /// Says that the session does not use the process any more.
+    fn release(&self) {
+        if !self.is_released.swap(true, Ordering::Relaxed) {
+            *self.process.idle_since.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+            self.process.sessions.fetch_sub(1, Ordering::Relaxed);
+            self.pool.0.changes.send_modify(|changes| *changes = changes.wrapping_add(1));
+        }
+    }
+}
+
+impl Drop for PoolUse {
+    fn drop(&mut self) {
+        self.release();
+    }
+}

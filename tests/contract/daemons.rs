@@ -1,0 +1,6 @@
+//! Plugins that pass the calls of their engines on to a shared daemon.
+
+mod commands;
+mod losses;
+mod sharing;
+mod trust;

@@ -1,0 +1,98 @@
+//! A daemon that goes away: before and after a resource was changed through it.
+
+use rustix::process::Signal;
+
+use crate::harness::processes::{lives, signal};
+use crate::harness::{Code, Host, Setup, json, on_both_protocols};
+
+/// What the engine was told of the loss.
+fn warnings(host: &Host) -> Vec<String> {
+    let lines = host.engine.lines().into_iter().map(|line| line.message);
+    lines.filter(|message| message.contains("providers are started by this plugin")).collect()
+}
+
+on_both_protocols! {
+    async fn a_run_that_has_changed_nothing_goes_on_without_its_daemon(protocol) {
+        let mut host = Setup::sandbox(protocol).with_daemon().start().await;
+        let session = host.session().await?;
+        session.note().check(&json!({"title": "one"})).await?;
+        host.daemon_mut().kill().await;
+        // The session is made again in the plugin: its provider, and its configuration.
+        let made = session.note().make(&json!({"title": "one"})).await?;
+        session.note().delete(&made).await?;
+        assert_eq!(host.provider_processes().len(), 2);
+        assert_eq!(warnings(&host).len(), 1, "{:?}", host.engine.lines());
+        assert_eq!(host.children().len(), 1, "the plugin has its own provider");
+    }
+
+    async fn a_call_that_changes_nothing_is_made_again_when_the_daemon_dies_in_it(protocol) {
+        let mut host = Setup::sandbox(protocol).with_daemon().start().await;
+        let session = host.session().await?;
+        let inputs = json!({"mode": "hang", "during": "plan"});
+        let preview = session.faulty();
+        let previewing = preview.preview_create(&inputs);
+        let killed = async {
+            host.provider_is_in("PlanResourceChange", 1).await;
+            signal(host.daemon().process(), Signal::KILL);
+            // In the plugin's own provider.
+            host.provider_is_in("PlanResourceChange", 2).await;
+            session.cancel().await
+        };
+        let (previewed, cancelled) = tokio::join!(previewing, killed);
+        cancelled?;
+        previewed.expect_err("it was cancelled");
+        host.daemon_mut().kill().await;
+    }
+
+    async fn a_change_whose_daemon_dies_has_an_unknown_outcome_and_the_run_does_not_go_on_without_it(protocol) {
+        let mut host = Setup::sandbox(protocol).with_daemon().start().await;
+        let session = host.session().await?;
+        let faulty = session.faulty();
+        let inputs = json!({"mode": "hang-forever"});
+        let killed = async {
+            host.provider_is_in("ApplyResourceChange", 1).await;
+            signal(host.daemon().process(), Signal::KILL);
+        };
+        let (created, ()) = tokio::join!(faulty.create(&inputs), killed);
+        let status = created.expect_err("nobody answers it");
+        assert_eq!(status.code(), Code::Unknown, "{status}");
+        assert!(status.message().contains("isthmus recover"), "{status}");
+        host.daemon_mut().kill().await;
+        let status = session.note().create(&json!({"title": "two"})).await.expect_err("it is not made here");
+        assert_eq!(status.code(), Code::Unavailable, "{status}");
+        assert!(status.message().contains("start the daemon again"), "{status}");
+        assert!(host.children().is_empty(), "no provider was started");
+        // With a daemon again, the run goes on where it was.
+        host.restart_daemon().await;
+        session.note().make(&json!({"title": "two"})).await?;
+        assert_eq!(warnings(&host), [""; 0], "{:?}", host.engine.lines());
+    }
+
+    async fn a_daemon_that_is_told_to_end_lets_a_change_end_first(protocol) {
+        let mut host = Setup::sandbox(protocol).with_daemon().start().await;
+        let session = host.session().await?;
+        let job = session.resource("sandbox:index/server:Server", "server");
+        let inputs = json!({"image": "small", "bootTime": "1s"});
+        let told = async {
+            host.provider_is_in("ApplyResourceChange", 1).await;
+            signal(host.daemon().process(), Signal::TERM);
+        };
+        let (made, ()) = tokio::join!(job.create(&inputs), told);
+        drop(made);
+        host.daemon_mut().ended().await;
+        assert!(!lives(host.provider_process()), "its provider has ended with it");
+    }
+
+    async fn a_plugin_without_a_daemon_says_so_only_where_one_was_asked_for(protocol) {
+        let silent = Setup::sandbox(protocol).start().await;
+        silent.session().await?.note().make(&json!({"title": "one"})).await?;
+        assert_eq!(warnings(&silent), [""; 0]);
+        let asked = Setup::sandbox(protocol).with("ISTHMUS_DAEMON", "/nowhere/daemon.sock").start().await;
+        asked.session().await?.note().make(&json!({"title": "one"})).await?;
+        let [warning] = &warnings(&asked)[..] else { panic!("{:?}", asked.engine.lines()) };
+        assert!(warning.contains("no daemon listens on /nowhere/daemon.sock"), "{warning}");
+        let off = Setup::sandbox(protocol).with("ISTHMUS_DAEMON", "off").start().await;
+        off.session().await?.note().make(&json!({"title": "one"})).await?;
+        assert_eq!(warnings(&off), [""; 0]);
+    }
+}

@@ -1,0 +1,243 @@
+//! Which sessions share a provider process, and what they have of each other.
+
+use rustix::process::Signal;
+
+use crate::harness::engine::Severity;
+use crate::harness::host::until;
+use crate::harness::processes::{children, ended, signal};
+use crate::harness::{
+    Host, Json, Outcome, Protocol, Session, Setup, Status, json, on_both_protocols, unknown,
+};
+
+/// Two plugins of one directory, so that they have the same daemon, environment and working directory.
+async fn two(setup: Setup) -> (Host, Host) {
+    let first = one(setup.clone()).await;
+    let second = setup.with_daemon().beside(&first).start().await;
+    (first, second)
+}
+
+/// A plugin whose provider is a file of its own: one that other tests link to is another file to the daemon each time.
+async fn one(setup: Setup) -> Host {
+    setup.with_daemon().start().await.with_own_provider()
+}
+
+/// A session that is configured like this.
+async fn configured(host: &Host, config: &Json) -> Result<Session, Status> {
+    let session = host.parameterized().await?;
+    session.configure(config).await?;
+    Ok(session)
+}
+
+/// How often a provider was configured.
+fn configurations(host: &Host, protocol: Protocol) -> usize {
+    let call = if protocol == Protocol::V5 { "Configure" } else { "ConfigureProvider" };
+    host.call_names().iter().filter(|name| *name == call).count()
+}
+
+on_both_protocols! {
+    async fn a_resource_goes_through_its_life_and_warnings_reach_the_engine(protocol) {
+        let host = Setup::sandbox(protocol).with_daemon().start().await;
+        let session = host.session().await?;
+        let made = session.note().make(&json!({"title": "warn"})).await?;
+        session.note().refresh(&made).await?;
+        session.note().delete(&made).await?;
+        assert!(host.objects().is_empty());
+        let warned = host.engine.lines().iter().any(|line| line.severity == Severity::Warning);
+        assert!(warned, "{:?}", host.engine.lines());
+        assert!(host.children().is_empty(), "the plugin has started no provider");
+    }
+
+    async fn a_second_run_with_the_same_configuration_starts_no_provider(protocol) {
+        let (first, second) = two(Setup::sandbox(protocol)).await;
+        let session = configured(&first, &json!({"token": "t"})).await?;
+        session.note().make(&json!({"title": "one"})).await?;
+        drop(session);
+        let session = configured(&second, &json!({"token": "t"})).await?;
+        session.note().make(&json!({"title": "two"})).await?;
+        assert_eq!(second.provider_processes().len(), 1);
+        assert_eq!(configurations(&second, protocol), 1);
+    }
+
+    async fn runs_at_the_same_time_share_one_start_and_one_configuration(protocol) {
+        let host = one(Setup::sandbox(protocol).with("SANDBOX_START_DELAY", "100")).await;
+        let run = async || {
+            let session = configured(&host, &json!({"token": "t"})).await?;
+            session.note().make(&json!({"title": "hello"})).await?;
+            Ok::<_, Status>(session)
+        };
+        let (a, b, c, d) = tokio::join!(run(), run(), run(), run());
+        let _sessions = [a?, b?, c?, d?];
+        assert_eq!(host.provider_processes().len(), 1);
+        assert_eq!(configurations(&host, protocol), 1);
+    }
+
+    async fn other_configurations_environments_and_directories_have_processes_of_their_own(protocol) {
+        let setup = Setup::sandbox(protocol);
+        let (host, same) = two(setup.clone()).await;
+        let _first = configured(&host, &json!({"token": "t"})).await?;
+        let _same = configured(&same, &json!({"token": "t"})).await?;
+        assert_eq!(host.provider_processes().len(), 1);
+        let _configuration = configured(&host, &json!({"token": "u"})).await?;
+        assert_eq!(host.provider_processes().len(), 2);
+        let other = setup.clone().with("AWS_PROFILE", "x").with_daemon().beside(&host).start().await;
+        let _environment = configured(&other, &json!({"token": "t"})).await?;
+        assert_eq!(host.provider_processes().len(), 3);
+        let other = setup.clone().with_daemon().working_in("elsewhere").beside(&host).start().await;
+        let _directory = configured(&other, &json!({"token": "t"})).await?;
+        assert_eq!(host.provider_processes().len(), 4);
+        // A volatile name has no meaning for a provider.
+        let other = setup.with("TRACEPARENT", "x").with_daemon().beside(&host).start().await;
+        let _volatile = configured(&other, &json!({"token": "t"})).await?;
+        assert_eq!(host.provider_processes().len(), 4);
+    }
+
+    async fn a_run_that_asks_for_the_providers_log_has_a_process_of_its_own(protocol) {
+        let setup = Setup::sandbox(protocol).with_daemon();
+        let host = one(setup.clone()).await;
+        let _first = configured(&host, &json!({})).await?;
+        let logging = setup.with("TF_LOG_PROVIDER", "trace").beside(&host).start().await;
+        let _second = configured(&logging, &json!({})).await?;
+        assert_eq!(host.provider_processes().len(), 2);
+    }
+
+    async fn an_unknown_configuration_is_not_shared(protocol) {
+        let (host, second) = two(Setup::sandbox(protocol)).await;
+        let unknown = json!({"token": unknown()});
+        let _first = configured(&host, &unknown).await?;
+        let _second = configured(&second, &unknown).await?;
+        assert_eq!(host.provider_processes().len(), 2);
+    }
+
+    async fn a_provider_that_has_complained_of_credentials_serves_no_further_run(protocol) {
+        let (host, second) = two(Setup::sandbox(protocol).with("SANDBOX_ODD", "usable")).await;
+        let session = configured(&host, &json!({})).await?;
+        let leak = session.resource("sandbox:index/leak:Leak", "leak");
+        let inputs = json!({"how": "error", "during": "create", "open": "ExpiredToken: it has expired"});
+        let status = leak.create(&inputs).await.expect_err("it fails as it is told");
+        assert!(status.message().contains("ExpiredToken"), "{status}");
+        let session_of_second = configured(&second, &json!({})).await?;
+        session_of_second.note().make(&json!({"title": "one"})).await?;
+        assert_eq!(host.provider_processes().len(), 2);
+        // The first one ends with its last run.
+        let first = host.provider_processes()[0];
+        drop((leak, session));
+        ended(first).await;
+    }
+
+    async fn a_configuration_expires(protocol) {
+        let (host, second) = two(Setup::sandbox(protocol).with("ISTHMUS_POOL_AGE", "0")).await;
+        let _first = configured(&host, &json!({})).await?;
+        let _second = configured(&second, &json!({})).await?;
+        assert_eq!(configurations(&host, protocol), 2);
+        assert_eq!(host.provider_processes().len(), 2);
+    }
+
+    async fn a_process_that_no_run_uses_ends_after_a_time(protocol) {
+        let host = Setup::sandbox(protocol).with("ISTHMUS_POOL_IDLE", "0.2").with_daemon().start().await;
+        let session = configured(&host, &json!({})).await?;
+        host.end_of(session).await;
+        // And is started again for the next run.
+        let session = configured(&host, &json!({})).await?;
+        session.note().make(&json!({"title": "one"})).await?;
+        assert_eq!(host.provider_processes().len(), 2);
+    }
+
+    async fn a_run_waits_for_a_process_while_all_are_in_use_and_is_told_so(protocol) {
+        let (host, second) = two(Setup::sandbox(protocol).with("ISTHMUS_POOL_PROCESSES", "1")).await;
+        let session = configured(&host, &json!({"token": "a"})).await?;
+        let is_told = || {
+            let told = second.engine.lines();
+            told.iter().any(|line| line.message.contains("all 1 provider processes")).then_some(())
+        };
+        let waiting = async {
+            let waiting = configured(&second, &json!({"token": "b"})).await?;
+            waiting.note().make(&json!({"title": "one"})).await
+        };
+        let freeing = async {
+            until("the second run is told", is_told).await;
+            assert_eq!(host.provider_processes().len(), 1);
+            drop(session);
+        };
+        let (made, ()) = tokio::join!(waiting, freeing);
+        made?;
+        assert_eq!(host.provider_processes().len(), 2);
+    }
+
+    async fn cancelling_one_run_does_not_stop_the_calls_of_another(protocol) {
+        let (host, second) = two(Setup::sandbox(protocol).with("ISTHMUS_STOP_GRACE_PERIOD", "0.2")).await;
+        let cancelled = configured(&host, &json!({})).await?;
+        let undisturbed = configured(&second, &json!({})).await?;
+        // A request to stop would end both.
+        let (hanging, inputs) = (json!({"mode": "hang"}), json!({"mode": "late"}));
+        let (one, other) = (cancelled.faulty(), undisturbed.faulty());
+        let mut made = Box::pin(other.create(&inputs));
+        let stopped = async {
+            host.provider_is_in("ApplyResourceChange", 2).await;
+            cancelled.cancel().await?;
+            cancelled.cancel().await
+        };
+        let both = async { tokio::join!(one.create(&hanging), stopped) };
+        let (hung, stopping) = tokio::select! {
+            early = &mut made => panic!("it was not asked to stop: {early:?}"),
+            both = both => both,
+        };
+        stopping?;
+        hung.expect_err("it was broken off");
+        // Its run is over, so the other one has the process for itself.
+        drop((one, cancelled));
+        let stopping = async {
+            // Nothing tells that the daemon has noticed the end of a connection.
+            while undisturbed.cancel().await.is_ok() {
+                tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            }
+        };
+        tokio::select! {
+            made = made => drop(made?),
+            () = stopping => panic!("the daemon takes no Cancel"),
+        }
+    }
+
+    async fn a_provider_that_crashes_is_replaced_once_for_all_of_its_runs(protocol) {
+        let (host, second) = two(Setup::sandbox(protocol)).await;
+        let one = configured(&host, &json!({})).await?;
+        let other = configured(&second, &json!({})).await?;
+        signal(host.provider_process(), Signal::KILL);
+        // Then the daemon knows of it.
+        until("the provider is gone", || children(host.daemon().process()).is_empty().then_some(())).await;
+        one.note().make(&json!({"title": "one"})).await?;
+        other.note().make(&json!({"title": "two"})).await?;
+        assert_eq!(host.provider_processes().len(), 2);
+    }
+
+    async fn no_run_sees_marks_of_another(protocol) {
+        let (host, second) = two(Setup::sandbox(protocol).with("SANDBOX_ODD", "usable")).await;
+        let one = configured(&host, &json!({"token": "token-of-one"})).await?;
+        let other = configured(&second, &json!({"token": "token-of-other"})).await?;
+        let work = async |session: &Session, run: &str| -> Outcome {
+            for number in 0..20 {
+                let (mark, secret) = (format!("mark-of-{run}"), format!("secret-of-{run}"));
+                let inputs = json!({"title": format!("{mark} {number}"), "secretHint": secret});
+                let made = session.note().make(&inputs).await?;
+                session.note().refresh(&made).await?;
+                session.note().delete(&made).await?;
+                let leak = session.resource("sandbox:index/leak:Leak", "leak");
+                let leaking = |how: &str| json!({"how": how, "during": "create", "open": mark});
+                let status = leak.create(&leaking("error")).await.expect_err("it fails");
+                assert!(status.message().contains(&mark), "{status}");
+                for how in ["warning", "log", "print"] {
+                    leak.create(&leaking(how)).await?;
+                }
+            }
+            Ok(())
+        };
+        let (a, b) = tokio::join!(work(&one, "one"), work(&other, "other"));
+        a?;
+        b?;
+        for (host, foreign) in [(&host, "-of-other"), (&second, "-of-one")] {
+            let said = format!("{:?}{}{}", host.engine.lines(), host.stderr(), host.transcript());
+            assert!(!said.contains(foreign), "{foreign} is in: {said}");
+        }
+        let daemon = host.daemon().stderr();
+        assert!(!daemon.contains("-of-"), "{daemon}");
+    }
+}

@@ -1,0 +1,84 @@
+//! Whom a plugin gives its environment, and whom a daemon serves.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use isthmus_proto::daemon::OpenRequest;
+use isthmus_proto::daemon::daemon_client::DaemonClient;
+use isthmus_proto::pulumirpc::resource_provider_client::ResourceProviderClient;
+
+use crate::harness::daemon::{Daemon, socket_in};
+use crate::harness::{Code, Outcome, Protocol, Setup, json};
+
+#[tokio::test]
+async fn a_socket_in_a_directory_that_others_may_write_to_is_not_used() -> Outcome {
+    let host = Setup::sandbox(Protocol::V6).with_daemon().start().await;
+    let directory = socket_in(host.directory()).parent().expect("a directory").to_owned();
+    std::fs::set_permissions(&directory, std::fs::Permissions::from_mode(0o777)).expect("it is ours");
+    host.session().await?.note().make(&json!({"title": "one"})).await?;
+    let lines = host.engine.lines();
+    assert!(lines.iter().any(|line| line.message.contains("lets other users write to it")), "{lines:?}");
+    assert_eq!(host.children().len(), 1, "the plugin has its own provider");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_socket_is_its_users_alone() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let executable = env!("CARGO_BIN_EXE_isthmus").as_ref();
+    let _daemon = Daemon::start(executable, directory.path(), &[]).await.expect("none listens there");
+    let mode =
+        |path: &std::path::Path| std::fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+    let socket = socket_in(directory.path());
+    assert_eq!(mode(&socket), 0o600);
+    assert_eq!(mode(socket.parent().expect("a directory")), 0o700);
+}
+
+#[tokio::test]
+async fn a_connection_without_a_session_is_refused_for_each_call() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let executable = env!("CARGO_BIN_EXE_isthmus").as_ref();
+    let daemon = Daemon::start(executable, directory.path(), &[]).await.expect("none listens there");
+    let channel = daemon.channel().await;
+    let mut engine = ResourceProviderClient::new(channel.clone());
+    let status = engine.get_plugin_info(()).await.expect_err("there is no session");
+    assert_eq!(status.code(), Code::FailedPrecondition, "{status}");
+    let status =
+        engine.create(isthmus_proto::pulumirpc::CreateRequest::default()).await.expect_err("there is none");
+    assert_eq!(status.code(), Code::FailedPrecondition, "{status}");
+    let mut plugin = DaemonClient::new(channel);
+    let request = OpenRequest { plugin_version: "1.1.3".to_owned(), ..OpenRequest::default() };
+    plugin.open(request.clone()).await.expect("the first one opens a session");
+    let status = plugin.open(request).await.expect_err("there is one");
+    assert_eq!(status.code(), Code::InvalidArgument, "{status}");
+    engine.get_plugin_info(()).await.expect("it has a session");
+}
+
+#[tokio::test]
+async fn a_plugin_with_settings_that_the_daemon_refuses_opens_no_session() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let executable = env!("CARGO_BIN_EXE_isthmus").as_ref();
+    let daemon = Daemon::start(executable, directory.path(), &[]).await.expect("none listens there");
+    let variable =
+        isthmus_proto::daemon::Variable { name: "ISTHMUS_OFFLINE".into(), value: "perhaps".into() };
+    let request = OpenRequest {
+        plugin_version: "1.1.3".to_owned(),
+        environment: vec![variable],
+        ..OpenRequest::default()
+    };
+    let status = DaemonClient::new(daemon.channel().await).open(request).await.expect_err("it is no boolean");
+    assert_eq!(status.code(), Code::FailedPrecondition, "{status}");
+    assert!(status.message().contains("ISTHMUS_OFFLINE"), "{status}");
+}
+
+#[tokio::test]
+async fn the_daemons_own_settings_stay_with_the_plugin() -> Outcome {
+    // The daemon has another key than the plugin, and is not told.
+    let key = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    let host = Setup::sandbox(Protocol::V6).with_daemon().start().await;
+    let plugin =
+        Setup::sandbox(Protocol::V6).with("ISTHMUS_KEY", key).with_daemon().beside(&host).start().await;
+    plugin.session().await?.note().make(&json!({"title": "one"})).await?;
+    let environment = std::fs::read(format!("/proc/{}/environ", host.provider_process())).expect("it runs");
+    assert!(!String::from_utf8_lossy(&environment).contains(key));
+    Ok(())
+}

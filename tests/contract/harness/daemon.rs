@@ -1,0 +1,108 @@
+//! A shared daemon: `isthmus daemon` as a process of its own.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+
+use http::uri::Authority;
+use isthmus_grpc::{Channel, ChannelSettings, Stream};
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::process::{Child, Command};
+use tokio::sync::watch;
+
+use super::PATIENCE;
+use super::host::follow;
+
+/// A running daemon. It is killed when this goes.
+#[derive(Debug)]
+pub(crate) struct Daemon {
+    child: Child,
+    socket: PathBuf,
+    stderr: Arc<watch::Sender<String>>,
+}
+
+/// The socket of the daemon in a directory.
+pub(crate) fn socket_in(directory: &Path) -> PathBuf {
+    directory.join("run").join("daemon.sock")
+}
+
+impl Daemon {
+    /// Starts a daemon in a directory, and waits until it listens; `None` if one listens there already.
+    pub(crate) async fn start(
+        executable: &Path,
+        directory: &Path,
+        variables: &[(String, OsString)],
+    ) -> Option<Self> {
+        let socket = socket_in(directory);
+        if std::os::unix::net::UnixStream::connect(&socket).is_ok() {
+            return None;
+        }
+        let mut command = Command::new(executable);
+        command.arg("daemon").arg("--socket").arg(&socket).env_clear();
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", directory);
+        command.env("PULUMI_HOME", directory.join("pulumi")).env("ISTHMUS_HOME", directory.join("isthmus"));
+        command.envs(variables.iter().map(|(name, value)| (name, value)));
+        command
+            .current_dir("/")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        let mut child = command.spawn().expect("the daemon starts");
+        let stderr = Arc::new(watch::Sender::new(String::new()));
+        let pipe = child.stderr.take().expect("a pipe").into_owned_fd().expect("a descriptor");
+        follow(pipe, Arc::clone(&stderr));
+        let daemon = Self { child, socket, stderr };
+        daemon.said("listening on").await;
+        Some(daemon)
+    }
+
+    /// Waits until it has written this to standard error.
+    pub(crate) async fn said(&self, text: &str) {
+        let mut stderr = self.stderr.subscribe();
+        let said = tokio::time::timeout(PATIENCE, stderr.wait_for(|written| written.contains(text))).await;
+        assert!(said.is_ok_and(|said| said.is_ok()), "the daemon did not say {text:?}: {}", self.stderr());
+    }
+
+    /// What it has written to standard error.
+    pub(crate) fn stderr(&self) -> String {
+        self.stderr.borrow().clone()
+    }
+
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id().expect("a process that was not waited for")
+    }
+
+    /// Kills it, and waits for its end.
+    pub(crate) async fn kill(&mut self) {
+        self.child.kill().await.expect("it is a child");
+    }
+
+    /// Opens a connection, as a plugin does.
+    pub(crate) async fn channel(&self) -> Channel {
+        let socket = self.socket.clone();
+        let settings =
+            ChannelSettings { stream_window: 1 << 20, connection_window: 1 << 20, largest_headers: 1 << 20 };
+        let channel = Channel::new(Authority::from_static("isthmus"), settings, move || {
+            let connecting = tokio::net::UnixStream::connect(socket.clone());
+            async move { Ok(Box::new(connecting.await?) as Box<dyn Stream>) }
+        });
+        channel.connect().await.expect("it accepts connections");
+        channel
+    }
+
+    /// Sends a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
+        let process = i32::try_from(self.process()).ok().and_then(Pid::from_raw).expect("a process id");
+        kill_process(process, signal).expect("it runs");
+    }
+
+    /// Waits until it has ended.
+    pub(crate) async fn ended(&mut self) {
+        tokio::time::timeout(PATIENCE, self.child.wait())
+            .await
+            .expect("it ends in time")
+            .expect("it is a child");
+    }
+}
