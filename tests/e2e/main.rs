@@ -27,6 +27,7 @@ mod local;
 mod moves;
 mod newcomer;
 mod random;
+mod release;
 mod secrets;
 mod settings;
 mod time;

@@ -6,20 +6,25 @@ use crate::harness::project::{PLUGIN, PLUGIN_VERSION, create_directory};
 use crate::harness::{Bridge, Project, Provider, tools};
 
 /// The manual's text, not a copy of it.
-const README: &str = include_str!("../../README.md");
+pub(crate) const README: &str = include_str!("../../README.md");
 
-/// The blocks of the README in a language.
-fn blocks(language: &str) -> Vec<&'static str> {
+/// The blocks of a page in a language.
+fn blocks<'page>(page: &'page str, language: &str) -> Vec<&'page str> {
     let fence = format!("```{language}\n");
-    let rest = README.split(fence.as_str()).skip(1);
+    let rest = page.split(fence.as_str()).skip(1);
     rest.map(|rest| rest.split("```").next().expect("there is a beginning")).collect()
 }
 
-/// The one block that has this text.
-fn block(language: &str, text: &str) -> &'static str {
-    let blocks: Vec<&str> = blocks(language).into_iter().filter(|block| block.contains(text)).collect();
+/// The one block of a page that has this text.
+pub(crate) fn block_of<'page>(page: &'page str, language: &str, text: &str) -> &'page str {
+    let blocks: Vec<&str> = blocks(page, language).into_iter().filter(|block| block.contains(text)).collect();
     let [block] = blocks[..] else { panic!("one block of {language} has {text:?}: {blocks:?}") };
     block
+}
+
+/// The one block of the README that has this text.
+fn block(language: &str, text: &str) -> &'static str {
+    block_of(README, language, text)
 }
 
 /// A project directory on a machine with two versions of the provider in its cache, and without a network.
@@ -35,7 +40,7 @@ fn machine(name: &'static str) -> Project {
 }
 
 /// Types lines into a shell in the project directory, with `isthmus` and `pulumi` on PATH.
-fn shell(project: &Project, lines: &str) -> (bool, String) {
+pub(crate) fn shell(project: &Project, lines: &str) -> (bool, String) {
     let mut command = project.at_home("/bin/sh");
     let (bin, tools) = (project.path("../bin"), tools::directory());
     command.env("PATH", format!("{}:{}:/usr/bin:/bin", bin.display(), tools.display()));
@@ -45,7 +50,7 @@ fn shell(project: &Project, lines: &str) -> (bool, String) {
 }
 
 #[track_caller]
-fn succeeds(project: &Project, lines: &str) -> String {
+pub(crate) fn succeeds(project: &Project, lines: &str) -> String {
     let (succeeded, said) = shell(project, lines);
     assert!(succeeded, "{said}");
     said
