@@ -427,6 +427,7 @@ impl Session {
     /// Ends the provider after the connection has closed.
     pub(super) fn disconnected(self: &Arc<Self>) {
         self.is_connected.store(false, Ordering::Relaxed);
+        self.daemon().operations().session_ended(&self.caller);
         let session = Arc::clone(self);
         self.scope.daemon.spawn(async move {
             fail_point("disconnected");

@@ -50,6 +50,7 @@ impl Sessions {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let (daemon, only_provider) = (Arc::clone(&self.daemon), self.only_provider.clone());
         let session = Arc::new(Session::new(daemon, only_provider, plugin, number));
+        self.daemon.operations().session_began(session.caller());
         self.open.insert(number, Arc::downgrade(&session));
         SessionGuard { sessions: Arc::clone(self), number, session }
     }

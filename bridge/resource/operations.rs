@@ -53,6 +53,8 @@ pub(crate) struct Operations {
 #[derive(Debug, Default)]
 struct OpenOperations {
     known: KnownOperations,
+    /// The connections that are open. A change may end after its connection.
+    sessions: HashSet<u64>,
     /// What cannot be read, and was not reported.
     faults: Vec<JournalFault>,
 }
@@ -129,7 +131,23 @@ impl Operations {
     }
 
     fn add(&self, open: OpenIntent, caller: &Caller) {
-        self.open().known.insert(KnownOperation::new(open, Some(caller.number())));
+        let mut all = self.open();
+        let session = Some(caller.number()).filter(|number| all.sessions.contains(number));
+        all.known.insert(KnownOperation::own(open, session));
+    }
+
+    /// A connection has opened.
+    pub(crate) fn session_began(&self, caller: &Caller) {
+        self.open().sessions.insert(caller.number());
+    }
+
+    /// A connection has ended: whether its engine has what it was answered is as uncertain as with a process that has ended.
+    pub(crate) fn session_ended(&self, caller: &Caller) {
+        let mut all = self.open();
+        all.sessions.remove(&caller.number());
+        for known in all.known.iter_mut().filter(|known| known.session == Some(caller.number())) {
+            known.session = None;
+        }
     }
 
     /// Reads what other processes have left in the journal.
@@ -139,11 +157,11 @@ impl Operations {
         let OpenIntents { intents, faults, .. } = journal.open_intents().await?;
         let mut all = self.open();
         // Others may have been settled elsewhere.
-        all.known.remove_where(|known| known.session.is_none());
+        all.known.remove_where(|known| !known.is_own);
         let own: HashSet<OperationId> = all.known.iter().map(|known| known.open.id).collect();
         for open in intents {
             if !matches!(open.condition, Condition::InProgress) && !own.contains(&open.id) {
-                all.known.insert(KnownOperation::new(open, None));
+                all.known.insert(KnownOperation::of_others(open));
             }
         }
         all.faults = faults.into_iter().filter(|fault| !fault.is_shown).collect();

@@ -12,16 +12,24 @@ use crate::urn::Urn;
 #[derive(Debug)]
 pub(super) struct KnownOperation {
     pub(super) open: OpenIntent,
-    /// The connection that was answered; `None`: another process, or an earlier one.
+    /// The connection that was answered, while it is open. `None`: one that has ended, of this process or of another one.
     pub(super) session: Option<u64>,
+    /// Whether it is of this process.
+    pub(super) is_own: bool,
     origin: Origin,
 }
 
 impl KnownOperation {
-    pub(super) fn new(open: OpenIntent, session: Option<u64>) -> Self {
+    /// An operation of this process.
+    pub(super) fn own(open: OpenIntent, session: Option<u64>) -> Self {
+        Self { session, is_own: true, ..Self::of_others(open) }
+    }
+
+    /// An operation of another process, or an earlier one.
+    pub(super) fn of_others(open: OpenIntent) -> Self {
         // What cannot be decoded is of a newer version: nothing is known of it.
         let origin = Origin::decode(&open.intent.companion[..]).unwrap_or_default();
-        Self { open, session, origin }
+        Self { open, session: None, is_own: false, origin }
     }
 
     /// Whether it may be of the stack of a connection, if it has that stack's name.

@@ -68,6 +68,25 @@ on_both_protocols! {
         assert_eq!(warnings(&host), [""; 0], "{:?}", host.engine.lines());
     }
 
+    async fn what_a_killed_plugin_has_made_is_told_to_a_later_run_though_the_daemon_lives(protocol) {
+        let setup = Setup::sandbox(protocol).with_daemon();
+        let mut host = setup.clone().start().await;
+        let made = host.session().await?.note().make(&json!({"title": "one"})).await?;
+        host.signal(Signal::KILL);
+        host.exit().await;
+        let mut told = Vec::new();
+        for _ in 0..4 {
+            let next = setup.clone().beside(&host).start().await;
+            let session = next.session().await?;
+            session.resource("sandbox:index/note:Note", "other").check(&json!({"title": "two"})).await?;
+            session.cancel().await?;
+            let lines = next.engine.lines().into_iter().map(|line| line.message);
+            told.push(lines.filter(|message| message.contains(&made.id)).count());
+        }
+        // Two runs may pass without it: they may not have come to it.
+        assert_eq!(told, [0, 0, 1, 0]);
+    }
+
     async fn a_daemon_that_is_told_to_end_lets_a_change_end_first(protocol) {
         let mut host = Setup::sandbox(protocol).with_daemon().start().await;
         let session = host.session().await?;
