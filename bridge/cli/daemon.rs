@@ -1,11 +1,12 @@
 //! `isthmus daemon`: serves the plugins of any number of engines, which pass their calls on.
 //!
-//! It listens on a socket of its user alone. The socket's directory has a lock file, so that there is one daemon for each
-//! socket, and so that a socket that a killed daemon has left is known to be left.
+//! It listens on a socket of its user alone. Beside the socket is a lock file, so that there is one daemon for each socket.
+//! It names the socket's device and inode, so that one that a killed daemon has left is distinguished from that of another
+//! program.
 
-use std::fs::File;
-use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, PermissionsExt as _};
+use std::fs::{File, Metadata};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -29,6 +30,12 @@ use crate::settings::Settings;
 /// Longest path of a socket, in bytes, which is the system's.
 const LONGEST: usize = 107;
 
+/// How the name of a socket in the lock file begins.
+const IDENTITY: &[u8] = b"socket of isthmus: ";
+
+/// More than the name of a socket in the lock file has, in bytes.
+const LONGEST_IDENTITY: u64 = 128;
+
 /// Serve the plugins of any number of engines, which share its providers.
 #[derive(Debug, Args)]
 pub(super) struct Daemon {
@@ -49,8 +56,10 @@ enum DaemonError {
     Directory(#[from] PermissionsError),
     #[error("another daemon listens on {path}", path = .0.display())]
     Taken(PathBuf),
-    #[error("{path} is no socket, so it is left alone\nhelp: remove it, or choose another path by `--socket`", path = .0.display())]
+    #[error("{path} is no socket of a daemon, so it is left alone\nhelp: remove it, or choose another path by `--socket`", path = .0.display())]
     Occupied(PathBuf),
+    #[error("{path} is no lock file of a daemon, so it is left alone\nhelp: remove it, or choose another path by `--socket`", path = .0.display())]
+    Lock(PathBuf),
     #[error("failed to listen on {path}", path = path.display())]
     Listen {
         path: PathBuf,
@@ -63,7 +72,7 @@ enum DaemonError {
 struct Bound {
     listener: UnixListener,
     path: PathBuf,
-    _lock: File,
+    lock: File,
 }
 
 pub(super) fn run(daemon: &Daemon, settings: &Arc<Settings>) -> ExitCode {
@@ -82,14 +91,16 @@ pub(super) fn run(daemon: &Daemon, settings: &Arc<Settings>) -> ExitCode {
 }
 
 async fn serve(bound: Bound, context: ProcessContext) -> ExitCode {
-    let Bound { listener, path, _lock } = bound;
+    let Bound { listener, path, mut lock } = bound;
     let pool = Pool::new(context.settings().pool);
     let daemon = State::shared(EngineLog::start(None), context, pool);
     let signals = Signals::new();
     inform(&format!("listening on {}", path.display()));
     let code = serve_until_ended(Listener::on_socket(listener), &daemon, None, None, signals).await;
-    // The lock is still held, so the socket is this daemon's.
-    drop(std::fs::remove_file(&path));
+    if path.symlink_metadata().is_ok_and(|found| is_named(&mut lock, &found)) {
+        // One that stays is removed by the next daemon.
+        drop(std::fs::remove_file(&path));
+    }
     code
 }
 
@@ -105,18 +116,48 @@ fn bind(path: PathBuf) -> Result<Bound, DaemonError> {
     require_trusted(directory)?;
     let mut lock_path = path.clone().into_os_string();
     lock_path.push(".lock");
-    let lock = open_lock_file(Path::new(&lock_path), PRIVATE_FILE).map_err(failed)?;
+    let mut lock = open_lock_file(Path::new(&lock_path), PRIVATE_FILE).map_err(failed)?;
     if lock.try_lock().is_err() {
         return Err(DaemonError::Taken(path));
     }
+    let named = content(&mut lock).map_err(failed)?;
+    if !named.is_empty() && !named.starts_with(IDENTITY) {
+        return Err(DaemonError::Lock(lock_path.into()));
+    }
     match path.symlink_metadata() {
         // Of a daemon that was killed: it would hold the lock.
-        Ok(metadata) if metadata.file_type().is_socket() => std::fs::remove_file(&path).map_err(failed)?,
+        Ok(found) if is_named(&mut lock, &found) => std::fs::remove_file(&path).map_err(failed)?,
         Ok(_) => return Err(DaemonError::Occupied(path)),
         Err(_) => {}
     }
     let listener = UnixListener::bind(&path).map_err(failed)?;
+    path.symlink_metadata().and_then(|bound| name_in(&mut lock, &bound)).map_err(failed)?;
     // Whoever connects meanwhile is checked all the same.
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(PRIVATE_FILE)).map_err(failed)?;
-    Ok(Bound { listener, path, _lock: lock })
+    Ok(Bound { listener, path, lock })
+}
+
+/// The socket's name in the lock file.
+fn identity(socket: &Metadata) -> Vec<u8> {
+    let (device, inode) = (socket.dev(), socket.ino());
+    [IDENTITY, format!("device {device}, inode {inode}\n").as_bytes()].concat()
+}
+
+/// Whether the lock file names this socket.
+fn is_named(lock: &mut File, found: &Metadata) -> bool {
+    found.file_type().is_socket() && content(lock).is_ok_and(|named| named == identity(found))
+}
+
+/// What is in the lock file, as far as it may name a socket.
+fn content(lock: &mut File) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    lock.rewind()?;
+    lock.take(LONGEST_IDENTITY).read_to_end(&mut content)?;
+    Ok(content)
+}
+
+fn name_in(lock: &mut File, bound: &Metadata) -> io::Result<()> {
+    lock.set_len(0)?;
+    lock.rewind()?;
+    lock.write_all(&identity(bound))
 }

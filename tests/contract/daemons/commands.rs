@@ -43,14 +43,33 @@ async fn a_socket_that_a_killed_daemon_has_left_is_replaced_and_a_clean_end_leav
 }
 
 #[tokio::test]
-async fn what_is_no_socket_is_left_alone() {
+async fn what_no_daemon_has_left_is_left_alone() {
     let directory = tempfile::tempdir().expect("a directory");
     let socket = socket_in(directory.path());
     std::fs::create_dir_all(socket.parent().expect("a directory")).expect("a new directory");
-    std::fs::write(&socket, "of somebody").expect("a new file");
+    std::fs::write(&socket, "of another program").expect("a new file");
     let said = refused(directory.path()).await;
-    assert!(said.contains("is no socket, so it is left alone"), "{said}");
-    assert_eq!(std::fs::read_to_string(&socket).expect("it is there"), "of somebody");
+    assert!(said.contains("is no socket of a daemon, so it is left alone"), "{said}");
+    assert_eq!(std::fs::read_to_string(&socket).expect("it is there"), "of another program");
+    std::fs::remove_file(&socket).expect("it is there");
+
+    // Another program's, which listens; and the one that it leaves.
+    let other = std::os::unix::net::UnixListener::bind(&socket).expect("a new socket");
+    for _ in 0..2 {
+        let said = refused(directory.path()).await;
+        assert!(said.contains("is no socket of a daemon, so it is left alone"), "{said}");
+    }
+    std::os::unix::net::UnixStream::connect(&socket).expect("it listens still");
+    drop(other);
+    assert!(refused(directory.path()).await.contains("left alone"));
+    assert!(socket.exists());
+
+    // Nor is a lock file of another program written to.
+    std::fs::remove_file(&socket).expect("it is there");
+    let lock = socket.with_extension("sock.lock");
+    std::fs::write(&lock, "1234\n").expect("a file in a directory of this test's own");
+    assert!(refused(directory.path()).await.contains("is no lock file of a daemon"));
+    assert_eq!(std::fs::read_to_string(&lock).expect("it is there"), "1234\n");
 }
 
 #[tokio::test]
