@@ -4,6 +4,7 @@
 //! daemon, or here. Other calls are passed on as they come.
 
 use std::error::Error;
+use std::fmt;
 use std::sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -74,7 +75,7 @@ enum Route {
 }
 
 /// A call of the engine: its header, and its whole message.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 struct Call {
     method: String,
     uri: Uri,
@@ -93,6 +94,13 @@ struct CreatePreview {
 struct UpdatePreview {
     #[prost(bool, tag = "7")]
     preview: bool,
+}
+
+/// Omits the message, which may have secrets.
+impl fmt::Debug for Call {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Call").field("method", &self.method).finish_non_exhaustive()
+    }
 }
 
 impl Call {

@@ -1,6 +1,7 @@
-//! The daemon that a plugin passes its calls on to, and what it is told first.
+//! The daemon that a plugin passes its calls on to, and the first call to it.
 
 use std::ffi::OsStr;
+use std::fmt;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
@@ -11,11 +12,18 @@ use crate::process_context::{ProcessContext, StartedBy};
 use crate::settings;
 
 /// A daemon on this machine.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Destination {
     pub(super) socket: PathBuf,
     /// The first call of each connection.
     pub(super) open: OpenRequest,
+}
+
+/// Omits the first call, which has the environment, with credentials.
+impl fmt::Debug for Destination {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Destination").field("socket", &self.socket).finish_non_exhaustive()
+    }
 }
 
 impl Destination {
