@@ -4,7 +4,7 @@ mod engines;
 mod hostile;
 mod introduction;
 mod messages;
-mod peers;
+pub(crate) mod peers;
 mod provider_logs;
 mod requests;
 mod rpc_log;

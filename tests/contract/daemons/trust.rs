@@ -1,13 +1,18 @@
 //! Whom a plugin gives its environment, and whom a daemon serves.
 
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
 
 use isthmus_proto::daemon::OpenRequest;
 use isthmus_proto::daemon::daemon_client::DaemonClient;
 use isthmus_proto::pulumirpc::resource_provider_client::ResourceProviderClient;
+use isthmus_proto::pulumirpc::{
+    ConfigureRequest, CreateRequest, DeleteRequest, ParameterizeRequest, ProviderHandshakeRequest,
+};
 
-use crate::harness::daemon::{Daemon, socket_in};
+use crate::harness::daemon::{Daemon, channel, socket_in};
 use crate::harness::{Code, Outcome, Protocol, Setup, json};
+use crate::protocol::peers::{Answers, as_stranger, assert_refused, left_out};
 
 #[tokio::test]
 async fn a_socket_in_a_directory_that_others_may_write_to_is_not_used() -> Outcome {
@@ -33,6 +38,38 @@ async fn a_socket_is_its_users_alone() {
     assert_eq!(mode(socket.parent().expect("a directory")), 0o700);
 }
 
+/// Calls of a plugin, and of the engine whose calls it would pass on.
+async fn calls(socket: PathBuf) -> Answers {
+    let channel = channel(socket).await;
+    let mut engine = ResourceProviderClient::new(channel.clone());
+    let open = OpenRequest { plugin_version: "1.1.3".to_owned(), ..OpenRequest::default() };
+    vec![
+        ("Open", DaemonClient::new(channel).open(open).await.map(drop)),
+        ("Handshake", engine.handshake(ProviderHandshakeRequest::default()).await.map(drop)),
+        ("Parameterize", engine.parameterize(ParameterizeRequest::default()).await.map(drop)),
+        ("Configure", engine.configure(ConfigureRequest::default()).await.map(drop)),
+        ("Create", engine.create(CreateRequest::default()).await.map(drop)),
+        ("Delete", engine.delete(DeleteRequest::default()).await.map(drop)),
+        ("Cancel", engine.cancel(()).await.map(drop)),
+    ]
+}
+
+#[tokio::test]
+async fn another_user_is_refused_even_where_the_socket_can_be_reached() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let executable = env!("CARGO_BIN_EXE_isthmus").as_ref();
+    let daemon = Daemon::start(executable, directory.path(), &[]).await.expect("none listens there");
+    let socket = socket_in(directory.path());
+    for path in [directory.path(), socket.parent().expect("a directory"), &socket] {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777)).expect("it is ours");
+    }
+    match as_stranger(move || calls(socket)).await {
+        Some(answers) => assert_refused(&answers),
+        None => left_out("the calls of another user"),
+    }
+    drop(daemon.channel().await);
+}
+
 #[tokio::test]
 async fn a_connection_without_a_session_is_refused_for_each_call() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -42,8 +79,7 @@ async fn a_connection_without_a_session_is_refused_for_each_call() {
     let mut engine = ResourceProviderClient::new(channel.clone());
     let status = engine.get_plugin_info(()).await.expect_err("there is no session");
     assert_eq!(status.code(), Code::FailedPrecondition, "{status}");
-    let status =
-        engine.create(isthmus_proto::pulumirpc::CreateRequest::default()).await.expect_err("there is none");
+    let status = engine.create(CreateRequest::default()).await.expect_err("there is none");
     assert_eq!(status.code(), Code::FailedPrecondition, "{status}");
     let mut plugin = DaemonClient::new(channel);
     let request = OpenRequest { plugin_version: "1.1.3".to_owned(), ..OpenRequest::default() };

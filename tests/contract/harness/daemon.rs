@@ -81,15 +81,7 @@ impl Daemon {
 
     /// Opens a connection, as a plugin does.
     pub(crate) async fn channel(&self) -> Channel {
-        let socket = self.socket.clone();
-        let settings =
-            ChannelSettings { stream_window: 1 << 20, connection_window: 1 << 20, largest_headers: 1 << 20 };
-        let channel = Channel::new(Authority::from_static("isthmus"), settings, move || {
-            let connecting = tokio::net::UnixStream::connect(socket.clone());
-            async move { Ok(Box::new(connecting.await?) as Box<dyn Stream>) }
-        });
-        channel.connect().await.expect("it accepts connections");
-        channel
+        channel(self.socket.clone()).await
     }
 
     /// Sends a signal.
@@ -105,4 +97,16 @@ impl Daemon {
             .expect("it ends in time")
             .expect("it is a child");
     }
+}
+
+/// Opens a connection to a daemon's socket.
+pub(crate) async fn channel(socket: PathBuf) -> Channel {
+    let settings =
+        ChannelSettings { stream_window: 1 << 20, connection_window: 1 << 20, largest_headers: 1 << 20 };
+    let channel = Channel::new(Authority::from_static("isthmus"), settings, move || {
+        let connecting = tokio::net::UnixStream::connect(socket.clone());
+        async move { Ok(Box::new(connecting.await?) as Box<dyn Stream>) }
+    });
+    channel.connect().await.expect("it accepts connections");
+    channel
 }

@@ -30,7 +30,7 @@ const STRANGER: u32 = 65534;
 const URN: &str = "urn:pulumi:test::contract::sandbox:index/note:Note::note";
 
 /// Does something as another user. `None` where this one may not become another.
-async fn as_stranger<T, Doing>(work: impl FnOnce() -> Doing + Send + 'static) -> Option<T>
+pub(crate) async fn as_stranger<T, Doing>(work: impl FnOnce() -> Doing + Send + 'static) -> Option<T>
 where
     T: Send + 'static,
     Doing: Future<Output = T>,
@@ -49,7 +49,7 @@ where
 }
 
 #[expect(clippy::print_stdout, reason = "the test runner shows it")]
-fn left_out(what: &str) {
+pub(crate) fn left_out(what: &str) {
     println!("left out, because this user may not become another: {what}");
 }
 
@@ -72,7 +72,7 @@ fn note() -> Struct {
     [("title", Value::from("Hello"))].into()
 }
 
-type Answers = Vec<(&'static str, Result<(), Status>)>;
+pub(crate) type Answers = Vec<(&'static str, Result<(), Status>)>;
 
 /// Each call of today's service that could do or tell something.
 async fn calls_of_today(port: u16, provider: String) -> Answers {
@@ -118,7 +118,7 @@ async fn legacy_calls(port: u16) -> Answers {
 }
 
 #[track_caller]
-fn assert_refused(answers: &Answers) {
+pub(crate) fn assert_refused(answers: &Answers) {
     assert!(!answers.is_empty());
     for (call, answer) in answers {
         let status = answer.as_ref().expect_err(call);
