@@ -16,7 +16,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use isthmus_cty::Value;
-use isthmus_provider::plugin::LOG_VARIABLES;
 use isthmus_provider::schema::Catalogue;
 use isthmus_provider::schema_cache::{LaunchContext, Program};
 use isthmus_provider::{Diagnostic, Provider, SchemaUpdate};
@@ -166,8 +165,7 @@ impl LaunchKey {
     /// `None` if the process must not be shared.
     pub(super) fn new(context: &ProcessContext, program: &Program) -> Option<Self> {
         let environment = context.environment();
-        let is_logged = LOG_VARIABLES.iter().any(|name| environment.value(name).is_some())
-            || environment.starting_with("TF_LOG").next().is_some()
+        let is_logged = environment.starting_with("TF_LOG").next().is_some()
             || environment.value(super::rpc_log::VARIABLE).is_some();
         if is_logged {
             return None;
@@ -403,7 +401,7 @@ async fn end_all(processes: Vec<Arc<Process>>) {
 pub(super) enum Place {
     /// A process has it already.
     Configured(PoolUse),
-    /// In this process, which nobody else configures.
+    /// In this process, which no other session configures.
     Claimed(Claim),
     /// No process is free: a new one is needed.
     New,
@@ -493,7 +491,7 @@ impl PoolUse {
         }
     }
 
-    /// Claims a process that nobody has configured, for a configuration.
+    /// Claims a process that no session has configured, for a configuration.
     pub(super) fn claim(self, wanted: &Arc<Configuration>) -> Claim {
         if !wanted.is_shared() {
             self.process.retire();
@@ -504,7 +502,7 @@ impl PoolUse {
     }
 }
 
-/// A process that is being configured. Without an outcome it is given to nobody else.
+/// A process that is being configured. Without an outcome it is given to no other session.
 #[derive(Debug)]
 pub(super) struct Claim {
     used: PoolUse,
