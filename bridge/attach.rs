@@ -5,10 +5,12 @@
 //! the calls are made in this process, as they are without a daemon, unless a resource may have been changed through the
 //! daemon before. What it has not answered by then has an unknown outcome, which only its journal tells.
 
+mod authorized_channel;
 mod connection;
 mod destination;
 mod engine_side;
 mod link;
+mod network;
 mod socket;
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -31,7 +33,7 @@ pub(crate) struct Relay {
 impl Relay {
     /// The way to the daemon that the settings name, or to the one of this user if there is its socket.
     pub(crate) fn find(context: &ProcessContext, engine: Option<String>) -> Option<Arc<Self>> {
-        let destination = Destination::new(DaemonSocket::for_plugin(context)?, context);
+        let destination = Destination::find(context)?;
         Some(Arc::new(Self { destination, engine, connections: Mutex::default() }))
     }
 

@@ -79,6 +79,11 @@ pub(crate) fn must_end(package: &Package, token: &str) -> bool {
     matches!(Kind::of(package, token), Ok(Kind::EphemeralResource(_) | Kind::Action(_)))
 }
 
+/// Whether the invocation is an action, which changes resources.
+pub(crate) fn is_action(package: &Package, token: &str) -> bool {
+    matches!(Kind::of(package, token), Ok(Kind::Action(_)))
+}
+
 enum Kind<'a> {
     DataSource,
     Function,

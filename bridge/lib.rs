@@ -4,6 +4,7 @@
 //! Public items are for its tests.
 
 mod attach;
+mod authorization;
 pub mod cli;
 mod config;
 #[cfg(feature = "counting")]

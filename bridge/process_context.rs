@@ -6,6 +6,7 @@ use std::sync::Arc;
 use isthmus_common::Environment;
 use isthmus_provider::schema_cache::{EnvironmentPrint, LaunchContext};
 
+use crate::authorization::Identity;
 use crate::project::backend::Backend;
 use crate::settings::{AllowedUsers, Settings};
 
@@ -32,7 +33,7 @@ pub(crate) struct ProcessContext {
     working_directory: Option<PathBuf>,
     settings: Arc<Settings>,
     plugin_version: semver::Version,
-    user: u32,
+    identity: Identity,
 }
 
 impl ProcessContext {
@@ -44,7 +45,7 @@ impl ProcessContext {
             working_directory: std::env::current_dir().ok(),
             settings,
             plugin_version: own_plugin_version(),
-            user: AllowedUsers::own(),
+            identity: Identity::User(AllowedUsers::own()),
         }
     }
 
@@ -55,14 +56,14 @@ impl ProcessContext {
         working_directory: Option<PathBuf>,
         settings: Arc<Settings>,
         plugin_version: semver::Version,
-        user: u32,
+        identity: Identity,
     ) -> Self {
-        Self { started_by, environment, working_directory, settings, plugin_version, user }
+        Self { started_by, environment, working_directory, settings, plugin_version, identity }
     }
 
-    /// The user that the process belongs to.
-    pub(crate) fn user(&self) -> u32 {
-        self.user
+    /// Who the process belongs to.
+    pub(crate) fn identity(&self) -> &Identity {
+        &self.identity
     }
 
     pub(crate) fn started_by(&self) -> StartedBy {
@@ -94,6 +95,8 @@ impl ProcessContext {
     /// The backend of the stacks of the engine that has started the process, if it can be found. Blocks on the file system.
     pub(crate) fn backend(&self) -> Option<Backend> {
         match self.started_by {
+            // Its stacks are described by files on its own machine.
+            _ if self.identity.is_remote() => None,
             StartedBy::Engine => Backend::find(&self.environment, self.working_directory()?),
             StartedBy::Other => None,
         }

@@ -5,7 +5,7 @@
 //! isolated.
 
 mod accept;
-mod access;
+mod access_control;
 mod bounded;
 mod listener;
 mod plugins;
@@ -20,12 +20,13 @@ use isthmus_common::fail_point;
 use isthmus_provider::Limit;
 use tonic::{Request, Response, Status};
 
+use crate::authorization::Operation;
 use crate::daemon::{Call, Session};
 use crate::package::shape::ObjectShape;
 use crate::resource::{self, OperationWarnings};
 use crate::status::RequestError;
 
-pub(crate) use access::AccessPolicy;
+pub(crate) use access_control::AccessControl;
 pub(crate) use listener::{Listener, ServeError};
 pub(crate) use redacted::redacted_status;
 pub(crate) use streamed::streamed;
@@ -47,6 +48,12 @@ pub(crate) fn session_of<Message>(request: &Request<Message>) -> Result<Arc<Sess
 /// "exited prematurely", which "is *always* a bug in the provider".
 pub(crate) fn connected_session<Message>(request: &Request<Message>) -> Result<Arc<Session>, Status> {
     request.extensions().get::<Arc<Session>>().cloned().ok_or_else(|| RequestError::NoConnection.into())
+}
+
+/// Refuses a call that the policy does not permit to its session.
+pub(crate) fn require<Message>(request: &Request<Message>, operation: Operation) -> Result<(), Status> {
+    let permitted = connected_session(request)?.permissions().may(operation);
+    permitted.map_err(|denied| RequestError::Denied(denied).into())
 }
 
 /// When a call is interrupted.

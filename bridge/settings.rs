@@ -10,6 +10,7 @@
 //! of their values.
 
 mod allowed_users;
+mod daemon_address;
 pub(crate) mod foreign;
 mod json;
 mod parsed;
@@ -19,13 +20,15 @@ use std::ffi::OsStr;
 use std::time::Duration;
 
 pub use allowed_users::AllowedUsers;
+pub use daemon_address::{DaemonAddress, DaemonHost};
 pub use json::{NameProperties, ProviderMeta};
 pub use parsed::{
-    DaemonChoice, InvalidSettings, NumberForm, PoolLimits, SensitiveOutputs, Settings, WriteOnly,
+    DaemonChoice, Identification, InvalidSettings, Network, NumberForm, PoolLimits, Security,
+    SensitiveOutputs, Settings, ToDaemon, WriteOnly,
 };
 
 /// Prefix of all names.
-const PREFIX: &str = "ISTHMUS_";
+pub(crate) const PREFIX: &str = "ISTHMUS_";
 
 /// An environment variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +49,8 @@ pub enum Scope {
     Daemon,
     /// The plugin's: it is about the run of one engine.
     Run,
+    /// The plugin's, which passes it on to no daemon: it is about the way to one.
+    Plugin,
     /// That of the project's own tests.
     Tests,
 }
@@ -54,15 +59,16 @@ impl Scope {
     fn description(self) -> &'static str {
         match self {
             Self::Daemon => "the daemon",
-            Self::Run => "the plugin",
+            Self::Run | Self::Plugin => "the plugin",
             Self::Tests => "tests",
         }
     }
 }
 
-/// Whether a plugin keeps a variable to itself, because a daemon has its own.
-pub(crate) fn is_of_daemon(name: &OsStr) -> bool {
-    ALL.iter().any(|setting| setting.scope == Scope::Daemon && name == setting.name)
+/// Whether a plugin sends a variable to a daemon: not if the daemon has its own, or if it is about the way to one.
+pub(crate) fn is_sent(name: &OsStr) -> bool {
+    let is_held_back = |scope| matches!(scope, Scope::Daemon | Scope::Plugin);
+    !ALL.iter().any(|setting| is_held_back(setting.scope) && name == setting.name)
 }
 
 /// Description of a boolean; [`values`] accepts more spellings.
@@ -81,10 +87,103 @@ pub const ALLOW_USERS: Setting = Setting {
 pub const DAEMON: Setting = Setting {
     name: "ISTHMUS_DAEMON",
     scope: Scope::Run,
-    value: "`off`, or the path of a daemon's socket",
+    value: "`off`, the path of a daemon's socket, or addresses such as `https://host:7443`, separated by commas",
     default: "the socket of the user's own daemon, if there is one",
-    effect: "The shared daemon that the plugin passes the calls of its engine on to. A daemon that cannot be reached is \
-             replaced by the plugin itself, with a warning, as long as no resource was changed through it.",
+    effect: "The shared daemon that the plugin passes the calls of its engine on to. Several addresses are those of replicas, of \
+             which one is chosen at random. A daemon that cannot be reached is replaced by the plugin itself, with a warning, \
+             as long as no resource was changed through it.",
+};
+
+/// The authorities that a plugin trusts for the certificates of daemons.
+pub const DAEMON_AUTHORITIES: Setting = Setting {
+    name: "ISTHMUS_DAEMON_AUTHORITIES",
+    scope: Scope::Plugin,
+    value: "a path of certificates in PEM",
+    default: "the system's",
+    effect: "The certificate authorities that may have issued the certificate of a daemon at an address with `https`.",
+};
+
+/// The certificate that a plugin identifies itself with.
+pub const DAEMON_CERTIFICATE: Setting = Setting {
+    name: "ISTHMUS_DAEMON_CERTIFICATE",
+    scope: Scope::Plugin,
+    value: "a path of a certificate in PEM",
+    default: "none",
+    effect: "The certificate by which the plugin identifies itself to a daemon at an address with `https`. It needs \
+             `ISTHMUS_DAEMON_KEY`.",
+};
+
+/// The key of that certificate.
+pub const DAEMON_KEY: Setting = Setting {
+    name: "ISTHMUS_DAEMON_KEY",
+    scope: Scope::Plugin,
+    value: "a path of a key in PEM",
+    default: "none",
+    effect: "The key of `ISTHMUS_DAEMON_CERTIFICATE`.",
+};
+
+/// The token that a plugin identifies itself with.
+pub const DAEMON_TOKEN_FILE: Setting = Setting {
+    name: "ISTHMUS_DAEMON_TOKEN_FILE",
+    scope: Scope::Plugin,
+    value: "a path",
+    default: "none",
+    effect: "A file with the token by which the plugin identifies itself to a daemon at an address.",
+};
+
+/// The address of a shared daemon.
+pub const LISTEN: Setting = Setting {
+    name: "ISTHMUS_LISTEN",
+    scope: Scope::Daemon,
+    value: "an IP address and a port, such as `0.0.0.0:7443`",
+    default: "only the socket",
+    effect: "The address at which a shared daemon serves plugins as well. Other addresses than 127.0.0.1 and ::1 need TLS.",
+};
+
+/// The certificate of a shared daemon.
+pub const TLS_CERTIFICATE: Setting = Setting {
+    name: "ISTHMUS_TLS_CERTIFICATE",
+    scope: Scope::Daemon,
+    value: "a path of a certificate and its chain in PEM",
+    default: "no TLS",
+    effect: "The certificate of the daemon at `ISTHMUS_LISTEN`. It is read again when the file changes.",
+};
+
+/// The key of that certificate.
+pub const TLS_KEY: Setting = Setting {
+    name: "ISTHMUS_TLS_KEY",
+    scope: Scope::Daemon,
+    value: "a path of a key in PEM",
+    default: "no TLS",
+    effect: "The key of `ISTHMUS_TLS_CERTIFICATE`, which no other user may read.",
+};
+
+/// The authorities that issue the certificates of plugins.
+pub const TLS_CLIENT_AUTHORITIES: Setting = Setting {
+    name: "ISTHMUS_TLS_CLIENT_AUTHORITIES",
+    scope: Scope::Daemon,
+    value: "a path of certificates in PEM",
+    default: "plugins need a token",
+    effect: "The certificate authorities whose certificates identify plugins at `ISTHMUS_LISTEN`. It is read again when the file \
+             changes.",
+};
+
+/// The tokens of plugins.
+pub const TOKENS: Setting = Setting {
+    name: "ISTHMUS_TOKENS",
+    scope: Scope::Daemon,
+    value: "a path",
+    default: "plugins need a certificate",
+    effect: "A file whose lines are names and tokens, which identify plugins at `ISTHMUS_LISTEN`. It is read again when it changes.",
+};
+
+/// What identities may do.
+pub const POLICY: Setting = Setting {
+    name: "ISTHMUS_POLICY",
+    scope: Scope::Daemon,
+    value: "a path of a file in TOML",
+    default: "local users may do everything, others may use every provider of a registry",
+    effect: "The policy of a shared daemon: which identity may use which provider, version, configuration and operation.",
 };
 
 /// Time that a stopped call or provider has to finish.
@@ -331,17 +430,23 @@ const TOOLS_DIR: Setting = Setting {
 pub const ALL: &[Setting] = &[
     ALLOW_USERS,
     DAEMON,
+    DAEMON_AUTHORITIES,
+    DAEMON_CERTIFICATE,
+    DAEMON_KEY,
+    DAEMON_TOKEN_FILE,
     DURABILITY,
     EXACT_NUMBERS,
     HOME,
     KEY,
     KEY_FILE,
     KILL_SESSIONS,
+    LISTEN,
     LOCK_FILE,
     LOG_CALLS,
     NAME_PROPERTIES,
     OFFLINE,
     PASSPHRASE,
+    POLICY,
     POOL_AGE,
     POOL_IDLE,
     POOL_MEMORY,
@@ -354,6 +459,10 @@ pub const ALL: &[Setting] = &[
     STOP_GRACE_PERIOD,
     STORE,
     STORE_CA,
+    TLS_CERTIFICATE,
+    TLS_CLIENT_AUTHORITIES,
+    TLS_KEY,
+    TOKENS,
     TOOLS_DIR,
     WRITE_ONLY,
 ];

@@ -10,6 +10,7 @@ use isthmus_provider::{Interruption, ProviderError};
 use prost::Message as _;
 use tonic::{Code, Status};
 
+use crate::authorization::PolicyDenied;
 use crate::config::MethodError;
 use crate::daemon::{ResolveError, SessionError};
 use crate::home::OpenStoreError;
@@ -23,6 +24,9 @@ use crate::settings::InvalidSettings;
 pub(crate) enum RequestError {
     #[error("{0}")]
     AccessDenied(String),
+    /// The policy of a shared daemon does not permit it.
+    #[error(transparent)]
+    Denied(#[from] PolicyDenied),
     /// The shared daemon is gone, through which resources were changed.
     #[error(
         "{reason}\nhelp: resources were changed through the daemon in this run, so it is not continued without it; start the \
@@ -71,7 +75,7 @@ impl From<RequestError> for Status {
     fn from(error: RequestError) -> Self {
         let text = isthmus_common::error_chain(&error);
         match error {
-            RequestError::AccessDenied(_) => Self::permission_denied(text),
+            RequestError::AccessDenied(_) | RequestError::Denied(_) => Self::permission_denied(text),
             RequestError::DamagedDocument => Self::aborted(text),
             RequestError::Interrupted(_) | RequestError::LostWithDaemon { .. } => Self::unknown(text),
             RequestError::Invalid(_) => Self::invalid_argument(text),
@@ -112,6 +116,7 @@ pub(super) fn of_operation(error: OperationError) -> Status {
     let text = error.to_string();
     match error {
         OperationError::Inputs(_) | OperationError::Continuation { .. } => Status::invalid_argument(text),
+        OperationError::Denied(_) => Status::permission_denied(text),
         OperationError::Token(TokenError::Schema(CatalogueError::Unreadable { .. })) => Status::aborted(text),
         OperationError::Token(_) => Status::not_found(text),
         OperationError::UnmarkedPreviews { .. }
@@ -157,6 +162,7 @@ pub(super) fn of_session(error: SessionError) -> Status {
         | SessionError::Engine(_)
         | SessionError::Parameter(_) => Status::invalid_argument(text),
         SessionError::Cancelled { .. } => Status::cancelled(text),
+        SessionError::Denied(_) => Status::permission_denied(text),
         SessionError::NotParameterized | SessionError::Start(_) => Status::failed_precondition(text),
         SessionError::Resolve { error, .. } => match *error {
             ResolveError::Name(_) | ResolveError::Constraint(_) | ResolveError::Identity(_) => {

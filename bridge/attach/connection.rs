@@ -6,6 +6,7 @@
 use std::error::Error;
 use std::fmt;
 use std::sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
@@ -14,6 +15,7 @@ use isthmus_grpc::{Incoming, NotSent};
 use isthmus_proto::pulumirpc::{self, PluginAttach};
 use prost::Message as _;
 use tokio::sync::{Mutex, watch};
+use tokio::time::Instant;
 use tonic::Status;
 use tonic::body::Body;
 use tonic::codegen::http::{HeaderMap, Request, Response, Uri, header, request};
@@ -34,6 +36,10 @@ const SESSION: [&str; 4] = ["Handshake", "Attach", "Parameterize", "Configure"];
 
 /// How often a call is made that changes nothing, and ends with its connection: it may be what ends the daemon.
 const ATTEMPTS: usize = 3;
+
+/// How long a run that has changed resources waits for a daemon that continues it.
+const PATIENCE: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// The calls that change resources, unless they are part of a preview.
 const CHANGES: [&str; 3] = ["Create", "Update", "Delete"];
@@ -188,7 +194,8 @@ impl RelayConnection {
             Route::Open { .. } => {}
         }
         let Route::Open { has_changed } = *route else { return Ok(None) };
-        match self.connect().await {
+        let connected = if has_changed { self.connect_patiently().await } else { self.connect().await };
+        match connected {
             Ok(link) => {
                 let link = Arc::new(link);
                 *route =
@@ -207,6 +214,20 @@ impl RelayConnection {
                 }
                 *route = Route::Here;
                 Ok(None)
+            }
+        }
+    }
+
+    /// As [`Self::connect`], again and again for a while: a daemon is being replaced, or another replica takes over.
+    async fn connect_patiently(&self) -> Result<Link, LinkError> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            match self.connect().await {
+                // It is there, and does not change its mind.
+                Err(error @ LinkError::Refused(_)) => return Err(error),
+                Err(error) if Instant::now() >= until => return Err(error),
+                Err(_) => tokio::time::sleep(PAUSE).await,
+                Ok(link) => return Ok(link),
             }
         }
     }
@@ -290,6 +311,7 @@ async fn warn(here: &impl Here, error: &LinkError) {
         // It was told to end, or it has not started yet.
         LinkError::Socket(SocketError::Absent { .. })
         | LinkError::Unanswered(_)
+        | LinkError::Network(_)
         | LinkError::Refused(_)
         | LinkError::Silent => "so providers are started by this plugin",
         LinkError::Socket(_) => "so it is not used, and providers are started by this plugin",

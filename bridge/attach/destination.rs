@@ -8,41 +8,59 @@ use std::path::PathBuf;
 use bytes::Bytes;
 use isthmus_proto::daemon::{OpenRequest, Variable};
 
+use super::network::Replicas;
+use super::socket::DaemonSocket;
 use crate::process_context::{ProcessContext, StartedBy};
-use crate::settings;
+use crate::settings::{self, DaemonChoice};
 
-/// A daemon on this machine.
+/// A daemon.
 #[derive(Clone)]
 pub(super) struct Destination {
-    pub(super) socket: PathBuf,
+    pub(super) place: Place,
     /// The first call of each connection.
     pub(super) open: OpenRequest,
+}
+
+/// Where a daemon listens.
+#[derive(Clone, Debug)]
+pub(super) enum Place {
+    Socket(PathBuf),
+    Addresses(Replicas),
 }
 
 /// Omits the first call, which has the environment, with credentials.
 impl fmt::Debug for Destination {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Destination").field("socket", &self.socket).finish_non_exhaustive()
+        formatter.debug_struct("Destination").field("place", &self.place).finish_non_exhaustive()
     }
 }
 
 impl Destination {
-    /// The daemon that listens on `socket`, for the engine of a plugin with this context.
-    pub(super) fn new(socket: PathBuf, context: &ProcessContext) -> Self {
-        let bytes = |text: &OsStr| Bytes::copy_from_slice(text.as_bytes());
-        // The daemon has keys and a store of its own.
-        let passed_on = context.environment().iter().filter(|(name, _)| !settings::is_of_daemon(name));
-        let variables = passed_on.map(|(name, value)| Variable { name: bytes(name), value: bytes(value) });
-        let open = OpenRequest {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            plugin_version: context.plugin_version().to_string(),
-            environment: variables.collect(),
-            working_directory: context
-                .working_directory()
-                .map(|path| bytes(path.as_os_str()))
-                .unwrap_or_default(),
-            started_by_engine: context.started_by() == StartedBy::Engine,
+    /// The daemon that the settings of a plugin name, or the one of its user if there is its socket.
+    pub(super) fn find(context: &ProcessContext) -> Option<Self> {
+        let place = match &context.settings().daemon {
+            DaemonChoice::Off => return None,
+            DaemonChoice::WellKnown => Place::Socket(DaemonSocket::existing(context)?),
+            DaemonChoice::Socket(path) => Place::Socket(context.resolve(path)),
+            DaemonChoice::Addresses(addresses) => Place::Addresses(Replicas::new(addresses.clone(), context)),
         };
-        Self { socket, open }
+        Some(Self { place, open: open_request(context) })
+    }
+}
+
+/// Opens a session for the engine of a plugin with this context.
+fn open_request(context: &ProcessContext) -> OpenRequest {
+    let bytes = |text: &OsStr| Bytes::copy_from_slice(text.as_bytes());
+    let passed_on = context.environment().iter().filter(|(name, _)| settings::is_sent(name));
+    let variables = passed_on.map(|(name, value)| Variable { name: bytes(name), value: bytes(value) });
+    OpenRequest {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        plugin_version: context.plugin_version().to_string(),
+        environment: variables.collect(),
+        working_directory: context
+            .working_directory()
+            .map(|path| bytes(path.as_os_str()))
+            .unwrap_or_default(),
+        started_by_engine: context.started_by() == StartedBy::Engine,
     }
 }

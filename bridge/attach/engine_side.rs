@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use isthmus_grpc::Channel;
 use isthmus_proto::daemon::daemon_client::DaemonClient;
 use isthmus_proto::daemon::{self};
 use tokio::io::AsyncWriteExt as _;
@@ -13,6 +12,8 @@ use tokio_stream::StreamExt as _;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::io::ReaderStream;
 
+use super::authorized_channel::AuthorizedChannel;
+
 /// Messages that the engine has sent and the daemon has not taken. They are answers to lines of a log.
 const WAITING: usize = 16;
 
@@ -20,7 +21,10 @@ const WAITING: usize = 16;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Offers connections to the engine, one after another, until the daemon is gone.
-pub(super) async fn carry(mut daemon: DaemonClient<Channel>, engine: watch::Receiver<Option<String>>) {
+pub(super) async fn carry(
+    mut daemon: DaemonClient<AuthorizedChannel>,
+    engine: watch::Receiver<Option<String>>,
+) {
     loop {
         let (send, from_engine) = mpsc::channel(WAITING);
         // The call begins with its first message.

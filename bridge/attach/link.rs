@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use http::uri::Authority;
 use isthmus_common::BoxFuture;
-use isthmus_grpc::{Channel, ChannelSettings, Incoming, Stream};
+use isthmus_grpc::{Channel, ChannelSettings, Incoming};
 use isthmus_proto::daemon::daemon_client::DaemonClient;
 use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
@@ -15,8 +15,10 @@ use tonic::codegen::http::{Request, Response};
 use tonic::{Code, Status};
 use tower::Service as _;
 
-use super::destination::Destination;
+use super::authorized_channel::AuthorizedChannel;
+use super::destination::{Destination, Place};
 use super::engine_side::carry;
+use super::network::{Connected, NetworkError};
 use super::socket::{DaemonSocket, SocketError};
 
 /// Schemas have megabytes. The engine's log, which may wait for the engine, has room of its own.
@@ -31,6 +33,8 @@ const OPENING: Duration = Duration::from_secs(10);
 pub(super) enum LinkError {
     #[error(transparent)]
     Socket(#[from] SocketError),
+    #[error(transparent)]
+    Network(#[from] Box<NetworkError>),
     /// The daemon does not answer.
     #[error("the daemon does not answer: {}", .0.message())]
     Unanswered(Box<Status>),
@@ -44,7 +48,7 @@ pub(super) enum LinkError {
 /// A session of a daemon. It ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct Link {
-    channel: Channel,
+    channel: AuthorizedChannel,
     _engine: AbortOnDropHandle<()>,
 }
 
@@ -54,15 +58,23 @@ impl Link {
         daemon: &Destination,
         engine: watch::Receiver<Option<String>>,
     ) -> Result<Self, LinkError> {
-        let stream = Mutex::new(Some(DaemonSocket::connect(&daemon.socket).await?));
+        let Connected { stream, authorization } = match &daemon.place {
+            Place::Socket(path) => {
+                let stream = Box::new(DaemonSocket::connect(path).await?);
+                Connected { stream, authorization: None }
+            }
+            Place::Addresses(replicas) => replicas.connect().await.map_err(Box::new)?,
+        };
+        let stream = Mutex::new(Some(stream));
         // A connection that is lost is not made again: its session is lost with it.
         let channel = Channel::new(Authority::from_static("isthmus"), SETTINGS, move || {
             let stream = stream.lock().map_or(None, |mut stream| stream.take());
             std::future::ready(match stream {
-                Some(stream) => Ok(Box::new(stream) as Box<dyn Stream>),
+                Some(stream) => Ok(stream),
                 None => Err(io::Error::from(io::ErrorKind::ConnectionReset)),
             })
         });
+        let channel = AuthorizedChannel { channel, authorization };
         let mut client = DaemonClient::new(channel.clone());
         let opened = tokio::time::timeout(OPENING, client.open(daemon.open.clone())).await;
         opened.map_err(|_| LinkError::Silent)?.map_err(|status| match status.code() {

@@ -9,7 +9,6 @@ use tokio::net::UnixStream;
 
 use crate::home;
 use crate::process_context::ProcessContext;
-use crate::settings::DaemonChoice;
 
 /// The directory of the socket in the runtime directory of a user, or in the home directory.
 const DIRECTORY: &str = "isthmus";
@@ -54,17 +53,10 @@ impl DaemonSocket {
         Some(directory.join(NAME))
     }
 
-    /// The socket that a plugin passes its calls on to, if any.
-    pub(super) fn for_plugin(context: &ProcessContext) -> Option<PathBuf> {
-        match &context.settings().daemon {
-            DaemonChoice::Off => None,
-            DaemonChoice::Socket(path) => Some(context.resolve(path)),
-            // A file that is no socket is not ours, and no reason to warn.
-            DaemonChoice::WellKnown => {
-                let path = Self::well_known(context)?;
-                path.metadata().is_ok_and(|metadata| metadata.file_type().is_socket()).then_some(path)
-            }
-        }
+    /// The same, if there is a socket. A file that is none is not ours, and no reason to warn.
+    pub(super) fn existing(context: &ProcessContext) -> Option<PathBuf> {
+        let path = Self::well_known(context)?;
+        path.metadata().is_ok_and(|metadata| metadata.file_type().is_socket()).then_some(path)
     }
 
     /// Connects to a daemon that this user or root has started.

@@ -24,7 +24,7 @@ use crate::attach::DaemonSocket;
 use crate::daemon::{Daemon as State, Pool};
 use crate::engine::EngineLog;
 use crate::process_context::{ProcessContext, StartedBy};
-use crate::serve::Listener;
+use crate::serve::{AccessControl, Listener};
 use crate::settings::Settings;
 
 /// Longest path of a socket, in bytes, which is the system's.
@@ -83,20 +83,28 @@ pub(super) fn run(daemon: &Daemon, settings: &Arc<Settings>) -> ExitCode {
     let chosen = daemon.socket.as_deref().map(|path| context.resolve(path));
     let path = chosen.or_else(|| DaemonSocket::well_known(&context));
     runtime::serve(async move {
+        let access_control = match AccessControl::open(&context).await {
+            Ok(access_control) => access_control,
+            Err(error) => return fail(&isthmus_common::error_chain(&error)),
+        };
         match path.ok_or(DaemonError::NoDirectory).and_then(bind) {
-            Ok(bound) => serve(bound, context).await,
+            Ok(bound) => serve(bound, access_control, context).await,
             Err(error) => fail(&isthmus_common::error_chain(&error)),
         }
     })
 }
 
-async fn serve(bound: Bound, context: ProcessContext) -> ExitCode {
+async fn serve(bound: Bound, access_control: AccessControl, context: ProcessContext) -> ExitCode {
     let Bound { listener, path, mut lock } = bound;
     let pool = Pool::new(context.settings().pool);
     let daemon = State::shared(EngineLog::start(None), context, pool);
     let signals = Signals::new();
     inform(&format!("listening on {}", path.display()));
-    let code = serve_until_ended(Listener::on_socket(listener), &daemon, None, None, signals).await;
+    if let Some(address) = access_control.address() {
+        inform(&format!("listening on {address}"));
+    }
+    let code =
+        serve_until_ended(Listener::shared(listener, access_control), &daemon, None, None, signals).await;
     if path.symlink_metadata().is_ok_and(|found| is_named(&mut lock, &found)) {
         // One that stays is removed by the next daemon.
         drop(std::fs::remove_file(&path));

@@ -26,6 +26,7 @@ use super::calls::Calls;
 use super::process_log::{ProcessLog, ProcessUser};
 use super::session_log::SessionLog;
 use super::start::{ProviderSource, StartError, start_logging};
+use crate::authorization::Identity;
 use crate::engine::Severity;
 use crate::process_context::ProcessContext;
 use crate::settings::{PoolLimits, ProviderMeta};
@@ -58,7 +59,7 @@ struct State {
 pub(super) struct LaunchKey {
     program: Program,
     context: LaunchContext,
-    user: u32,
+    identity: Identity,
     kills_sessions: bool,
 }
 
@@ -173,7 +174,7 @@ impl LaunchKey {
         Some(Self {
             program: program.clone(),
             context: context.launch_context()?,
-            user: context.user(),
+            identity: context.identity().clone(),
             kills_sessions: context.settings().kill_sessions,
         })
     }

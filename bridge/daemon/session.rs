@@ -1,9 +1,11 @@
 //! A session: one connection of an engine, with at most one provider.
 
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use isthmus_common::fail_point;
+use isthmus_install::ProviderAddress;
 use isthmus_provider::KnownSecrets;
 use tokio::sync::{Mutex, Notify, OnceCell};
 
@@ -11,11 +13,13 @@ use super::provider_slot::{ProviderSlot, StartFailure};
 use super::resolve::{ResolveError, Resolved, resolve};
 use super::scope::SessionScope;
 use super::session_log::SessionLog;
+use super::start::{Program, ProviderSource};
 use super::{Daemon, Instance, StartError};
+use crate::authorization::{Permissions, PolicyDenied, ProviderName};
 use crate::engine::{Engine, EngineError, EngineLog, Generation, OfferedConnections, Severity};
-use crate::package::catalogue::Package;
+use crate::package::catalogue::{Identity, Package};
 use crate::package::parameters::{
-    AlreadyParameterized, Arguments, ArgumentsError, Parameter, ParameterError,
+    AlreadyParameterized, Arguments, ArgumentsError, Parameter, ParameterError, ParameterSource, Source,
 };
 use crate::package::selection;
 use crate::process_context::{ProcessContext, StartedBy};
@@ -35,6 +39,7 @@ pub(crate) struct Session {
     /// The provider of every session without one of its own.
     only_provider: Option<Arc<ProviderSlot>>,
     caller: Caller,
+    permissions: Permissions,
     /// The stack whose resources were worked on.
     stack: OnceLock<String>,
     /// Whether the engine was told of operations that are not settled.
@@ -81,6 +86,8 @@ pub(crate) enum SessionError {
     /// The engine's address is invalid.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    #[error(transparent)]
+    Denied(#[from] PolicyDenied),
 }
 
 impl SessionError {
@@ -102,6 +109,7 @@ impl Session {
         daemon: Arc<Daemon>,
         only_provider: Option<Arc<ProviderSlot>>,
         plugin: Option<PluginSide>,
+        permissions: Permissions,
         number: u64,
     ) -> Self {
         // A provider shared by all sessions has one set of secrets.
@@ -123,6 +131,7 @@ impl Session {
             backend: OnceCell::new(),
             only_provider,
             caller: Caller::new(number),
+            permissions,
             stack: OnceLock::new(),
             was_told: AtomicBool::new(false),
             secrets,
@@ -133,6 +142,11 @@ impl Session {
             is_connected: AtomicBool::new(true),
             choice: Mutex::new(None),
         }
+    }
+
+    /// What it may do.
+    pub(crate) fn permissions(&self) -> &Permissions {
+        &self.permissions
     }
 
     pub(crate) fn daemon(&self) -> &Arc<Daemon> {
@@ -270,6 +284,10 @@ impl Session {
         let mut slot = self.choice.lock().await;
         let mut cancelled = std::pin::pin!(self.cancelled.notified());
         let name = arguments.source.name().to_owned();
+        // Before anything is downloaded or started.
+        if let Some(wanted) = self.wanted(&arguments.source) {
+            self.permissions.may_use(&wanted)?;
+        }
         let report = |line| self.send_log(Severity::Info, line, "");
         let mut warnings = Vec::new();
         let resolved = tokio::select! {
@@ -289,6 +307,7 @@ impl Session {
             Ok(resolved) => resolved,
             Err(error) => return Err(SessionError::Resolve { error: Box::new(error), warnings }),
         };
+        self.permissions.chosen(&provider_name(&source, &identity), &identity.version)?;
         let has_warnings = !warnings.is_empty();
         for warning in warnings {
             self.warn(warning, "");
@@ -309,6 +328,16 @@ impl Session {
         let package = choice.package();
         *slot = Some(Arc::new(choice));
         Ok(package)
+    }
+
+    /// The provider that arguments name; `None` if they are invalid.
+    fn wanted(&self, source: &Source) -> Option<ProviderName> {
+        match source {
+            Source::Local(local) => {
+                Some(ProviderName::File(self.scope.context.resolve(Path::new(&local.path))))
+            }
+            Source::Remote(remote) => ProviderAddress::parse(&remote.name).ok().map(ProviderName::Registry),
+        }
     }
 
     /// Warns of an SDK of the project around the working directory that does not match the project
@@ -437,4 +466,17 @@ impl Session {
             }
         });
     }
+}
+
+/// A provider as a policy names it. A process that runs already is no registry's, whatever address it is to stand for.
+fn provider_name(source: &ProviderSource, identity: &Identity) -> ProviderName {
+    let file = match (&source.program, &identity.parameter.source) {
+        (Program::Running(_), _) => PathBuf::new(),
+        (Program::File(path), ParameterSource::Local { .. }) => path.clone(),
+        (Program::File(path), ParameterSource::Remote { url, .. }) => match ProviderAddress::parse(url) {
+            Ok(address) => return ProviderName::Registry(address),
+            Err(_) => path.clone(),
+        },
+    };
+    ProviderName::File(file)
 }

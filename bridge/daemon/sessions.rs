@@ -9,6 +9,7 @@ use tokio::task::JoinSet;
 use super::provider_slot::ProviderSlot;
 use super::session::PluginSide;
 use super::{Daemon, Session};
+use crate::authorization::Permissions;
 
 /// Parts of the map, each with a lock. By default they are four for each processor, whose number is read from files.
 const SHARDS: usize = 4;
@@ -46,10 +47,14 @@ impl Sessions {
     }
 
     /// Opens a session for a new connection: of an engine, or of the plugin of an engine.
-    pub(crate) fn open(self: &Arc<Self>, plugin: Option<PluginSide>) -> SessionGuard {
+    pub(crate) fn open(
+        self: &Arc<Self>,
+        plugin: Option<PluginSide>,
+        permissions: Permissions,
+    ) -> SessionGuard {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let (daemon, only_provider) = (Arc::clone(&self.daemon), self.only_provider.clone());
-        let session = Arc::new(Session::new(daemon, only_provider, plugin, number));
+        let session = Arc::new(Session::new(daemon, only_provider, plugin, permissions, number));
         self.daemon.operations().session_began(session.caller());
         self.open.insert(number, Arc::downgrade(&session));
         SessionGuard { sessions: Arc::clone(self), number, session }

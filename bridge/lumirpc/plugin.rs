@@ -18,6 +18,7 @@ use isthmus_state::Intent;
 
 use super::identity::identity;
 use super::link::PROVIDER_LINK;
+use crate::authorization::Permissions;
 use crate::cli::limits;
 use crate::cli::output::fail;
 use crate::cli::plugin::{PortError, Signals, announce, serve_until_ended};
@@ -253,6 +254,7 @@ async fn configure(instance: &Instance, variables: Struct, log: &EngineLog) -> R
                 instance,
                 &instance.provider(),
                 config::Arguments::Properties(&variables),
+                &Permissions::everything(),
                 &mut warnings,
             )
             .await

@@ -4,6 +4,7 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::ProviderError;
 
 use super::failure::Failure;
+use crate::authorization::PolicyDenied;
 use crate::daemon::StartError;
 use crate::package::catalogue::TokenError;
 use crate::translate::meta::MetaError;
@@ -16,6 +17,9 @@ pub(crate) enum OperationError {
     /// Invalid inputs. Check reports these too, unless it is skipped.
     #[error("{}", list(.0))]
     Inputs(Vec<Failure>),
+    /// The policy of the daemon does not permit it.
+    #[error(transparent)]
+    Denied(PolicyDenied),
     #[error(transparent)]
     Token(#[from] TokenError),
     /// The stored state is invalid.

@@ -4,15 +4,17 @@ use std::convert::Infallible;
 use std::future::{pending, ready};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
-use bytes::Bytes;
 use isthmus_common::BoxFuture;
 use isthmus_grpc::{Incoming, ServerSettings, serve_connection, unimplemented};
 use isthmus_proto::daemon::daemon_server as daemon;
 use isthmus_proto::lumirpc::resource_provider_server as lumirpc;
 use isthmus_proto::pulumirpc::resource_provider_server as pulumirpc;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::Status;
@@ -22,13 +24,14 @@ use tonic::codegen::http::{Request, Response};
 
 use super::LARGEST_MESSAGE;
 use super::accept::AcceptPacer;
-use super::access::AccessPolicy;
-use super::plugins::{PluginConnection, PluginService};
+use super::access_control::{AccessControl, Authenticated, Bytes, Unauthenticated};
+use super::plugins::{Peer, PluginConnection, PluginService};
 use super::redacted::Redacted;
 use super::refusal::Refuser;
 use super::rejection::of_undecodable;
 use super::streamed::with_text;
 use crate::attach::{Here, Relay, RelayConnection};
+use crate::authorization::{HandshakeError, Identity, LocalUsers, Permissions, Policy, TokenDenied, Tokens};
 use crate::daemon::{Daemon, Memory, Session, Sessions};
 use crate::lumirpc::LumiService;
 use crate::pulumirpc::PulumiService;
@@ -36,6 +39,9 @@ use crate::status::RequestError;
 
 /// Schemas have megabytes, and the connection is local. An engine makes as many calls as it likes.
 const SETTINGS: ServerSettings = ServerSettings { window: 8 * 1024 * 1024, most_calls: u32::MAX };
+
+/// How long a connection is open whose calls no token identifies.
+const LONGEST_UNAUTHENTICATED: Duration = Duration::from_secs(10);
 
 #[derive(Debug, thiserror::Error)]
 #[error("failed to open a port on 127.0.0.1")]
@@ -47,13 +53,22 @@ pub(crate) struct Listener {
     /// For engines.
     port: Option<TcpListener>,
     /// For plugins that pass on the calls of their engines.
-    socket: Option<UnixListener>,
+    shared: Option<Shared>,
+}
+
+/// The sockets of a shared daemon.
+#[derive(Debug)]
+struct Shared {
+    socket: UnixListener,
+    access_control: AccessControl,
 }
 
 /// A connection that was accepted.
 enum Accepted {
     Engine(TcpStream),
     Plugin(UnixStream),
+    /// At the address of a shared daemon.
+    Unauthenticated(Unauthenticated),
 }
 
 impl Listener {
@@ -61,12 +76,12 @@ impl Listener {
     pub(crate) async fn open() -> Result<Self, ServeError> {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let listener = TcpListener::bind(address).await.map_err(ServeError)?;
-        Ok(Self { port: Some(listener), socket: None })
+        Ok(Self { port: Some(listener), shared: None })
     }
 
-    /// Serves plugins on a socket.
-    pub(crate) fn on_socket(socket: UnixListener) -> Self {
-        Self { port: None, socket: Some(socket) }
+    /// Serves plugins on a socket, and authenticated ones at its address.
+    pub(crate) fn shared(socket: UnixListener, access_control: AccessControl) -> Self {
+        Self { port: None, shared: Some(Shared { socket, access_control }) }
     }
 
     /// The port for engines; 0 without one.
@@ -106,7 +121,7 @@ impl Listener {
     ) {
         let daemon = sessions.daemon();
         let pacer = AcceptPacer::new(|message| daemon.warn(message));
-        let access = AccessPolicy::new(daemon.settings().allowed_users.clone());
+        let users = Arc::new(LocalUsers::new(daemon.settings().allowed_users.clone()));
         let refuser = Refuser::new();
         let services = Services::new(daemon.memory().clone());
         loop {
@@ -115,22 +130,36 @@ impl Listener {
             let (services, sessions, stopping) = (services.clone(), Arc::clone(sessions), stopping.clone());
             // Who is at the other end is checked before anything is read from a connection, and before it has a session.
             match accepted {
-                Accepted::Engine(stream) => match access.check(&stream).await {
+                Accepted::Engine(stream) => match users.check(&stream).await {
                     Ok(()) => {
                         let relay = relay.map(|relay| relay.connection());
                         drop(connections.spawn(serve_engine(stream, services, sessions, relay, stopping)));
                     }
                     Err(reason) => refuser.refuse(stream, reason),
                 },
-                Accepted::Plugin(stream) => match access.check_local(&stream) {
+                Accepted::Plugin(stream) => match users.check_local(&stream) {
                     Ok(user) => {
-                        let connection = PluginConnection::new(sessions, user, stopping.clone());
-                        drop(connections.spawn(serve_plugin(stream, services, connection, stopping)));
+                        let host = Host { sessions, policy: self.policy(), services, stopping };
+                        drop(connections.spawn(host.serve(stream, Identity::User(user), Peer::Plugin)));
                     }
                     Err(reason) => refuser.refuse(stream, reason),
                 },
+                Accepted::Unauthenticated(unauthenticated) => {
+                    let host = Host { sessions, policy: self.policy(), services, stopping };
+                    drop(connections.spawn(host.serve_unauthenticated(
+                        unauthenticated,
+                        Arc::clone(&users),
+                        refuser.clone(),
+                    )));
+                }
             }
         }
+    }
+
+    /// That of a shared daemon.
+    fn policy(&self) -> Arc<Policy> {
+        let shared = self.shared.as_ref();
+        shared.map_or_else(|| Arc::new(Policy::none()), |shared| Arc::clone(&shared.access_control.policy))
     }
 
     async fn next(&self) -> io::Result<Accepted> {
@@ -141,14 +170,21 @@ impl Listener {
             }
         };
         let plugin = async {
-            match &self.socket {
-                Some(socket) => Ok(Accepted::Plugin(socket.accept().await?.0)),
+            match &self.shared {
+                Some(shared) => Ok(Accepted::Plugin(shared.socket.accept().await?.0)),
+                None => pending().await,
+            }
+        };
+        let unauthenticated = async {
+            match self.shared.as_ref().and_then(|shared| shared.access_control.network.as_ref()) {
+                Some(network) => Ok(Accepted::Unauthenticated(network.accept().await?)),
                 None => pending().await,
             }
         };
         tokio::select! {
             accepted = engine => accepted,
             accepted = plugin => accepted,
+            accepted = unauthenticated => accepted,
         }
     }
 }
@@ -174,7 +210,7 @@ async fn serve_engine(
         return;
     }
     let _buffers = services.memory.used();
-    let session = sessions.open(None);
+    let session = sessions.open(None, Permissions::everything());
     match relay {
         None => {
             let call = |request: Request<Incoming>| services.call(request, session.session());
@@ -188,17 +224,96 @@ async fn serve_engine(
     }
 }
 
-/// Serves a plugin, which opens its session itself.
-async fn serve_plugin(
-    stream: UnixStream,
-    mut services: Services,
-    connection: PluginConnection,
+/// What the connections of a shared daemon are served with.
+struct Host {
+    sessions: Arc<Sessions>,
+    policy: Arc<Policy>,
+    services: Services,
     stopping: CancellationToken,
-) {
-    let _buffers = services.memory.used();
-    let connection = Arc::new(connection);
-    let call = |request: Request<Incoming>| services.call_of_plugin(request, &connection);
-    serve_connection(stream, call, SETTINGS, &stopping).await;
+}
+
+impl Host {
+    /// Serves a peer whose calls are all of one identity. A plugin opens its session itself.
+    async fn serve(self, stream: impl AsyncRead + AsyncWrite + Unpin, identity: Identity, peer: Peer) {
+        let _buffers = self.services.memory.used();
+        let connection = self.connection(identity, peer);
+        let Self { mut services, stopping, .. } = self;
+        let call = |request: Request<Incoming>| services.call_of_plugin(request, &connection);
+        serve_connection(stream, call, SETTINGS, &stopping).await;
+    }
+
+    /// Serves a peer at the daemon's address, once it has identified itself.
+    async fn serve_unauthenticated(
+        self,
+        unauthenticated: Unauthenticated,
+        users: Arc<LocalUsers>,
+        refuser: Refuser,
+    ) {
+        let stopping = self.stopping.clone();
+        let admitted = tokio::select! {
+            admitted = unauthenticated.identify(&users) => admitted,
+            () = stopping.cancelled() => return,
+        };
+        match admitted {
+            Ok(Authenticated::Local { stream, identity }) => {
+                self.serve(stream, identity, Peer::PluginOrEngine).await
+            }
+            Ok(Authenticated::Certified { stream, identity }) => {
+                self.serve(stream, identity, Peer::Plugin).await
+            }
+            Ok(Authenticated::ByToken { stream, tokens, permit }) => {
+                self.serve_holder(stream, tokens, permit).await
+            }
+            Ok(Authenticated::Refused { stream, reason }) => refuser.refuse(stream, reason),
+            Err(HandshakeError::Files(Some(fault))) => {
+                self.sessions.daemon().warn(isthmus_common::error_chain(&fault));
+            }
+            Err(HandshakeError::Files(None) | HandshakeError::Peer) => {}
+        }
+    }
+
+    /// Serves the holder of a token, which each call has: one that is withdrawn identifies no further call.
+    async fn serve_holder(self, stream: Box<dyn Bytes>, tokens: Arc<Tokens>, permit: OwnedSemaphorePermit) {
+        let mut permit = Some(permit);
+        let _buffers = self.services.memory.used();
+        let (mut services, stopping) = (self.services.clone(), self.stopping.clone());
+        let known = Arc::new(OnceLock::<Arc<PluginConnection>>::new());
+        let call = |request: Request<Incoming>| -> BoxFuture<'static, Response<Body>> {
+            let denied = match tokens.identify(request.headers()) {
+                Ok(identity) => {
+                    let connection = known.get_or_init(|| {
+                        permit.take();
+                        self.connection(identity.clone(), Peer::Plugin)
+                    });
+                    if *connection.identity() == identity {
+                        return services.call_of_plugin(request, connection);
+                    }
+                    TokenDenied::Other
+                }
+                Err(denied) => denied,
+            };
+            if let TokenDenied::Unreadable(Some(fault)) = &denied {
+                self.sessions.daemon().warn(isthmus_common::error_chain(fault));
+            }
+            Box::pin(ready(Status::from(RequestError::AccessDenied(denied.to_string())).into_http()))
+        };
+        let unauthenticated = async {
+            tokio::time::sleep(LONGEST_UNAUTHENTICATED).await;
+            if known.get().is_some() {
+                pending::<()>().await;
+            }
+        };
+        tokio::select! {
+            () = serve_connection(stream, call, SETTINGS, &stopping) => {}
+            () = unauthenticated => {}
+        }
+    }
+
+    fn connection(&self, identity: Identity, peer: Peer) -> Arc<PluginConnection> {
+        let (sessions, policy, stopping) =
+            (Arc::clone(&self.sessions), Arc::clone(&self.policy), self.stopping.clone());
+        Arc::new(PluginConnection::new(sessions, policy, identity, peer, stopping))
+    }
 }
 
 /// The services of this process, for one session.
@@ -250,13 +365,19 @@ impl Services {
         session: Arc<Session>,
     ) -> BoxFuture<'static, Response<Body>>
     where
-        Content: http_body::Body<Data = Bytes, Error = Status> + Send + 'static,
+        Content: http_body::Body<Data = bytes::Bytes, Error = Status> + Send + 'static,
     {
+        let permitted = session.permissions().may_use_legacy_service();
         request.extensions_mut().insert(session);
         let service = request.uri().path().split('/').nth(1).unwrap_or_default();
         let answer = match service {
             pulumirpc::SERVICE_NAME => self.pulumi.call(request),
-            lumirpc::SERVICE_NAME => self.lumi.call(request),
+            lumirpc::SERVICE_NAME => match permitted {
+                Ok(()) => self.lumi.call(request),
+                Err(denied) => {
+                    return Box::pin(ready(Status::from(RequestError::Denied(denied)).into_http()));
+                }
+            },
             _ => return Box::pin(ready(unimplemented(request.uri().path()))),
         };
         let memory = self.memory.used();
@@ -280,15 +401,21 @@ impl Services {
             let answer = self.plugins.call(request);
             return Box::pin(async move { answer.await.unwrap_or_else(|never| match never {}) });
         }
-        match connection.session() {
-            Some(session) => {
-                let (in_progress, call) = (connection.call(), self.call(request, session));
-                Box::pin(async move {
-                    let _in_progress = in_progress;
-                    call.await
-                })
-            }
-            None => Box::pin(ready(Status::from(RequestError::NoSession).into_http())),
+        let in_progress = connection.call();
+        if let Some(session) = connection.session() {
+            let call = self.call(request, session);
+            return Box::pin(async move {
+                let _in_progress = in_progress;
+                call.await
+            });
         }
+        let (mut services, connection) = (self.clone(), Arc::clone(connection));
+        Box::pin(async move {
+            let _in_progress = in_progress;
+            match connection.session_of_call().await {
+                Ok(session) => services.call(request, session).await,
+                Err(status) => status.into_http(),
+            }
+        })
     }
 }

@@ -5,11 +5,11 @@
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use bytes::{Bytes, BytesMut};
-use isthmus_common::Environment;
+use isthmus_common::{Environment, blocking};
 use isthmus_proto::daemon::daemon_server::Daemon;
 use isthmus_proto::daemon::{self, OpenRequest, OpenResponse};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, duplex, split};
@@ -22,6 +22,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use tonic::codegen::BoxStream;
 use tonic::{Request, Response, Status, Streaming};
 
+use crate::authorization::{EnvironmentRule, Identity, NoPermissions, Permissions, Policy, of_session};
 use crate::daemon::{PluginSide, Session, SessionGuard, Sessions};
 use crate::engine::OfferedConnections;
 use crate::process_context::{ProcessContext, StartedBy};
@@ -38,8 +39,10 @@ const LARGEST_PART: usize = 16 * 1024;
 #[derive(Debug)]
 pub(super) struct PluginConnection {
     sessions: Arc<Sessions>,
-    /// Whose process it is.
-    user: u32,
+    policy: Arc<Policy>,
+    /// Whose calls they are.
+    identity: Identity,
+    peer: Peer,
     engine: OfferedConnections,
     session: OnceLock<SessionGuard>,
     /// The engine's calls in progress.
@@ -50,9 +53,20 @@ pub(super) struct PluginConnection {
 
 impl PluginConnection {
     /// `ending` is cancelled when the daemon ends.
-    pub(super) fn new(sessions: Arc<Sessions>, user: u32, ending: CancellationToken) -> Self {
+    pub(super) fn new(
+        sessions: Arc<Sessions>,
+        policy: Arc<Policy>,
+        identity: Identity,
+        peer: Peer,
+        ending: CancellationToken,
+    ) -> Self {
         let (engine, session, calls) = (OfferedConnections::new(), OnceLock::new(), TaskTracker::new());
-        Self { sessions, user, engine, session, calls, ending }
+        Self { sessions, policy, identity, peer, engine, session, calls, ending }
+    }
+
+    /// Whose calls they are.
+    pub(super) fn identity(&self) -> &Identity {
+        &self.identity
     }
 
     /// Notes a call of the engine, as long as the result is held.
@@ -76,22 +90,69 @@ impl PluginConnection {
         self.session.get().map(SessionGuard::session)
     }
 
-    fn open(&self, request: OpenRequest) -> Result<(), Status> {
-        let context = context(request, self.user)?;
+    async fn open(&self, request: OpenRequest) -> Result<(), Status> {
+        let (permissions, rule) = self.permissions().await?;
+        let own = self.sessions.daemon().context();
+        let context = context(request, &self.identity, own, rule.as_ref())?;
         let plugin = PluginSide { context, engine: self.engine.clone() };
-        let opened = self.session.set(self.sessions.open(Some(plugin)));
+        let opened = self.session.set(self.sessions.open(Some(plugin), permissions));
         opened.map_err(|_| RequestError::Invalid("the connection has a session already".to_owned()).into())
+    }
+
+    /// The session of a call: where an engine attaches to the daemon itself, its first call opens it.
+    pub(super) async fn session_of_call(&self) -> Result<Arc<Session>, Status> {
+        if let Some(session) = self.session() {
+            return Ok(session);
+        }
+        match self.peer {
+            Peer::Plugin => Err(RequestError::NoSession.into()),
+            Peer::PluginOrEngine => {
+                let (permissions, _) = self.permissions().await?;
+                // Its calls may begin at once; they have one session.
+                Ok(self.session.get_or_init(|| self.sessions.open(None, permissions)).session())
+            }
+        }
+    }
+
+    async fn permissions(&self) -> Result<(Permissions, Option<EnvironmentRule>), Status> {
+        let (policy, identity) = (Arc::clone(&self.policy), self.identity.clone());
+        let permitted = blocking(move || policy.permissions(&identity)).await;
+        permitted.map_err(|NoPermissions { denied, fault }| {
+            if let Some(fault) = fault {
+                self.sessions.daemon().warn(isthmus_common::error_chain(&fault));
+            }
+            RequestError::Denied(denied).into()
+        })
     }
 }
 
-fn context(request: OpenRequest, user: u32) -> Result<ProcessContext, Status> {
+/// What is at the other end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Peer {
+    Plugin,
+    /// A process of this machine; engines attach to a daemon that runs already by `PULUMI_DEBUG_PROVIDERS`.
+    PluginOrEngine,
+}
+
+/// The context of a plugin's session. What names files of its machine counts only if that is this one.
+fn context(
+    request: OpenRequest,
+    identity: &Identity,
+    daemon: &ProcessContext,
+    rule: Option<&EnvironmentRule>,
+) -> Result<ProcessContext, Status> {
     let os_string = |bytes: Bytes| OsString::from_vec(bytes.into());
     let variables = request.environment.into_iter();
     let environment: Environment =
         variables.map(|variable| (os_string(variable.name), os_string(variable.value))).collect();
+    let environment = of_session(&environment, daemon.environment(), identity.is_remote(), rule);
     let own = environment.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
     let settings = Settings::parse(own).map_err(RequestError::Settings)?;
-    let working_directory = Some(request.working_directory).filter(|directory| !directory.is_empty());
+    let sent = Some(request.working_directory).filter(|directory| !directory.is_empty());
+    let working_directory = match sent {
+        _ if identity.is_remote() => daemon.working_directory().map(Path::to_owned),
+        sent => sent.map(|directory| PathBuf::from(os_string(directory))),
+    };
     let plugin_version = semver::Version::parse(&request.plugin_version);
     let plugin_version =
         plugin_version.map_err(|error| RequestError::Invalid(format!("invalid plugin version: {error}")))?;
@@ -99,10 +160,10 @@ fn context(request: OpenRequest, user: u32) -> Result<ProcessContext, Status> {
     Ok(ProcessContext::of_plugin(
         started_by,
         environment,
-        working_directory.map(|directory| PathBuf::from(os_string(directory))),
+        working_directory,
         Arc::new(settings),
         plugin_version,
-        user,
+        identity.clone(),
     ))
 }
 
@@ -117,7 +178,7 @@ fn connection<Message>(request: &Request<Message>) -> Result<Arc<PluginConnectio
 #[tonic::async_trait]
 impl Daemon for PluginService {
     async fn open(&self, request: Request<OpenRequest>) -> Result<Response<OpenResponse>, Status> {
-        connection(&request)?.open(request.into_inner())?;
+        connection(&request)?.open(request.into_inner()).await?;
         Ok(Response::new(OpenResponse { version: env!("CARGO_PKG_VERSION").to_owned() }))
     }
 

@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
-use super::access::AccessDenied;
+use crate::authorization::AccessDenied;
 use crate::status::RequestError;
 
 const MOST_CONNECTIONS: usize = 16;
@@ -24,7 +24,7 @@ const LONGEST: Duration = Duration::from_secs(10);
 /// Requests are not read.
 const SETTINGS: ServerSettings = ServerSettings { window: 64 * 1024, most_calls: 8 };
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Refuser(Arc<Semaphore>);
 
 impl Refuser {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,11 +11,12 @@ use isthmus_state::{JournalDurability, KeySource, StoreAddress};
 
 use super::values::{self, choice};
 use super::{
-    ALL, ALLOW_USERS, AllowedUsers, DAEMON, DEFAULT_STOP_GRACE_PERIOD, DURABILITY, EXACT_NUMBERS, HOME, KEY,
-    KEY_FILE, KILL_SESSIONS, LOCK_FILE, LOG_CALLS, NAME_PROPERTIES, NameProperties, OFFLINE, PASSPHRASE,
-    POOL_AGE, POOL_IDLE, POOL_MEMORY, POOL_PROCESSES, PREFIX, PROVIDER, PROVIDER_MEMORY, PROVIDER_META,
-    ProviderMeta, SCHEMA_CACHE, SENSITIVE_OUTPUTS, STOP_GRACE_PERIOD, STORE, STORE_CA, Setting, WRITE_ONLY,
-    foreign,
+    ALL, ALLOW_USERS, AllowedUsers, DAEMON, DAEMON_AUTHORITIES, DAEMON_CERTIFICATE, DAEMON_KEY,
+    DAEMON_TOKEN_FILE, DEFAULT_STOP_GRACE_PERIOD, DURABILITY, DaemonAddress, EXACT_NUMBERS, HOME, KEY,
+    KEY_FILE, KILL_SESSIONS, LISTEN, LOCK_FILE, LOG_CALLS, NAME_PROPERTIES, NameProperties, OFFLINE,
+    PASSPHRASE, POLICY, POOL_AGE, POOL_IDLE, POOL_MEMORY, POOL_PROCESSES, PREFIX, PROVIDER, PROVIDER_MEMORY,
+    PROVIDER_META, ProviderMeta, SCHEMA_CACHE, SENSITIVE_OUTPUTS, STOP_GRACE_PERIOD, STORE, STORE_CA,
+    Setting, TLS_CERTIFICATE, TLS_CLIENT_AUTHORITIES, TLS_KEY, TOKENS, WRITE_ONLY, foreign,
 };
 
 /// Maximum length, in characters, of an invalid value in an error.
@@ -30,6 +32,12 @@ pub struct Settings {
     pub allowed_users: AllowedUsers,
     /// The daemon that a plugin passes its calls on to.
     pub daemon: DaemonChoice,
+    /// How the plugin identifies itself to a daemon at an address, and the daemon to it.
+    pub to_daemon: ToDaemon,
+    /// The address of a shared daemon besides its socket.
+    pub network: Option<Network>,
+    /// The file of what identities may do.
+    pub policy: Option<PathBuf>,
     /// Time that a stopped call or provider has to finish.
     pub stop_grace_period: Duration,
     /// The directory of the state store, keys and caches.
@@ -76,6 +84,56 @@ pub enum DaemonChoice {
     WellKnown,
     /// The one that listens on this socket.
     Socket(PathBuf),
+    /// One of those at these addresses, of which there is at least one.
+    Addresses(Vec<DaemonAddress>),
+}
+
+/// How a plugin and a daemon at an address identify themselves. Paths are as from the plugin's working directory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToDaemon {
+    /// The authorities that may have issued the daemon's certificate; by default the system's.
+    pub authorities: Option<PathBuf>,
+    /// The plugin's certificate, and its key.
+    pub certificate: Option<(PathBuf, PathBuf)>,
+    /// The file of the plugin's token.
+    pub token: Option<PathBuf>,
+}
+
+/// An address of a shared daemon besides its socket. Paths are as from the daemon's working directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Network {
+    pub listen: SocketAddr,
+    pub security: Security,
+}
+
+/// Who is served at an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Security {
+    /// On this machine's loopback only: the users that are served at the socket too, and who has a token.
+    Loopback {
+        /// The file of the tokens.
+        tokens: Option<PathBuf>,
+    },
+    /// Who has a certificate or a token, over TLS.
+    Tls {
+        /// The daemon's certificate.
+        certificate: PathBuf,
+        key: PathBuf,
+        identification: Identification,
+    },
+}
+
+/// What identifies plugins over TLS.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Identification {
+    /// Certificates of these authorities.
+    Certificates(PathBuf),
+    /// Tokens in this file.
+    Tokens(PathBuf),
+    Either {
+        authorities: PathBuf,
+        tokens: PathBuf,
+    },
 }
 
 /// The limits of a shared daemon's provider processes.
@@ -151,6 +209,13 @@ impl Settings {
         let settings = Self {
             allowed_users: reader.value(ALLOW_USERS, AllowedUsers::parse).unwrap_or_default(),
             daemon: reader.value(DAEMON, DaemonChoice::parse).unwrap_or(DaemonChoice::WellKnown),
+            to_daemon: ToDaemon {
+                authorities: reader.value(DAEMON_AUTHORITIES, values::path),
+                certificate: reader.pair(DAEMON_CERTIFICATE, DAEMON_KEY),
+                token: reader.value(DAEMON_TOKEN_FILE, values::path),
+            },
+            network: reader.network(),
+            policy: reader.value(POLICY, values::path),
             stop_grace_period: reader
                 .value(STOP_GRACE_PERIOD, values::seconds)
                 .unwrap_or(DEFAULT_STOP_GRACE_PERIOD),
@@ -201,6 +266,9 @@ impl DaemonChoice {
     fn parse(value: &OsStr) -> Result<Self, String> {
         if value.eq_ignore_ascii_case("off") {
             return Ok(Self::Off);
+        }
+        if let Some(text) = value.to_str().filter(|text| text.contains("://")) {
+            return text.split(',').map(DaemonAddress::parse).collect::<Result<_, _>>().map(Self::Addresses);
         }
         let path = values::path(value)?;
         if path.components().count() < 2 {
@@ -273,6 +341,70 @@ impl<'a> Reader<'a> {
             self.invalid.push(format!("{}: only one of them may be set", set.join(", ")));
         }
         key.or(file).or(passphrase)
+    }
+
+    /// Two files that belong together.
+    fn pair(&mut self, certificate: Setting, key: Setting) -> Option<(PathBuf, PathBuf)> {
+        match (self.value(certificate, values::path), self.value(key, values::path)) {
+            (Some(certificate), Some(key)) => Some((certificate, key)),
+            (None, None) => None,
+            (Some(_), None) | (None, Some(_)) => {
+                self.invalid.push(format!("{}, {}: both or neither must be set", certificate.name, key.name));
+                None
+            }
+        }
+    }
+
+    /// The address of a shared daemon, which nothing but its user and who identifies itself may use.
+    fn network(&mut self) -> Option<Network> {
+        let listen = self.value(LISTEN, values::address);
+        let certificate = self.pair(TLS_CERTIFICATE, TLS_KEY);
+        let authorities = self.value(TLS_CLIENT_AUTHORITIES, values::path);
+        let tokens = self.value(TOKENS, values::path);
+        let Some(listen) = listen else {
+            let set = [
+                (TLS_CERTIFICATE, certificate.is_some()),
+                (TLS_CLIENT_AUTHORITIES, authorities.is_some()),
+                (TOKENS, tokens.is_some()),
+            ];
+            for (setting, _) in set.into_iter().filter(|(_, is_set)| *is_set) {
+                self.warnings.push(format!("{} has no effect without {}", setting.name, LISTEN.name));
+            }
+            return None;
+        };
+        let security = match (certificate, authorities, tokens) {
+            (Some((certificate, key)), authorities, tokens) => {
+                let identification = match (authorities, tokens) {
+                    (Some(authorities), None) => Identification::Certificates(authorities),
+                    (None, Some(tokens)) => Identification::Tokens(tokens),
+                    (Some(authorities), Some(tokens)) => Identification::Either { authorities, tokens },
+                    (None, None) => {
+                        let needed = [TLS_CLIENT_AUTHORITIES.name, TOKENS.name].join(" or ");
+                        self.invalid.push(format!(
+                            "{}: with TLS, plugins identify themselves: set {needed}",
+                            LISTEN.name
+                        ));
+                        return None;
+                    }
+                };
+                Security::Tls { certificate, key, identification }
+            }
+            (None, None, tokens) if listen.ip().is_loopback() => Security::Loopback { tokens },
+            (None, Some(_), _) => {
+                let (setting, needed) = (TLS_CLIENT_AUTHORITIES.name, TLS_CERTIFICATE.name);
+                self.invalid
+                    .push(format!("{setting}: certificates identify plugins over TLS only: set {needed}"));
+                return None;
+            }
+            (None, None, _) => {
+                let (setting, needed) = (LISTEN.name, TLS_CERTIFICATE.name);
+                self.invalid.push(format!(
+                    "{setting}: an address beyond this machine is served over TLS only: set {needed}"
+                ));
+                return None;
+            }
+        };
+        Some(Network { listen, security })
     }
 
     /// The address of the store, which may contain a password.

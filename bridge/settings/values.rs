@@ -4,6 +4,7 @@
 //! the value, which may be secret.
 
 use std::ffi::OsStr;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -71,6 +72,11 @@ pub(super) fn mebibytes(value: &OsStr) -> Result<u64, String> {
 pub(super) fn count(value: &OsStr) -> Result<usize, String> {
     let count: usize = text(value)?.trim().parse().map_err(|_| "not a whole number".to_owned())?;
     Some(count).filter(|count| *count > 0).ok_or_else(|| "out of range".to_owned())
+}
+
+/// Parses an IP address and a port.
+pub(super) fn address(value: &OsStr) -> Result<SocketAddr, String> {
+    text(value)?.trim().parse().map_err(|_| "not an IP address and a port".to_owned())
 }
 
 /// Parses a path. A leading `~` is rejected: only shells expand it.

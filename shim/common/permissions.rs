@@ -21,6 +21,10 @@ pub const PRIVATE_DIRECTORY: u32 = 0o700;
 
 /// The write bits of group and others.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
+/// The read bits of group and others.
+const READABLE_BY_OTHERS: u32 = 0o044;
+/// The read bit of others.
+const READABLE_BY_ANYONE: u32 = 0o004;
 /// In a directory with this bit, only its owner may remove or rename an entry of a user.
 const STICKY: u32 = 0o1000;
 
@@ -34,6 +38,17 @@ pub enum PermissionsError {
     )]
     Writable {
         /// The file or directory.
+        path: PathBuf,
+        /// Its permission bits.
+        mode: u32,
+    },
+    /// It is secret, and readable by others.
+    #[error(
+        "{path} is not trusted: its mode {mode:04o} lets other users read it\nhelp: run `chmod go= {path}`",
+        path = path.display()
+    )]
+    Readable {
+        /// The file.
         path: PathBuf,
         /// Its permission bits.
         mode: u32,
@@ -89,6 +104,22 @@ pub fn require_trusted_file(path: &Path) -> Result<(), PermissionsError> {
         require_trusted(&path)?;
         let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
         require_trusted(directory.unwrap_or(Path::new(".")))?;
+    }
+    Ok(())
+}
+
+/// Refuses a file with a secret that another user may read, write to or replace. A file of root may be readable by its
+/// group, as the secrets of containers are, and as PostgreSQL's rule for keys is.
+///
+/// # Errors
+/// As of [`require_trusted_file`], or if others may read it.
+pub fn require_private_file(path: &Path) -> Result<(), PermissionsError> {
+    require_trusted_file(path)?;
+    let Ok(metadata) = path.metadata() else { return Ok(()) };
+    let readers = if metadata.uid() == 0 { READABLE_BY_ANYONE } else { READABLE_BY_OTHERS };
+    let mode = metadata.mode() & 0o7777;
+    if mode & readers != 0 {
+        return Err(PermissionsError::Readable { path: path.to_owned(), mode });
     }
     Ok(())
 }

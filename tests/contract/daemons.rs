@@ -2,5 +2,6 @@
 
 mod commands;
 mod losses;
+mod network;
 mod sharing;
 mod trust;

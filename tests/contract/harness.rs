@@ -5,6 +5,7 @@
 //! JSON. Nothing sleeps: what takes time is waited for by its own sign, and no longer than [`PATIENCE`]. Whatever was said
 //! on either side, and the daemon's stderr, is printed when the test is over; the test runner shows it if it failed.
 
+pub(crate) mod certificates;
 pub(crate) mod daemon;
 pub(crate) mod host;
 pub(crate) mod processes;

@@ -21,10 +21,11 @@ use tonic::{Request, Response, Status};
 use super::error::DemoError;
 use super::inputs::Role;
 use super::report::Step;
+use crate::authorization::LocalUsers;
 use crate::cli::role::{PULUMI_PLUGIN, SANDBOX_PROVIDER};
 use crate::daemon::CALL_MARK;
 use crate::lumirpc::PLUGIN_PREFIX;
-use crate::serve::AccessPolicy;
+
 use crate::settings::{self, AllowedUsers};
 
 #[derive(Debug)]
@@ -164,7 +165,7 @@ const SERVER: ServerSettings = ServerSettings { window: 1 << 20, most_calls: 100
 
 /// Serves own connections only: the configuration may contain secrets.
 async fn serve(listener: TcpListener, engine: Engine) {
-    let policy = AccessPolicy::new(AllowedUsers::default());
+    let policy = LocalUsers::new(AllowedUsers::default());
     while let Ok((stream, _)) = listener.accept().await {
         if policy.check(&stream).await.is_ok() {
             tokio::spawn(serve_daemon(stream, engine.clone()));

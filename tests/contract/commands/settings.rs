@@ -46,7 +46,16 @@ const ROWS: &[Row] = &[
         &[b"", b"0", b"root, 65534", b"*"],
         &[b"-1", b"root,,1", b"*,root", b"no such user", b"\xff"],
     ),
-    row("ISTHMUS_DAEMON", &[b"", b"off", b"OFF"], &[b"daemon", b"~/daemon.sock"]),
+    row(
+        "ISTHMUS_DAEMON",
+        &[b"", b"off", b"OFF", b"https://a.example.org:7443,https://[::1]:7443", b"http://127.0.0.1:7443"],
+        &[b"daemon", b"~/daemon.sock", b"https://a.example.org", b"http://a.example.org:80", b"https://a:1,"],
+    ),
+    row("ISTHMUS_DAEMON_AUTHORITIES", PATHS, NO_PATHS),
+    // It needs its key, and the key needs it.
+    row("ISTHMUS_DAEMON_CERTIFICATE", &[b""], NO_PATHS),
+    row("ISTHMUS_DAEMON_KEY", &[b""], NO_PATHS),
+    row("ISTHMUS_DAEMON_TOKEN_FILE", PATHS, NO_PATHS),
     row("ISTHMUS_DURABILITY", &[b"", b"disk", b"Process"], &[b"true", b"fsync", b"none", b"\xff"]),
     row("ISTHMUS_STOP_GRACE_PERIOD", &[b"", b"0.5", b"86400"], &[b"5s", b"-1", b"NaN", b"1e9", b"\xff"]),
     row("ISTHMUS_HOME", PATHS, NO_PATHS),
@@ -57,6 +66,11 @@ const ROWS: &[Row] = &[
     ),
     secret("ISTHMUS_KEY_FILE", &[b"/nowhere/key", b"\xff"], &[b"", b"~/sesame"]),
     row("ISTHMUS_KILL_SESSIONS", BOOLEANS, NO_BOOLEANS),
+    row(
+        "ISTHMUS_LISTEN",
+        &[b"", b"127.0.0.1:0", b"[::1]:7443"],
+        &[b"7443", b"127.0.0.1", b"localhost:7443", b"\xff"],
+    ),
     row("ISTHMUS_LOCK_FILE", &[b"", b"sub/.terraform.lock.hcl"], NO_PATHS),
     row("ISTHMUS_LOG_CALLS", BOOLEANS, NO_BOOLEANS),
     row(
@@ -66,6 +80,7 @@ const ROWS: &[Row] = &[
     ),
     row("ISTHMUS_OFFLINE", BOOLEANS, NO_BOOLEANS),
     secret("ISTHMUS_PASSPHRASE", &[b"correct horse", b" "], &[b"", b"sesame\xff"]),
+    row("ISTHMUS_POLICY", PATHS, NO_PATHS),
     row("ISTHMUS_POOL_AGE", &[b"", b"0.5", b"86400"], &[b"1h", b"-1", b"1e9", b"\xff"]),
     row("ISTHMUS_POOL_IDLE", &[b"", b"0", b"86400"], &[b"10m", b"-1", b"1e9", b"\xff"]),
     row("ISTHMUS_POOL_MEMORY", &[b"", b"16", b"2048"], &[b"15", b"-1", b"64MiB", b"\xff"]),
@@ -95,6 +110,11 @@ const ROWS: &[Row] = &[
         ],
     ),
     row("ISTHMUS_STORE_CA", &[b""], NO_PATHS),
+    // These have an effect together only.
+    row("ISTHMUS_TLS_CERTIFICATE", &[b""], NO_PATHS),
+    row("ISTHMUS_TLS_CLIENT_AUTHORITIES", &[b""], NO_PATHS),
+    row("ISTHMUS_TLS_KEY", &[b""], NO_PATHS),
+    row("ISTHMUS_TOKENS", &[b""], NO_PATHS),
     // The program does not use it.
     row("ISTHMUS_TOOLS_DIR", &[b"", b"~", b"\xff"], &[]),
     row("ISTHMUS_WRITE_ONLY", &[b"", b"hash", b"HASH", b"secret"], &[b"on", b"true", b"hashed", b"\xff"]),

@@ -1,6 +1,6 @@
 //! Why a connection is not served.
 
-use crate::settings::ALLOW_USERS;
+use crate::settings::{ALLOW_USERS, DAEMON_CERTIFICATE, DAEMON_KEY};
 
 #[derive(Clone, Debug, thiserror::Error)]
 #[cfg_attr(
@@ -25,6 +25,12 @@ pub(crate) enum AccessDenied {
          help: keep the connection open, or set {}=* in the environment of the daemon to serve every user", ALLOW_USERS.name
     )]
     NoSocket,
+    /// Nothing identifies a peer over TLS.
+    #[error(
+        "the connection has no certificate of an authority that this daemon trusts\n\
+         help: name the plugin's certificate and its key by {} and {}", DAEMON_CERTIFICATE.name, DAEMON_KEY.name
+    )]
+    NoCertificate,
     /// The system denies the lookup.
     #[error(
         "failed to determine the user of the connection: {reason}\n\

@@ -1,4 +1,4 @@
-//! Access control of the port: connections are served for the daemon's own user and for root.
+//! The users of this machine that are served: the daemon's own and root.
 //!
 //! A loopback port is open to every user of the machine, and a provider runs whatever executable a call names, with the
 //! daemon's rights. So the user of each connection is looked up in the kernel's table of sockets, once, before any byte
@@ -8,25 +8,21 @@
 //! Only Linux has that table in a form that an ordinary process can read; elsewhere every connection is served, as by
 //! every other Pulumi plugin.
 
-mod denied;
-#[cfg(target_os = "linux")]
-mod socket_owner;
-
 use tokio::net::{TcpStream, UnixStream};
 
-use crate::settings::AllowedUsers;
-pub(crate) use denied::AccessDenied;
+use super::denied::AccessDenied;
 #[cfg(target_os = "linux")]
-use socket_owner::{Owner, SocketOwners};
+use super::socket_owner::{Owner, SocketOwners};
+use crate::settings::AllowedUsers;
 
 #[derive(Debug)]
-pub(crate) struct AccessPolicy {
+pub(crate) struct LocalUsers {
     allowed: AllowedUsers,
     #[cfg(target_os = "linux")]
     owners: SocketOwners,
 }
 
-impl AccessPolicy {
+impl LocalUsers {
     /// Serves the daemon's user, root, and whom `allowed` lists.
     pub(crate) fn new(allowed: AllowedUsers) -> Self {
         Self {
@@ -42,10 +38,16 @@ impl AccessPolicy {
         if self.allowed.is_everyone() {
             return Ok(());
         }
+        self.identify(stream).await.map(|_| ())
+    }
+
+    /// The user at the other end of a connection, who is served.
+    #[cfg(target_os = "linux")]
+    pub(crate) async fn identify(&self, stream: &TcpStream) -> Result<u32, AccessDenied> {
         let owner = self.owners.of_peer(stream).await?;
         let Owner::User(user) = owner else { return Err(AccessDenied::UnmappedUser) };
-        if self.allowed.contains(user) {
-            return Ok(());
+        if self.allowed.is_everyone() || self.allowed.contains(user) {
+            return Ok(user);
         }
         Err(AccessDenied::OtherUser { user, own: AllowedUsers::own() })
     }
@@ -58,6 +60,12 @@ impl AccessPolicy {
             return Ok(peer);
         }
         Err(AccessDenied::OtherUser { user: peer, own: AllowedUsers::own() })
+    }
+
+    /// No user can be looked up here.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) async fn identify(&self, _: &TcpStream) -> Result<u32, AccessDenied> {
+        Err(AccessDenied::Undetermined { reason: "this system has no table of sockets".to_owned() })
     }
 
     /// Serves every connection: its user cannot be looked up here.

@@ -1,0 +1,529 @@
+//! A daemon at an address: whom it serves there, and what it permits to them.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+
+use isthmus_proto::daemon::daemon_client::DaemonClient;
+use isthmus_proto::daemon::{OpenRequest, Variable};
+use isthmus_proto::pulumirpc::resource_provider_client::ResourceProviderClient;
+use isthmus_proto::pulumirpc::{
+    CheckRequest, ConfigureRequest, CreateRequest, DeleteRequest, GetSchemaRequest, InvokeRequest,
+    ParameterizeRequest, ProviderHandshakeRequest, ReadRequest, UpdateRequest, parameterize_request,
+};
+use tempfile::TempDir;
+use tokio::io::AsyncReadExt as _;
+use tonic::metadata::MetadataValue;
+use tonic::service::Interceptor;
+use tonic::service::interceptor::InterceptedService;
+use tonic::{Request, Status};
+
+use crate::harness::certificates::{Authority, private, tls};
+use crate::harness::daemon::Daemon;
+use crate::harness::host::{Host, channel};
+use crate::harness::{Code, Outcome, PATIENCE, Protocol, Session, Setup, json, processes};
+use crate::protocol::peers::{Answers, as_stranger, left_out};
+
+const TOKEN: &str = "0123456789abcdef0123456789abcdef";
+const OTHER_TOKEN: &str = "fedcba9876543210fedcba9876543210";
+
+/// What one test's daemon and plugins have on disk.
+struct Place {
+    directory: Arc<TempDir>,
+    authority: Authority,
+    variables: Vec<(String, OsString)>,
+}
+
+impl Place {
+    /// A daemon that serves over TLS, once it is started.
+    fn new() -> Self {
+        let directory = Arc::new(tempfile::tempdir().expect("a directory"));
+        let authority = Authority::new();
+        let own = authority.issue(directory.path(), "localhost");
+        let place = Self { variables: Vec::new(), authority, directory };
+        place
+            .with("ISTHMUS_LISTEN", "127.0.0.1:0")
+            .with("ISTHMUS_TLS_CERTIFICATE", &own.certificate)
+            .with("ISTHMUS_TLS_KEY", &own.key)
+    }
+
+    /// A daemon that serves on the loopback without TLS.
+    fn without_tls() -> Self {
+        let directory = Arc::new(tempfile::tempdir().expect("a directory"));
+        let place = Self { variables: Vec::new(), authority: Authority::new(), directory };
+        place.with("ISTHMUS_LISTEN", "127.0.0.1:0")
+    }
+
+    fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    fn with(mut self, name: &str, value: impl AsRef<std::ffi::OsStr>) -> Self {
+        self.variables.push((name.to_owned(), value.as_ref().to_owned()));
+        self
+    }
+
+    fn with_authority(self) -> Self {
+        let file = self.authority.file(self.path());
+        self.with("ISTHMUS_TLS_CLIENT_AUTHORITIES", file)
+    }
+
+    fn with_tokens(self, lines: &str) -> Self {
+        let file = self.path().join("tokens");
+        private(&file, lines);
+        self.with("ISTHMUS_TOKENS", file)
+    }
+
+    fn with_policy(self, policy: &str) -> Self {
+        let file = self.path().join("policy.toml");
+        std::fs::write(&file, policy).expect("a directory of the test's own");
+        self.with("ISTHMUS_POLICY", file)
+    }
+
+    /// Starts the daemon, and says at which port it listens.
+    async fn start(&self) -> (Daemon, u16) {
+        let executable = Path::new(env!("CARGO_BIN_EXE_isthmus"));
+        let daemon =
+            Daemon::start(executable, self.path(), &self.variables).await.expect("none listens there");
+        daemon.said("listening on 127.0.0.1:").await;
+        let said = daemon.stderr();
+        let (_, port) = said.split_once("listening on 127.0.0.1:").expect("it was waited for");
+        let digits: String = port.chars().take_while(char::is_ascii_digit).collect();
+        (daemon, digits.parse().expect("a port"))
+    }
+
+    /// A plugin of the daemon at a port.
+    fn plugin(&self, port: u16) -> Setup {
+        Setup::sandbox(Protocol::V6)
+            .with("ISTHMUS_DAEMON", &format!("https://localhost:{port}"))
+            .with_value("ISTHMUS_DAEMON_AUTHORITIES", self.authority.file(self.path()).as_os_str())
+    }
+
+    /// The same with a token.
+    fn plugin_with_token(&self, port: u16, token: &str) -> Setup {
+        let file = self.path().join("token-of-plugin");
+        private(&file, token);
+        self.plugin(port).with_value("ISTHMUS_DAEMON_TOKEN_FILE", file.as_os_str())
+    }
+}
+
+/// Permits everything to everyone, executables of this machine included.
+const EVERYTHING: &str = r#"
+    [[allow]]
+    identities = ["*"]
+    providers = ["*", "file:*"]
+"#;
+
+/// Adds a token to each call.
+#[derive(Clone)]
+struct Bearer(&'static str);
+
+impl Interceptor for Bearer {
+    fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
+        let value = MetadataValue::try_from(format!("Bearer {}", self.0)).expect("visible characters");
+        request.metadata_mut().insert("authorization", value);
+        Ok(request)
+    }
+}
+
+fn open_request() -> OpenRequest {
+    OpenRequest { plugin_version: "1.1.3".to_owned(), ..OpenRequest::default() }
+}
+
+/// Each call of a plugin and of its engine that could do or show something. It asks for a provider that would leave a trace.
+async fn calls<Service>(channel: Service, provider: &str) -> Answers
+where
+    Service: tonic::client::GrpcService<tonic::body::Body> + Clone + Send,
+    Service::ResponseBody: http_body::Body<Data = bytes::Bytes> + Send + 'static,
+    Service::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    <Service::ResponseBody as http_body::Body>::Error: Into<Box<dyn std::error::Error + Send + Sync>> + Send,
+    Service::Future: Send,
+{
+    let mut engine = ResourceProviderClient::new(channel.clone());
+    let args = parameterize_request::ParametersArgs { args: vec![provider.to_owned()] };
+    let parameters = Some(parameterize_request::Parameters::Args(args));
+    vec![
+        ("Open", DaemonClient::new(channel).open(open_request()).await.map(drop)),
+        ("Handshake", engine.handshake(ProviderHandshakeRequest::default()).await.map(drop)),
+        ("Parameterize", engine.parameterize(ParameterizeRequest { parameters }).await.map(drop)),
+        ("GetPluginInfo", engine.get_plugin_info(()).await.map(drop)),
+        ("GetSchema", engine.get_schema(GetSchemaRequest::default()).await.map(drop)),
+        ("CheckConfig", engine.check_config(CheckRequest::default()).await.map(drop)),
+        ("Configure", engine.configure(ConfigureRequest::default()).await.map(drop)),
+        ("Invoke", engine.invoke(InvokeRequest::default()).await.map(drop)),
+        ("Check", engine.check(CheckRequest::default()).await.map(drop)),
+        ("Create", engine.create(CreateRequest::default()).await.map(drop)),
+        ("Read", engine.read(ReadRequest::default()).await.map(drop)),
+        ("Update", engine.update(UpdateRequest::default()).await.map(drop)),
+        ("Delete", engine.delete(DeleteRequest::default()).await.map(drop)),
+        ("Cancel", engine.cancel(()).await.map(drop)),
+    ]
+}
+
+#[track_caller]
+fn assert_all_refused(answers: &Answers, codes: &[Code], reason: &str) {
+    for (call, answer) in answers {
+        let status = answer.as_ref().expect_err(call);
+        assert!(codes.contains(&status.code()), "{call}: {status}");
+        assert!(status.message().contains(reason), "{call}: {status}");
+    }
+}
+
+/// A provider that leaves a trace where it is run, and the trace.
+fn traced(directory: &Path) -> (String, std::path::PathBuf) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (script, trace) = (directory.join("terraform-provider-trace"), directory.join("trace"));
+    std::fs::write(&script, format!("#!/bin/sh\necho run >{}\n", trace.display())).expect("a file");
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("a file of ours");
+    (script.to_str().expect("a path in UTF-8").to_owned(), trace)
+}
+
+fn warnings(host: &Host) -> Vec<String> {
+    let lines = host.engine.lines().into_iter().map(|line| line.message);
+    lines.filter(|message| message.contains("providers are started by this plugin")).collect()
+}
+
+#[tokio::test]
+async fn a_plugin_with_a_certificate_or_a_token_uses_a_daemon_over_tls() -> Outcome {
+    let place =
+        Place::new().with_authority().with_tokens(&format!("build {TOKEN}\n")).with_policy(EVERYTHING);
+    let (daemon, port) = place.start().await;
+    let own = place.authority.issue(place.path(), "build.example.org");
+    let certified = place
+        .plugin(port)
+        .with_value("ISTHMUS_DAEMON_CERTIFICATE", own.certificate.as_os_str())
+        .with_value("ISTHMUS_DAEMON_KEY", own.key.as_os_str());
+    for setup in [certified, place.plugin_with_token(port, TOKEN)] {
+        let host = setup.start().await;
+        let session = host.session().await?;
+        let made = session.note().make(&json!({"title": "one"})).await?;
+        session.note().delete(&made).await?;
+        assert_eq!(warnings(&host), [""; 0], "{:?}", host.engine.lines());
+        assert!(host.children().is_empty(), "the plugin has started no provider");
+    }
+    assert_eq!(processes::children(daemon.process()).len(), 2, "each identity has a provider of its own");
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_identifies_nobody_is_refused_for_each_call_and_nothing_is_started() {
+    let place = Place::new().with_authority().with_tokens(&format!("build {TOKEN}\n")).with_policy(
+        r#"
+            [[allow]]
+            identities = ["token:build"]
+            providers = ["file:*"]
+        "#,
+    );
+    let (daemon, port) = place.start().await;
+    let (provider, trace) = traced(place.path());
+    let authority = place.authority.file(place.path());
+    let denied = [Code::PermissionDenied];
+
+    let (nobody, _) = tls(port, &authority, None).await.expect("TLS");
+    assert_all_refused(&calls(nobody.clone(), &provider).await, &denied, "the call has no token");
+    let wrong = InterceptedService::new(nobody, Bearer(OTHER_TOKEN));
+    assert_all_refused(&calls(wrong, &provider).await, &denied, "not one of this daemon's");
+
+    let stranger = place.authority.issue(place.path(), "stranger.example.org");
+    let (unnamed, _) = tls(port, &authority, Some(&stranger)).await.expect("TLS");
+    let answers = calls(unnamed, &provider).await;
+    let (open, others) = answers.split_first().expect("calls");
+    assert_all_refused(&vec![open.clone()], &denied, "permits nothing to certificate:stranger.example.org");
+    assert_all_refused(&others.to_vec(), &[Code::FailedPrecondition], "no session");
+
+    // One of an authority that the daemon does not know ends the handshake; TLS 1.3 says so after it.
+    let foreign_directory = place.path().join("foreign");
+    std::fs::create_dir(&foreign_directory).expect("a new directory");
+    let foreign = Authority::new().issue(&foreign_directory, "build.example.org");
+    if let Ok((foreign, _)) = tls(port, &authority, Some(&foreign)).await {
+        let unavailable = [Code::Unavailable, Code::Unknown, Code::Cancelled, Code::Internal];
+        assert_all_refused(&calls(foreign, &provider).await, &unavailable, "");
+    }
+
+    assert!(!trace.exists(), "a provider was run");
+    assert!(processes::children(daemon.process()).is_empty(), "a process was started");
+    assert!(!daemon.stderr().contains(TOKEN), "{}", daemon.stderr());
+}
+
+#[tokio::test]
+async fn tokens_certificates_and_rules_are_read_again_when_they_change() {
+    let place = Place::new().with_tokens(&format!("build {TOKEN}\n")).with_policy(EVERYTHING);
+    let (daemon, port) = place.start().await;
+    let authority = place.authority.file(place.path());
+    let (channel, first) = tls(port, &authority, None).await.expect("TLS");
+    let mut holder = ResourceProviderClient::new(InterceptedService::new(channel.clone(), Bearer(TOKEN)));
+    let mut plugin = DaemonClient::new(InterceptedService::new(channel, Bearer(TOKEN)));
+    plugin.open(open_request()).await.expect("it has a token");
+    holder.get_plugin_info(()).await.expect("it has a session");
+
+    // Withdrawn while the connection is open.
+    private(&place.path().join("tokens"), &format!("build {OTHER_TOKEN}\n"));
+    let status = holder.get_plugin_info(()).await.expect_err("it has a token no more");
+    assert_eq!(status.code(), Code::PermissionDenied, "{status}");
+
+    place.authority.issue(place.path(), "localhost");
+    let (channel, second) = tls(port, &authority, None).await.expect("TLS");
+    assert!(first != second, "the daemon shows the certificate that it has now");
+    let mut plugin = DaemonClient::new(InterceptedService::new(channel, Bearer(OTHER_TOKEN)));
+    plugin.open(open_request()).await.expect("its token was added");
+
+    // What cannot be read permits nothing.
+    std::fs::write(place.path().join("policy.toml"), "[[alow]]").expect("it is ours");
+    let open = async || {
+        let (channel, _) = tls(port, &authority, None).await.expect("TLS");
+        DaemonClient::new(InterceptedService::new(channel, Bearer(OTHER_TOKEN))).open(open_request()).await
+    };
+    let status = open().await.expect_err("there is no policy");
+    assert!(status.message().contains("the daemon cannot read its policy"), "{status}");
+    daemon.said("unknown field `alow`").await;
+    private(&place.path().join("tokens"), "build short");
+    let status = open().await.expect_err("there are no tokens");
+    assert!(status.message().contains("the daemon cannot read its tokens"), "{status}");
+    daemon.said("has a token of fewer than 32 characters").await;
+}
+
+#[tokio::test]
+async fn on_the_loopback_users_are_served_by_their_id_and_others_by_a_token() -> Outcome {
+    let place = Place::without_tls();
+    let (own, trace) = traced(place.path());
+    let (daemon, port) = place.start().await;
+    let provider = own.clone();
+    match as_stranger(move || async move { calls(channel(port).await, &provider).await }).await {
+        Some(answers) => {
+            assert_all_refused(&answers, &[Code::PermissionDenied], "this daemon serves only user")
+        }
+        None => left_out("the calls of another user"),
+    }
+    assert!(!trace.exists() && processes::children(daemon.process()).is_empty(), "something was started");
+    drop(daemon);
+
+    let place = Place::without_tls().with_tokens(&format!("build {TOKEN}\n"));
+    let (_daemon, port) = place.start().await;
+    let stranger = as_stranger(move || async move {
+        let mut plugin = DaemonClient::new(InterceptedService::new(channel(port).await, Bearer(TOKEN)));
+        let opened = plugin.open(open_request()).await.map(drop);
+        (opened, calls(channel(port).await, &own).await)
+    });
+    match stranger.await {
+        Some((opened, answers)) => {
+            opened?;
+            assert_all_refused(&answers, &[Code::PermissionDenied], "the call has no token");
+        }
+        None => left_out("the calls of another user"),
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_engine_that_attaches_to_the_daemon_itself_has_a_session_without_a_plugin() -> Outcome {
+    // What it names, as `PULUMI_DEBUG_PROVIDERS=terraform-provider:PORT` does, is the daemon's port.
+    let place = Place::without_tls();
+    let (daemon, port) = place.start().await;
+    let beside = Setup::sandbox(Protocol::V6).start().await;
+    let session = Session::new(channel(port).await, crate::harness::session::Transcript::default());
+    session.attach(beside.engine.address()).await?;
+    session.parameterize(&[&beside.provider()]).await?;
+    session.configure(&json!({"directory": place.path()})).await?;
+    let made = session.note().make(&json!({"title": "one"})).await?;
+    session.note().delete(&made).await?;
+    assert_eq!(processes::children(daemon.process()).len(), 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_plugin_uses_a_daemon_on_the_loopback_only_where_its_own_user_listens() -> Outcome {
+    let place = Place::without_tls();
+    let (daemon, port) = place.start().await;
+    let address = format!("http://127.0.0.1:{port}");
+    let host = Setup::sandbox(Protocol::V6).with("ISTHMUS_DAEMON", &address).start().await;
+    host.session().await?.note().make(&json!({"title": "one"})).await?;
+    assert_eq!(warnings(&host), [""; 0], "{:?}", host.engine.lines());
+    assert_eq!(processes::children(daemon.process()).len(), 1);
+
+    // Another user's listener gets nothing.
+    let (send, port) = tokio::sync::oneshot::channel();
+    let reading = tokio::spawn(as_stranger(|| async move {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        send.send(listener.local_addr().expect("an address").port()).expect("it is waited for");
+        let (mut stream, _) = listener.accept().await.expect("a connection");
+        let mut content = Vec::new();
+        stream.read_to_end(&mut content).await.expect("it is closed");
+        content
+    }));
+    let Ok(port) = port.await else {
+        left_out("the listener of another user");
+        return Ok(());
+    };
+    let address = format!("http://127.0.0.1:{port}");
+    let host = Setup::sandbox(Protocol::V6).with("ISTHMUS_DAEMON", &address).start().await;
+    host.session().await?.note().make(&json!({"title": "one"})).await?;
+    let [warning] = &warnings(&host)[..] else { panic!("{:?}", host.engine.lines()) };
+    assert!(warning.contains("belongs to the user with uid 65534"), "{warning}");
+    assert_eq!(reading.await.expect("no panic").as_deref(), Some(&b""[..]), "the plugin has sent something");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_daemon_whose_certificate_is_not_verified_gets_nothing() -> Outcome {
+    let place = Place::new().with_tokens(&format!("build {TOKEN}\n")).with_policy(EVERYTHING);
+    let (daemon, port) = place.start().await;
+    let directory = tempfile::tempdir().expect("a directory");
+    let other = Authority::new().file(directory.path());
+    let setup =
+        place.plugin_with_token(port, TOKEN).with_value("ISTHMUS_DAEMON_AUTHORITIES", other.as_os_str());
+    let host = setup.start().await;
+    host.session().await?.note().make(&json!({"title": "one"})).await?;
+    let [warning] = &warnings(&host)[..] else { panic!("{:?}", host.engine.lines()) };
+    assert!(warning.contains("its certificate is not verified"), "{warning}");
+    assert!(processes::children(daemon.process()).is_empty());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_replica_that_is_gone_is_passed_over() -> Outcome {
+    let place = Place::new().with_tokens(&format!("build {TOKEN}\n")).with_policy(EVERYTHING);
+    let (daemon, port) = place.start().await;
+    let gone =
+        std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
+    for addresses in [[gone, port], [port, gone]] {
+        let addresses = addresses.map(|port| format!("https://localhost:{port}")).join(",");
+        let host = place.plugin_with_token(port, TOKEN).with("ISTHMUS_DAEMON", &addresses).start().await;
+        host.session().await?.note().make(&json!({"title": "one"})).await?;
+        assert_eq!(warnings(&host), [""; 0], "{:?}", host.engine.lines());
+    }
+    assert!(!processes::children(daemon.process()).is_empty());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_policy_says_which_provider_configuration_and_operation_an_identity_may_use() -> Outcome {
+    let place = Place::new().with_tokens(&format!("reviews {TOKEN}\nbuild {OTHER_TOKEN}\n")).with_policy(
+        r#"
+            [[allow]]
+            identities = ["token:reviews"]
+            providers = ["file:*/terraform-provider-sandbox"]
+            operations = ["preview", "read"]
+
+            [[allow]]
+            identities = ["token:build"]
+            providers = ["file:*/terraform-provider-sandbox"]
+            configuration = { directory = ["/*"] }
+        "#,
+    );
+    let (_daemon, port) = place.start().await;
+    let reviews = place.plugin_with_token(port, TOKEN).start().await;
+    let session = reviews.session().await?;
+    session.note().preview_create(&json!({"title": "one"})).await?;
+    let status = session.note().create(&json!({"title": "one"})).await.expect_err("it may preview only");
+    assert_eq!(status.code(), Code::PermissionDenied, "{status}");
+    assert!(status.message().contains("does not permit token:reviews to create resources"), "{status}");
+    assert!(!reviews.call_names().contains(&"ApplyResourceChange".to_owned()), "the provider was asked");
+
+    let build = place.plugin_with_token(port, OTHER_TOKEN).start().await;
+    let session = build.parameterized().await?;
+    let status = session.configure(&json!({})).await.expect_err("it has no directory");
+    assert_eq!(status.code(), Code::PermissionDenied, "{status}");
+    assert!(status.message().ends_with("asks for other values of: directory"), "{status}");
+    session.configure(&json!({"directory": place.path()})).await?;
+    session.note().create(&json!({"title": "one"})).await?;
+
+    let (other, trace) = traced(place.path());
+    let session = place.plugin_with_token(port, TOKEN).start().await;
+    let session = session.greeted().await?;
+    let status = session.parameterize(&[&other]).await.expect_err("another executable");
+    assert_eq!(status.code(), Code::PermissionDenied, "{status}");
+    assert!(!trace.exists(), "it was run");
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_names_files_of_another_machine_is_the_daemons_and_credentials_can_stay_there() -> Outcome {
+    let place = Place::new()
+        .with_tokens(&format!("build {TOKEN}\n"))
+        .with("CLOUD_SECRET", "of-the-daemon")
+        .with("CLOUD_OTHER", "of-the-daemon")
+        .with_policy(&format!(
+            r#"{EVERYTHING}
+                [[environment]]
+                identities = ["token:build"]
+                from_plugin = ["CLOUD_REGION", "SANDBOX_*"]
+                from_daemon = ["CLOUD_SECRET"]
+            "#
+        ));
+    let (daemon, port) = place.start().await;
+    let setup = place.plugin_with_token(port, TOKEN);
+    let setup = setup.with("CLOUD_REGION", "of-the-plugin").with("CLOUD_ENDPOINT", "of-the-plugin");
+    let setup = setup.with("CLOUD_SECRET", "of-the-plugin").with("LD_LIBRARY_PATH", "/of-the-plugin");
+    let host = setup.start().await;
+    host.session().await?.note().make(&json!({"title": "one"})).await?;
+    let [provider] = processes::children(daemon.process())[..] else { panic!("one provider") };
+    let environment = std::fs::read(format!("/proc/{provider}/environ")).expect("it runs");
+    let environment = String::from_utf8_lossy(&environment).into_owned();
+    let value = |name: &str| {
+        let mut variables = environment.split('\0').filter_map(|variable| variable.split_once('='));
+        variables.find(|(found, _)| *found == name).map(|(_, value)| value.to_owned())
+    };
+    assert_eq!(value("CLOUD_SECRET").as_deref(), Some("of-the-daemon"));
+    assert_eq!(value("CLOUD_REGION").as_deref(), Some("of-the-plugin"));
+    assert_eq!(value("HOME").as_deref(), place.path().to_str());
+    for name in
+        ["CLOUD_ENDPOINT", "CLOUD_OTHER", "LD_LIBRARY_PATH", "ISTHMUS_TOKENS", "ISTHMUS_DAEMON_TOKEN_FILE"]
+    {
+        assert_eq!(value(name), None, "{name}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_daemon_that_would_serve_anyone_does_not_start() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let directory = tempfile::tempdir().expect("a directory");
+    let own = Authority::new().issue(directory.path(), "localhost");
+    let (certificate, key) = (own.certificate.to_str().expect("UTF-8"), own.key.to_str().expect("UTF-8"));
+    let readable = directory.path().join("tokens");
+    std::fs::write(&readable, format!("build {TOKEN}\n")).expect("a file");
+    std::fs::set_permissions(&readable, std::fs::Permissions::from_mode(0o644)).expect("it is ours");
+    let tokens = readable.to_str().expect("UTF-8");
+    let pair = [("ISTHMUS_TLS_CERTIFICATE", certificate), ("ISTHMUS_TLS_KEY", key)];
+    let refused = async |variables: &[(&str, &str)]| {
+        let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_isthmus"));
+        command.arg("daemon").arg("--socket").arg(directory.path().join("daemon.sock")).env_clear();
+        command.env("HOME", directory.path()).envs(variables.iter().copied());
+        let output =
+            tokio::time::timeout(PATIENCE, command.output()).await.expect("it ends").expect("a process");
+        assert!(matches!(output.status.code(), Some(1 | 2)), "{output:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let said = refused(&[("ISTHMUS_LISTEN", "0.0.0.0:0")]).await;
+    assert!(said.contains("an address beyond this machine is served over TLS only"), "{said}");
+    let said = refused(&[&[("ISTHMUS_LISTEN", "0.0.0.0:0")][..], &pair].concat()).await;
+    assert!(said.contains("set ISTHMUS_TLS_CLIENT_AUTHORITIES or ISTHMUS_TOKENS"), "{said}");
+    let said = refused(&[("ISTHMUS_LISTEN", "127.0.0.1:0"), ("ISTHMUS_TLS_CERTIFICATE", certificate)]).await;
+    assert!(said.contains("both or neither must be set"), "{said}");
+    let said = refused(&[("ISTHMUS_LISTEN", "127.0.0.1:0"), ("ISTHMUS_TOKENS", tokens)]).await;
+    assert!(said.contains("its mode 0644 lets other users read it"), "{said}");
+    assert!(!said.contains(TOKEN), "{said}");
+    std::fs::set_permissions(&own.key, std::fs::Permissions::from_mode(0o644)).expect("it is ours");
+    std::fs::set_permissions(&readable, std::fs::Permissions::from_mode(0o600)).expect("it is ours");
+    let variables = [&[("ISTHMUS_LISTEN", "127.0.0.1:0"), ("ISTHMUS_TOKENS", tokens)][..], &pair].concat();
+    let said = refused(&variables).await;
+    assert!(said.contains("the file that ISTHMUS_TLS_KEY names is refused"), "{said}");
+    let said = refused(&[("ISTHMUS_POLICY", tokens)]).await;
+    assert!(said.contains("the policy") && said.contains("is invalid"), "{said}");
+}
+
+#[tokio::test]
+async fn variables_that_no_text_is_named_by_do_not_reach_a_provider_of_another_machine() {
+    let place = Place::new().with_tokens(&format!("build {TOKEN}\n")).with_policy(EVERYTHING);
+    let (_daemon, port) = place.start().await;
+    let authority = place.authority.file(place.path());
+    let (channel, _) = tls(port, &authority, None).await.expect("TLS");
+    let variable =
+        |name: &'static str, value: &'static str| Variable { name: name.into(), value: value.into() };
+    // Settings of the daemon are its own, whatever a plugin sends.
+    let environment =
+        vec![variable("ISTHMUS_ALLOW_USERS", "nonsense"), variable("ISTHMUS_STORE", "nonsense://")];
+    let request = OpenRequest { environment, ..open_request() };
+    let mut plugin = DaemonClient::new(InterceptedService::new(channel, Bearer(TOKEN)));
+    plugin.open(request).await.expect("they do not count");
+}
