@@ -1,5 +1,7 @@
 //! The context of a handler during one call: the store of objects and cancellation.
 
+#[cfg(feature = "misbehaviour")]
+use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,6 +9,8 @@ use std::time::Duration;
 use isthmus_cty::{Type, Value};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
+#[cfg(feature = "misbehaviour")]
+use tonic::Status;
 
 use crate::diagnostics::Diagnostic;
 use crate::object::Object;
@@ -14,6 +18,10 @@ use crate::objects::Objects;
 use crate::random;
 use crate::stdio::Stdio;
 use crate::wire;
+
+/// How often a file is looked for.
+#[cfg(feature = "misbehaviour")]
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// The context of one call.
 #[derive(Clone, Debug)]
@@ -56,6 +64,16 @@ impl Call {
 
     pub(crate) fn wait_for_cancel(&self) {
         self.runtime.block_on(self.cancelled.cancelled());
+    }
+
+    /// Waits until a file exists.
+    pub(crate) fn wait_for_file(&self, file: &Path) -> Result<(), Status> {
+        while !file.exists() {
+            if !self.wait(LOOK_AGAIN) {
+                return Err(Status::cancelled("the sandbox waited for its gate until it was stopped"));
+            }
+        }
+        Ok(())
     }
 }
 

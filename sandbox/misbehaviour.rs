@@ -22,13 +22,14 @@ use crate::protocol::{Deferrable, Minor, Protocol};
 use crate::switch_error::{FileError, SwitchError, bad};
 
 /// Names of all switches.
-pub(crate) const NAMES: [&str; 22] = [
+pub(crate) const NAMES: [&str; 23] = [
     "SANDBOX_ANSWER",
     "SANDBOX_CALLS",
     "SANDBOX_CONFIGURE",
     "SANDBOX_DEFER",
     "SANDBOX_FAULT",
     "SANDBOX_FILE",
+    "SANDBOX_GATE",
     "SANDBOX_GENERATE",
     "SANDBOX_HANDSHAKE",
     "SANDBOX_HEALTH",
@@ -97,6 +98,8 @@ pub struct Misbehaviour {
     pub broken: bool,
     /// `SANDBOX_CALLS=file`: append a JSON line for every call.
     pub calls: Option<PathBuf>,
+    /// `SANDBOX_GATE=file`: every change waits until this file exists.
+    pub gate: Option<PathBuf>,
     /// `SANDBOX_REQUESTS=file`: append every request of the provider's service.
     pub requests: Option<PathBuf>,
     /// `SANDBOX_IDS=random|derived|titles`: source of ids and secrets.
@@ -331,6 +334,7 @@ impl Misbehaviour {
                 self.start_delay = Duration::from_millis(milliseconds);
             }
             "SANDBOX_CALLS" => self.calls = Some(PathBuf::from(value)),
+            "SANDBOX_GATE" => self.gate = Some(PathBuf::from(value)),
             "SANDBOX_REQUESTS" => self.requests = Some(PathBuf::from(value)),
             "SANDBOX_IDS" => self.ids = choice("SANDBOX_IDS", value, IDS)?,
             // Parsed before.

@@ -161,6 +161,10 @@ impl Edge {
                 ..CallRecord::of_change("ApplyResourceChange", call.type_name(), &change)
             });
             #[cfg(feature = "misbehaviour")]
+            if let Some(gate) = &provider.misbehaviour().gate {
+                call.wait_for_file(gate)?;
+            }
+            #[cfg(feature = "misbehaviour")]
             let call = &match provider.misbehaviour().ids {
                 Ids::Random => call.clone(),
                 // `Debug` orders the attributes.
