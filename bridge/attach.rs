@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 pub(crate) use connection::{Here, RelayConnection};
 use destination::Destination;
-pub(crate) use socket::DaemonSocket;
+pub(crate) use socket::{DaemonSocket, SocketError};
 
 use crate::process_context::ProcessContext;
 

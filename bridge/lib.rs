@@ -15,6 +15,7 @@ mod engine;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
+mod handover;
 mod home;
 mod invoke;
 mod list;

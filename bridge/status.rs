@@ -13,6 +13,7 @@ use tonic::{Code, Status};
 use crate::authorization::PolicyDenied;
 use crate::config::MethodError;
 use crate::daemon::{ResolveError, SessionError};
+use crate::handover::HandoverError;
 use crate::home::OpenStoreError;
 use crate::lumirpc::stored_resource::StoredResourceError;
 use crate::package::catalogue::TokenError;
@@ -39,6 +40,9 @@ pub(crate) enum RequestError {
     /// The task failed, and the outcome of its operation is unknown.
     #[error("the operation was interrupted: {0}")]
     Interrupted(tokio::task::JoinError),
+    /// A daemon was not replaced.
+    #[error(transparent)]
+    Handover(#[from] HandoverError),
     /// The request is invalid, for this reason.
     #[error("{0}")]
     Invalid(String),
@@ -77,6 +81,13 @@ impl From<RequestError> for Status {
         match error {
             RequestError::AccessDenied(_) | RequestError::Denied(_) => Self::permission_denied(text),
             RequestError::DamagedDocument => Self::aborted(text),
+            RequestError::Handover(HandoverError::OtherUser { .. } | HandoverError::Remote) => {
+                Self::permission_denied(text)
+            }
+            RequestError::Handover(HandoverError::NotListening) => Self::failed_precondition(text),
+            RequestError::Handover(HandoverError::Unreachable(_) | HandoverError::NotTaken(_)) => {
+                Self::unavailable(text)
+            }
             RequestError::Interrupted(_) | RequestError::LostWithDaemon { .. } => Self::unknown(text),
             RequestError::Invalid(_) => Self::invalid_argument(text),
             RequestError::ListCancelled => Self::cancelled(text),

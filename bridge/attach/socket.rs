@@ -60,7 +60,7 @@ impl DaemonSocket {
     }
 
     /// Connects to a daemon that this user or root has started.
-    pub(super) async fn connect(path: &Path) -> Result<UnixStream, SocketError> {
+    pub(crate) async fn connect(path: &Path) -> Result<UnixStream, SocketError> {
         let absent = |source| SocketError::Absent { path: path.to_owned(), source };
         let metadata = path.metadata().map_err(absent)?;
         if !metadata.file_type().is_socket() {

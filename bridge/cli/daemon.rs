@@ -3,13 +3,18 @@
 //! It listens on a socket of its user alone. Beside the socket is a lock file, so that there is one daemon for each socket.
 //! It names the socket's device and inode, so that one that a killed daemon has left is distinguished from that of another
 //! program.
+//!
+//! With `--replace`, it takes over the socket and the lock of the daemon that listens (`bridge/handover.rs`).
 
+use std::convert::Infallible;
 use std::fs::{File, Metadata};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
+use std::os::unix::net::UnixListener as StdListener;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use isthmus_common::open_lock_file;
@@ -23,6 +28,7 @@ use super::runtime;
 use crate::attach::DaemonSocket;
 use crate::daemon::{Daemon as State, Pool};
 use crate::engine::EngineLog;
+use crate::handover::{Handover, ListeningSocket, TakeOverError, take_over};
 use crate::process_context::{ProcessContext, StartedBy};
 use crate::serve::{AccessControl, Listener};
 use crate::settings::Settings;
@@ -42,7 +48,14 @@ pub(super) struct Daemon {
     /// The socket to listen on, where plugins look for it by `ISTHMUS_DAEMON`. By default it is where they look without that.
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
+    /// Replace the daemon that listens there, if there is one. It serves the sessions that it has, and ends with the last of
+    /// them; new ones are served by this.
+    #[arg(long)]
+    replace: bool,
 }
+
+/// How long a daemon that starts or ends on the same socket is waited for, and how often it is looked for again.
+const LOOK: (Duration, Duration) = (Duration::from_secs(10), Duration::from_millis(50));
 
 #[derive(Debug, thiserror::Error)]
 enum DaemonError {
@@ -60,6 +73,8 @@ enum DaemonError {
     Occupied(PathBuf),
     #[error("{path} is no lock file of a daemon, so it is left alone\nhelp: remove it, or choose another path by `--socket`", path = .0.display())]
     Lock(PathBuf),
+    #[error("failed to replace the daemon")]
+    Replace(#[from] TakeOverError),
     #[error("failed to listen on {path}", path = path.display())]
     Listen {
         path: PathBuf,
@@ -70,9 +85,16 @@ enum DaemonError {
 
 /// A socket that is listened on. The lock on it is held.
 struct Bound {
-    listener: UnixListener,
+    socket: ListeningSocket,
     path: PathBuf,
-    lock: File,
+    origin: Origin,
+}
+
+enum Origin {
+    /// This process.
+    New,
+    /// A daemon that this replaces, with its process.
+    TakenOver(Option<i32>),
 }
 
 pub(super) fn run(daemon: &Daemon, settings: &Arc<Settings>) -> ExitCode {
@@ -82,34 +104,101 @@ pub(super) fn run(daemon: &Daemon, settings: &Arc<Settings>) -> ExitCode {
     let context = ProcessContext::own(StartedBy::Other, Arc::clone(settings));
     let chosen = daemon.socket.as_deref().map(|path| context.resolve(path));
     let path = chosen.or_else(|| DaemonSocket::well_known(&context));
+    let replaces = daemon.replace;
     runtime::serve(async move {
         let access_control = match AccessControl::open(&context).await {
             Ok(access_control) => access_control,
             Err(error) => return fail(&isthmus_common::error_chain(&error)),
         };
-        match path.ok_or(DaemonError::NoDirectory).and_then(bind) {
-            Ok(bound) => serve(bound, access_control, context).await,
+        let bound = match path {
+            None => Err(DaemonError::NoDirectory),
+            Some(path) if replaces => replace(path).await,
+            Some(path) => bind(path),
+        };
+        match bound.and_then(served_socket) {
+            Ok((listener, bound)) => serve(listener, bound, access_control, context).await,
             Err(error) => fail(&isthmus_common::error_chain(&error)),
         }
     })
 }
 
-async fn serve(bound: Bound, access_control: AccessControl, context: ProcessContext) -> ExitCode {
-    let Bound { listener, path, mut lock } = bound;
+async fn serve(
+    listener: UnixListener,
+    bound: Bound,
+    access_control: AccessControl,
+    context: ProcessContext,
+) -> ExitCode {
+    let Bound { socket, path, origin } = bound;
     let pool = Pool::new(context.settings().pool);
     let daemon = State::shared(EngineLog::start(None), context, pool);
     let signals = Signals::new();
-    inform(&format!("listening on {}", path.display()));
-    if let Some(address) = access_control.address() {
+    let handover = Arc::new(Handover::new(socket));
+    let admission = match (access_control.listen().await, &origin) {
+        (Ok(admission), _) => admission,
+        (Err(error), Origin::New) => return fail(&isthmus_common::error_chain(&error)),
+        // The socket has no other listener any more.
+        (Err(error), Origin::TakenOver(_)) => {
+            inform(&format!("warning: {}", isthmus_common::error_chain(&error)));
+            error.without_network
+        }
+    };
+    let address = admission.address();
+    let listener = Listener::shared(listener, Arc::clone(&handover), admission);
+    match origin {
+        Origin::New => inform(&format!("listening on {}", path.display())),
+        Origin::TakenOver(predecessor) => {
+            let predecessor = process(predecessor);
+            inform(&format!("listening on {}, in place of {predecessor}", path.display()));
+        }
+    }
+    if let Some(address) = address {
         inform(&format!("listening on {address}"));
     }
-    let code =
-        serve_until_ended(Listener::shared(listener, access_control), &daemon, None, None, signals).await;
-    if path.symlink_metadata().is_ok_and(|found| is_named(&mut lock, &found)) {
+    let served = serve_until_ended(listener, &daemon, None, None, signals);
+    let reported = async {
+        let successor = process(handover.handed_over().await.0);
+        inform(&format!("replaced by {successor}; this one ends with the last of its sessions"));
+        std::future::pending::<Infallible>().await
+    };
+    let code = tokio::select! {
+        code = served => code,
+        never = reported => match never {},
+    };
+    if let Some(mut lock) = handover.into_lock().await
+        && path.symlink_metadata().is_ok_and(|found| is_named(&mut lock, &found))
+    {
         // One that stays is removed by the next daemon.
         drop(std::fs::remove_file(&path));
     }
     code
+}
+
+fn process(process: Option<i32>) -> String {
+    process.map_or_else(|| "another process".to_owned(), |process| format!("process {process}"))
+}
+
+/// The socket as it is accepted from, beside the one that may be handed over.
+fn served_socket(bound: Bound) -> Result<(UnixListener, Bound), DaemonError> {
+    let listener = bound.socket.listener.try_clone().and_then(UnixListener::from_std);
+    match listener {
+        Ok(listener) => Ok((listener, bound)),
+        Err(source) => Err(DaemonError::Listen { path: bound.path, source }),
+    }
+}
+
+/// Takes over the socket from the daemon that listens on it, or binds it if none does.
+async fn replace(path: PathBuf) -> Result<Bound, DaemonError> {
+    let began = Instant::now();
+    loop {
+        if let Some(taken) = take_over(&path).await? {
+            return Ok(Bound { socket: taken.socket, path, origin: Origin::TakenOver(taken.predecessor) });
+        }
+        match bind(path.clone()) {
+            // It begins to listen, or ends.
+            Err(DaemonError::Taken(_)) if began.elapsed() < LOOK.0 => tokio::time::sleep(LOOK.1).await,
+            bound => return bound,
+        }
+    }
 }
 
 fn bind(path: PathBuf) -> Result<Bound, DaemonError> {
@@ -138,11 +227,12 @@ fn bind(path: PathBuf) -> Result<Bound, DaemonError> {
         Ok(_) => return Err(DaemonError::Occupied(path)),
         Err(_) => {}
     }
-    let listener = UnixListener::bind(&path).map_err(failed)?;
+    let listener = StdListener::bind(&path).map_err(failed)?;
+    listener.set_nonblocking(true).map_err(failed)?;
     path.symlink_metadata().and_then(|bound| name_in(&mut lock, &bound)).map_err(failed)?;
     // Whoever connects meanwhile is checked all the same.
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(PRIVATE_FILE)).map_err(failed)?;
-    Ok(Bound { listener, path, lock })
+    Ok(Bound { socket: ListeningSocket { listener, lock: Some(lock) }, path, origin: Origin::New })
 }
 
 /// The socket's name in the lock file.

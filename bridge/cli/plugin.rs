@@ -199,7 +199,8 @@ impl Signals {
         Self([interrupt, terminate, hangup])
     }
 
-    async fn next(&mut self) {
+    /// Waits for the next one.
+    pub(super) async fn next(&mut self) {
         let [interrupt, terminate, hangup] = &mut self.0;
         tokio::select! {
             () = next(interrupt) => {}

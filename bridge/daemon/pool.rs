@@ -45,6 +45,8 @@ struct Shared {
     state: Mutex<State>,
     /// How often a process became free.
     changes: watch::Sender<u64>,
+    /// Whether a process ends as soon as nothing uses it.
+    ends_idle: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -211,6 +213,7 @@ impl Pool {
             room: Arc::new(Semaphore::new(limits.processes)),
             state: Mutex::default(),
             changes: watch::Sender::new(0),
+            ends_idle: AtomicBool::new(false),
         }))
     }
 
@@ -342,6 +345,12 @@ impl Pool {
         PoolUse { pool: self.clone(), process, provider, _user: user, launcher, is_released }
     }
 
+    /// Ends processes as soon as nothing uses them, from now on: no session will want them any more.
+    pub(crate) fn end_idle(&self) {
+        self.0.ends_idle.store(true, Ordering::Relaxed);
+        self.0.changes.send_modify(|changes| *changes = changes.wrapping_add(1));
+    }
+
     /// Ends processes that nothing uses, for ever.
     pub(crate) async fn collect(&self) -> std::convert::Infallible {
         let mut changes = self.0.changes.subscribe();
@@ -362,11 +371,12 @@ impl Pool {
     fn take_ended(&self) -> (Vec<Arc<Process>>, Option<Duration>) {
         let mut state = self.state();
         let (mut ended, mut next) = (Vec::new(), None::<Duration>);
+        let idle = if self.0.ends_idle.load(Ordering::Relaxed) { Duration::ZERO } else { self.0.limits.idle };
         state.processes.retain(|process| {
             if !process.is_idle() {
                 return true;
             }
-            let left = self.0.limits.idle.saturating_sub(process.idle_for());
+            let left = idle.saturating_sub(process.idle_for());
             if left.is_zero() || !process.is_usable() {
                 ended.push(Arc::clone(process));
                 return false;

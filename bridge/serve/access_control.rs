@@ -1,6 +1,8 @@
 //! Who is served by a shared daemon: its policy, and the address at which it serves plugins besides its socket.
 
 use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +11,7 @@ use rustix::net::sockopt;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
 
 use crate::authorization::{
     AccessDenied, CertificateFiles, CertificatesError, HandshakeError, Identity, LocalUsers, NamedFile,
@@ -19,6 +22,10 @@ use crate::settings::{Identification, LISTEN, Security, TLS_CERTIFICATE, TLS_CLI
 
 /// Connections at a time that have not identified themselves yet.
 const MOST_UNAUTHENTICATED: usize = 128;
+
+/// How long an address may be in use that a predecessor has listened on.
+const HANDOVER: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// How long a machine may be silent: it is gone then, and its sessions end.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -34,17 +41,28 @@ pub(crate) enum AccessControlError {
     Tokens(#[from] TokensError),
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    #[error("failed to listen on {address}, which {setting} names", setting = LISTEN.name)]
-    Listen {
-        address: std::net::SocketAddr,
-        #[source]
-        source: io::Error,
-    },
 }
 
-/// Whom a shared daemon serves, and at which address.
+/// The address of a daemon cannot be listened on.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to listen on {address}, which {setting} names", setting = LISTEN.name)]
+pub(crate) struct ListenError {
+    address: SocketAddr,
+    /// What a daemon serves all the same that has taken over the socket of another one.
+    pub(crate) without_network: Admission,
+    source: io::Error,
+}
+
+/// Whom a shared daemon serves, and at which address, at which it does not listen yet.
 #[derive(Debug)]
 pub(crate) struct AccessControl {
+    policy: Arc<Policy>,
+    endpoint: Option<(SocketAddr, Authentication)>,
+}
+
+/// The same, as it is served by.
+#[derive(Debug)]
+pub(crate) struct Admission {
     pub(super) policy: Arc<Policy>,
     pub(super) network: Option<Network>,
 }
@@ -90,7 +108,7 @@ pub(super) trait Bytes: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<Io: AsyncRead + AsyncWrite + Send + Unpin> Bytes for Io {}
 
 impl AccessControl {
-    /// Reads the files that the settings of a daemon name, and listens. Nothing is served yet.
+    /// Reads the files that the settings of a daemon name.
     pub(crate) async fn open(context: &ProcessContext) -> Result<Self, AccessControlError> {
         let (settings, of) = (context.settings(), context.clone());
         let (policy, authentication) = blocking(move || {
@@ -98,24 +116,38 @@ impl AccessControl {
             Ok::<_, AccessControlError>((Policy::read(path)?, Authentication::of(&of)?))
         })
         .await?;
-        let network = match (&settings.network, authentication) {
-            (Some(network), Some(authentication)) => {
-                let listener = TcpListener::bind(network.listen).await;
-                let listener = listener
-                    .map_err(|source| AccessControlError::Listen { address: network.listen, source })?;
-                Some(Network {
-                    listener,
-                    authentication: Arc::new(authentication),
-                    unauthenticated: Arc::new(Semaphore::new(MOST_UNAUTHENTICATED)),
-                })
-            }
-            _ => None,
-        };
-        Ok(Self { policy: Arc::new(policy), network })
+        let endpoint = settings.network.as_ref().map(|network| network.listen).zip(authentication);
+        Ok(Self { policy: Arc::new(policy), endpoint })
     }
 
+    /// Listens. A predecessor that was just replaced may do so for another moment.
+    pub(crate) async fn listen(self) -> Result<Admission, ListenError> {
+        let Self { policy, endpoint } = self;
+        let Some((address, authentication)) = endpoint else {
+            return Ok(Admission { policy, network: None });
+        };
+        let until = Instant::now() + HANDOVER;
+        let listener = loop {
+            match TcpListener::bind(address).await {
+                Ok(listener) => break listener,
+                Err(error) if error.kind() == io::ErrorKind::AddrInUse && Instant::now() < until => {
+                    tokio::time::sleep(PAUSE).await;
+                }
+                Err(source) => {
+                    let without_network = Admission { policy, network: None };
+                    return Err(ListenError { address, without_network, source });
+                }
+            }
+        };
+        let (authentication, unauthenticated) =
+            (Arc::new(authentication), Arc::new(Semaphore::new(MOST_UNAUTHENTICATED)));
+        Ok(Admission { policy, network: Some(Network { listener, authentication, unauthenticated }) })
+    }
+}
+
+impl Admission {
     /// The address that is listened on, whose port the system may have chosen.
-    pub(crate) fn address(&self) -> Option<std::net::SocketAddr> {
+    pub(crate) fn address(&self) -> Option<SocketAddr> {
         self.network.as_ref()?.listener.local_addr().ok()
     }
 }
@@ -123,12 +155,8 @@ impl AccessControl {
 impl Authentication {
     fn of(context: &ProcessContext) -> Result<Option<Self>, AccessControlError> {
         let Some(network) = &context.settings().network else { return Ok(None) };
-        let file = |setting: &'static str, path: &std::path::Path| NamedFile {
-            setting,
-            path: context.resolve(path),
-        };
-        let tokens =
-            |path: &std::path::Path| Ok::<_, TokensError>(Arc::new(Tokens::read(context.resolve(path))?));
+        let file = |setting: &'static str, path: &Path| NamedFile { setting, path: context.resolve(path) };
+        let tokens = |path: &Path| Ok::<_, TokensError>(Arc::new(Tokens::read(context.resolve(path))?));
         Ok(Some(match &network.security {
             Security::Loopback { tokens: path } => {
                 Self { certificates: None, tokens: path.as_deref().map(tokens).transpose()? }

@@ -24,7 +24,7 @@ use tonic::codegen::http::{Request, Response};
 
 use super::LARGEST_MESSAGE;
 use super::accept::AcceptPacer;
-use super::access_control::{AccessControl, Authenticated, Bytes, Unauthenticated};
+use super::access_control::{Admission, Authenticated, Bytes, Unauthenticated};
 use super::plugins::{Peer, PluginConnection, PluginService};
 use super::redacted::Redacted;
 use super::refusal::Refuser;
@@ -33,6 +33,7 @@ use super::streamed::with_text;
 use crate::attach::{Here, Relay, RelayConnection};
 use crate::authorization::{HandshakeError, Identity, LocalUsers, Permissions, Policy, TokenDenied, Tokens};
 use crate::daemon::{Daemon, Memory, Session, Sessions};
+use crate::handover::Handover;
 use crate::lumirpc::LumiService;
 use crate::pulumirpc::PulumiService;
 use crate::status::RequestError;
@@ -60,15 +61,29 @@ pub(crate) struct Listener {
 #[derive(Debug)]
 struct Shared {
     socket: UnixListener,
-    access_control: AccessControl,
+    handover: Arc<Handover>,
+    admission: Admission,
+}
+
+/// What the connections of a shared daemon have in common.
+#[derive(Clone)]
+struct Terms {
+    handover: Arc<Handover>,
+    policy: Arc<Policy>,
+}
+
+impl Shared {
+    fn terms(&self) -> Terms {
+        Terms { handover: Arc::clone(&self.handover), policy: Arc::clone(&self.admission.policy) }
+    }
 }
 
 /// A connection that was accepted.
 enum Accepted {
     Engine(TcpStream),
-    Plugin(UnixStream),
+    Plugin(UnixStream, Terms),
     /// At the address of a shared daemon.
-    Unauthenticated(Unauthenticated),
+    Unauthenticated(Unauthenticated, Terms),
 }
 
 impl Listener {
@@ -79,9 +94,9 @@ impl Listener {
         Ok(Self { port: Some(listener), shared: None })
     }
 
-    /// Serves plugins on a socket, and authenticated ones at its address.
-    pub(crate) fn shared(socket: UnixListener, access_control: AccessControl) -> Self {
-        Self { port: None, shared: Some(Shared { socket, access_control }) }
+    /// Serves plugins on a socket, until it is handed over, and authenticated ones at an address.
+    pub(crate) fn shared(socket: UnixListener, handover: Arc<Handover>, admission: Admission) -> Self {
+        Self { port: None, shared: Some(Shared { socket, handover, admission }) }
     }
 
     /// The port for engines; 0 without one.
@@ -91,7 +106,8 @@ impl Listener {
     }
 
     /// Serves the daemon's own user, root, and those that the settings allow, until `ended`
-    /// completes; then lets running calls finish.
+    /// completes; then lets running calls finish. Once the socket is handed over, it serves the
+    /// connections that it has, and ends with the last of them.
     pub(crate) async fn serve(
         self,
         sessions: Arc<Sessions>,
@@ -100,11 +116,28 @@ impl Listener {
     ) {
         let stopping = CancellationToken::new();
         let connections = TaskTracker::new();
+        let handover = self.shared.as_ref().map(|shared| Arc::clone(&shared.handover));
+        let served = async {
+            tokio::select! {
+                () = self.accept(&sessions, relay.as_ref(), &stopping, &connections) => {}
+                () = handed_over(handover.as_deref()) => {}
+            }
+            // The successor accepts from now on.
+            drop(self);
+            if let Some(pool) = sessions.daemon().pool() {
+                pool.end_idle();
+            }
+            connections.close();
+            connections.wait().await;
+        };
         tokio::select! {
-            () = self.accept(&sessions, relay.as_ref(), &stopping, &connections) => {}
+            () = served => {}
             never = sessions.daemon().memory().give_back() => match never {},
             never = collect(sessions.daemon()) => match never {},
             () = ended => {}
+        }
+        if let Some(handover) = handover {
+            handover.end().await;
         }
         stopping.cancel();
         connections.close();
@@ -137,15 +170,15 @@ impl Listener {
                     }
                     Err(reason) => refuser.refuse(stream, reason),
                 },
-                Accepted::Plugin(stream) => match users.check_local(&stream) {
+                Accepted::Plugin(stream, terms) => match users.check_local(&stream) {
                     Ok(user) => {
-                        let host = Host { sessions, policy: self.policy(), services, stopping };
+                        let host = Host { sessions, terms, services, stopping };
                         drop(connections.spawn(host.serve(stream, Identity::User(user), Peer::Plugin)));
                     }
                     Err(reason) => refuser.refuse(stream, reason),
                 },
-                Accepted::Unauthenticated(unauthenticated) => {
-                    let host = Host { sessions, policy: self.policy(), services, stopping };
+                Accepted::Unauthenticated(unauthenticated, terms) => {
+                    let host = Host { sessions, terms, services, stopping };
                     drop(connections.spawn(host.serve_unauthenticated(
                         unauthenticated,
                         Arc::clone(&users),
@@ -154,12 +187,6 @@ impl Listener {
                 }
             }
         }
-    }
-
-    /// That of a shared daemon.
-    fn policy(&self) -> Arc<Policy> {
-        let shared = self.shared.as_ref();
-        shared.map_or_else(|| Arc::new(Policy::none()), |shared| Arc::clone(&shared.access_control.policy))
     }
 
     async fn next(&self) -> io::Result<Accepted> {
@@ -171,13 +198,15 @@ impl Listener {
         };
         let plugin = async {
             match &self.shared {
-                Some(shared) => Ok(Accepted::Plugin(shared.socket.accept().await?.0)),
+                Some(shared) => Ok(Accepted::Plugin(shared.socket.accept().await?.0, shared.terms())),
                 None => pending().await,
             }
         };
         let unauthenticated = async {
-            match self.shared.as_ref().and_then(|shared| shared.access_control.network.as_ref()) {
-                Some(network) => Ok(Accepted::Unauthenticated(network.accept().await?)),
+            match self.shared.as_ref().and_then(|shared| Some((shared.admission.network.as_ref()?, shared))) {
+                Some((network, shared)) => {
+                    Ok(Accepted::Unauthenticated(network.accept().await?, shared.terms()))
+                }
                 None => pending().await,
             }
         };
@@ -186,6 +215,16 @@ impl Listener {
             accepted = plugin => accepted,
             accepted = unauthenticated => accepted,
         }
+    }
+}
+
+/// Waits until the socket is handed over.
+async fn handed_over(handover: Option<&Handover>) {
+    match handover {
+        Some(handover) => {
+            handover.handed_over().await;
+        }
+        None => pending().await,
     }
 }
 
@@ -227,7 +266,7 @@ async fn serve_engine(
 /// What the connections of a shared daemon are served with.
 struct Host {
     sessions: Arc<Sessions>,
-    policy: Arc<Policy>,
+    terms: Terms,
     services: Services,
     stopping: CancellationToken,
 }
@@ -310,9 +349,9 @@ impl Host {
     }
 
     fn connection(&self, identity: Identity, peer: Peer) -> Arc<PluginConnection> {
-        let (sessions, policy, stopping) =
-            (Arc::clone(&self.sessions), Arc::clone(&self.policy), self.stopping.clone());
-        Arc::new(PluginConnection::new(sessions, policy, identity, peer, stopping))
+        let (sessions, stopping) = (Arc::clone(&self.sessions), self.stopping.clone());
+        let Terms { handover, policy } = self.terms.clone();
+        Arc::new(PluginConnection::new(sessions, handover, policy, identity, peer, stopping))
     }
 }
 

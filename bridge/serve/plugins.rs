@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use bytes::{Bytes, BytesMut};
 use isthmus_common::{Environment, blocking};
 use isthmus_proto::daemon::daemon_server::Daemon;
-use isthmus_proto::daemon::{self, OpenRequest, OpenResponse};
+use isthmus_proto::daemon::{self, HandOverRequest, HandOverResponse, OpenRequest, OpenResponse};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, duplex, split};
 use tokio::sync::mpsc;
 use tokio_stream::StreamExt as _;
@@ -25,6 +25,7 @@ use tonic::{Request, Response, Status, Streaming};
 use crate::authorization::{EnvironmentRule, Identity, NoPermissions, Permissions, Policy, of_session};
 use crate::daemon::{PluginSide, Session, SessionGuard, Sessions};
 use crate::engine::OfferedConnections;
+use crate::handover::{Handover, HandoverError};
 use crate::process_context::{ProcessContext, StartedBy};
 use crate::settings::Settings;
 use crate::status::RequestError;
@@ -39,6 +40,7 @@ const LARGEST_PART: usize = 16 * 1024;
 #[derive(Debug)]
 pub(super) struct PluginConnection {
     sessions: Arc<Sessions>,
+    handover: Arc<Handover>,
     policy: Arc<Policy>,
     /// Whose calls they are.
     identity: Identity,
@@ -55,13 +57,14 @@ impl PluginConnection {
     /// `ending` is cancelled when the daemon ends.
     pub(super) fn new(
         sessions: Arc<Sessions>,
+        handover: Arc<Handover>,
         policy: Arc<Policy>,
         identity: Identity,
         peer: Peer,
         ending: CancellationToken,
     ) -> Self {
         let (engine, session, calls) = (OfferedConnections::new(), OnceLock::new(), TaskTracker::new());
-        Self { sessions, policy, identity, peer, engine, session, calls, ending }
+        Self { sessions, handover, policy, identity, peer, engine, session, calls, ending }
     }
 
     /// Whose calls they are.
@@ -231,5 +234,24 @@ impl Daemon for PluginService {
             }
         });
         Ok(Response::new(Box::pin(ReceiverStream::new(sent))))
+    }
+
+    async fn hand_over(
+        &self,
+        request: Request<HandOverRequest>,
+    ) -> Result<Response<HandOverResponse>, Status> {
+        let connection = connection(&request)?;
+        let meeting = PathBuf::from(OsString::from_vec(request.into_inner().socket.into()));
+        let Identity::User(user) = connection.identity else {
+            return Err(RequestError::from(HandoverError::Remote).into());
+        };
+        let handover = Arc::clone(&connection.handover);
+        // In a task of its own: whether it has happened must not depend on who waits for the answer.
+        let handed_over = tokio::spawn(async move { handover.hand_over(user, &meeting).await }).await;
+        match handed_over {
+            Ok(handed_over) => handed_over.map_err(RequestError::from)?,
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        }
+        Ok(Response::new(HandOverResponse {}))
     }
 }

@@ -5,3 +5,4 @@ mod losses;
 mod network;
 mod sharing;
 mod trust;
+mod upgrades;

@@ -39,23 +39,30 @@ impl Daemon {
             return None;
         }
         let mut command = Command::new(executable);
-        command.arg("daemon").arg("--socket").arg(&socket).env_clear();
+        command.arg("daemon").arg("--socket").arg(&socket).stdin(Stdio::null());
+        Some(Self::run(command, directory, variables).await)
+    }
+
+    /// Starts one that replaces the one in the directory, and waits until it listens.
+    pub(crate) async fn replacing(directory: &Path, variables: &[(String, OsString)]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_isthmus"));
+        command.arg("daemon").arg("--replace").arg("--socket").arg(socket_in(directory)).stdin(Stdio::null());
+        Self::run(command, directory, variables).await
+    }
+
+    async fn run(mut command: Command, directory: &Path, variables: &[(String, OsString)]) -> Self {
+        command.env_clear();
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", directory);
         command.env("PULUMI_HOME", directory.join("pulumi")).env("ISTHMUS_HOME", directory.join("isthmus"));
         command.envs(variables.iter().map(|(name, value)| (name, value)));
-        command
-            .current_dir("/")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true);
+        command.current_dir("/").stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().expect("the daemon starts");
         let stderr = Arc::new(watch::Sender::new(String::new()));
         let pipe = child.stderr.take().expect("a pipe").into_owned_fd().expect("a descriptor");
         follow(pipe, Arc::clone(&stderr));
-        let daemon = Self { child, socket, stderr };
+        let daemon = Self { child, socket: socket_in(directory), stderr };
         daemon.said("listening on").await;
-        Some(daemon)
+        daemon
     }
 
     /// Waits until it has written this to standard error.
