@@ -12,6 +12,7 @@ mod providers;
 mod recover;
 mod role;
 pub(crate) mod runtime;
+mod service_manager;
 pub(crate) mod shell;
 pub(crate) mod starter;
 mod state;

@@ -12,6 +12,6 @@ mod descriptors;
 mod predecessor;
 mod successor;
 
-pub(crate) use descriptors::ListeningSocket;
+pub(crate) use descriptors::{ListeningSocket, listening};
 pub(crate) use predecessor::{Handover, HandoverError};
 pub(crate) use successor::{TakeOverError, take_over};

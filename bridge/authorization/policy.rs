@@ -211,11 +211,6 @@ struct Rules {
 pub(crate) struct Policy(Option<Reread<PathBuf, Rules, PolicyError>>);
 
 impl Policy {
-    /// The one of a daemon that has no file.
-    pub(crate) fn none() -> Self {
-        Self(None)
-    }
-
     /// The rules in a file. Without one, users of this machine may do everything, and others may use every provider of a
     /// registry. Blocks on the file system.
     pub(crate) fn read(path: Option<PathBuf>) -> Result<Self, PolicyError> {

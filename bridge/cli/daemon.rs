@@ -4,7 +4,8 @@
 //! It names the socket's device and inode, so that one that a killed daemon has left is distinguished from that of another
 //! program.
 //!
-//! With `--replace`, it takes over the socket and the lock of the daemon that listens (`bridge/handover.rs`).
+//! With `--replace`, it takes over the socket and the lock of the daemon that listens (`bridge/handover.rs`). Where the service
+//! manager passes a socket, that is the manager's: it is neither locked nor removed.
 
 use std::convert::Infallible;
 use std::fs::{File, Metadata};
@@ -25,6 +26,7 @@ use super::limits;
 use super::output::{fail, inform};
 use super::plugin::{Signals, serve_until_ended};
 use super::runtime;
+use super::service_manager::{self, ActivationError};
 use crate::attach::DaemonSocket;
 use crate::daemon::{Daemon as State, Pool};
 use crate::engine::EngineLog;
@@ -75,6 +77,12 @@ enum DaemonError {
     Lock(PathBuf),
     #[error("failed to replace the daemon")]
     Replace(#[from] TakeOverError),
+    #[error("the socket of the service manager is refused")]
+    Activation(#[from] ActivationError),
+    #[error(
+        "the service manager passes a socket, so `--socket` and `--replace` have no meaning\nhelp: leave them out of the unit"
+    )]
+    Activated,
     #[error("failed to listen on {path}", path = path.display())]
     Listen {
         path: PathBuf,
@@ -83,7 +91,7 @@ enum DaemonError {
     },
 }
 
-/// A socket that is listened on. The lock on it is held.
+/// A socket that is listened on. The lock on it is held, unless it is the service manager's.
 struct Bound {
     socket: ListeningSocket,
     path: PathBuf,
@@ -91,7 +99,7 @@ struct Bound {
 }
 
 enum Origin {
-    /// This process.
+    /// This process, or the service manager.
     New,
     /// A daemon that this replaces, with its process.
     TakenOver(Option<i32>),
@@ -101,8 +109,13 @@ pub(super) fn run(daemon: &Daemon, settings: &Arc<Settings>) -> ExitCode {
     if let Err(error) = limits::ensure_open_files() {
         return fail(&isthmus_common::error_chain(&error));
     }
+    let passed = match service_manager::passed_socket() {
+        Ok(passed) => passed,
+        Err(error) => return fail(&isthmus_common::error_chain(&DaemonError::from(error))),
+    };
     let context = ProcessContext::own(StartedBy::Other, Arc::clone(settings));
     let chosen = daemon.socket.as_deref().map(|path| context.resolve(path));
+    let is_chosen = chosen.is_some() || daemon.replace;
     let path = chosen.or_else(|| DaemonSocket::well_known(&context));
     let replaces = daemon.replace;
     runtime::serve(async move {
@@ -110,10 +123,12 @@ pub(super) fn run(daemon: &Daemon, settings: &Arc<Settings>) -> ExitCode {
             Ok(access_control) => access_control,
             Err(error) => return fail(&isthmus_common::error_chain(&error)),
         };
-        let bound = match path {
-            None => Err(DaemonError::NoDirectory),
-            Some(path) if replaces => replace(path).await,
-            Some(path) => bind(path),
+        let bound = match (passed, path) {
+            (Some(_), _) if is_chosen => Err(DaemonError::Activated),
+            (Some(listener), _) => Ok(of_service_manager(listener)),
+            (None, None) => Err(DaemonError::NoDirectory),
+            (None, Some(path)) if replaces => replace(path).await,
+            (None, Some(path)) => bind(path),
         };
         match bound.and_then(served_socket) {
             Ok((listener, bound)) => serve(listener, bound, access_control, context).await,
@@ -131,7 +146,7 @@ async fn serve(
     let Bound { socket, path, origin } = bound;
     let pool = Pool::new(context.settings().pool);
     let daemon = State::shared(EngineLog::start(None), context, pool);
-    let signals = Signals::new();
+    let (signals, mut ending) = (Signals::new(), Signals::new());
     let handover = Arc::new(Handover::new(socket));
     let admission = match (access_control.listen().await, &origin) {
         (Ok(admission), _) => admission,
@@ -154,10 +169,16 @@ async fn serve(
     if let Some(address) = address {
         inform(&format!("listening on {address}"));
     }
+    service_manager::ready(matches!(origin, Origin::TakenOver(_)));
     let served = serve_until_ended(listener, &daemon, None, None, signals);
     let reported = async {
-        let successor = process(handover.handed_over().await.0);
-        inform(&format!("replaced by {successor}; this one ends with the last of its sessions"));
+        tokio::select! {
+            successor = handover.handed_over() => {
+                let successor = process(successor.0);
+                inform(&format!("replaced by {successor}; this one ends with the last of its sessions"));
+            }
+            () = ending.next() => service_manager::stopping(),
+        }
         std::future::pending::<Infallible>().await
     };
     let code = tokio::select! {
@@ -183,6 +204,16 @@ fn served_socket(bound: Bound) -> Result<(UnixListener, Bound), DaemonError> {
     match listener {
         Ok(listener) => Ok((listener, bound)),
         Err(source) => Err(DaemonError::Listen { path: bound.path, source }),
+    }
+}
+
+fn of_service_manager(listener: StdListener) -> Bound {
+    let address = listener.local_addr().ok();
+    let path = address.and_then(|address| address.as_pathname().map(Path::to_owned));
+    Bound {
+        socket: ListeningSocket { listener, lock: None },
+        path: path.unwrap_or_else(|| PathBuf::from("a socket of the service manager")),
+        origin: Origin::New,
     }
 }
 

@@ -1,6 +1,7 @@
 //! A daemon that is replaced by another one, or drained, while calls are in flight.
 
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use tokio::task::JoinSet;
 use crate::harness::daemon::{Daemon, channel, socket_in};
 use crate::harness::host::until;
 use crate::harness::processes::{children, lives, signal};
-use crate::harness::{Code, Host, Session, Setup, json, on_both_protocols};
+use crate::harness::{Code, Host, Outcome, PATIENCE, Protocol, Session, Setup, json, on_both_protocols};
 use crate::protocol::peers::{as_stranger, left_out};
 
 const EXECUTABLE: &str = env!("CARGO_BIN_EXE_isthmus");
@@ -344,4 +345,111 @@ async fn a_successor_that_dies_before_it_has_taken_over_changes_nothing() {
     daemon.signal(Signal::TERM);
     daemon.ended().await;
     assert!(!socket_in(directory.path()).exists());
+}
+
+/// A service manager: the socket that it has opened, and where it is told of a service's state.
+struct ServiceManager {
+    directory: tempfile::TempDir,
+    listener: UnixListener,
+    notified: UnixDatagram,
+}
+
+impl ServiceManager {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let socket = socket_in(directory.path());
+        std::fs::create_dir(socket.parent().expect("a directory")).expect("a new directory");
+        let listener = UnixListener::bind(&socket).expect("a new socket");
+        let notified = UnixDatagram::bind(directory.path().join("notify")).expect("a new socket");
+        notified.set_read_timeout(Some(PATIENCE)).expect("it is ours");
+        Self { directory, listener, notified }
+    }
+
+    fn variables(&self) -> Vec<(String, std::ffi::OsString)> {
+        vec![("NOTIFY_SOCKET".to_owned(), self.directory.path().join("notify").into())]
+    }
+
+    async fn start(&self) -> Daemon {
+        let listener = self.listener.try_clone().expect("a descriptor");
+        Daemon::activated(listener.into(), self.directory.path(), &self.variables()).await
+    }
+
+    /// What a service has said next.
+    fn notification(&self) -> String {
+        let mut buffer = [0; 256];
+        let length = self.notified.recv(&mut buffer).expect("a notification");
+        String::from_utf8_lossy(&buffer[..length]).into_owned()
+    }
+}
+
+#[tokio::test]
+async fn a_service_manager_passes_the_socket_and_a_restart_leaves_connections_in_its_queue() {
+    let manager = ServiceManager::new();
+    let mut first = manager.start().await;
+    assert_eq!(manager.notification(), "READY=1\n");
+    let socket = socket_in(manager.directory.path());
+    drop(channel(socket.clone()).await);
+    first.signal(Signal::TERM);
+    assert_eq!(manager.notification(), "STOPPING=1\n");
+    first.ended().await;
+    // The socket is the manager's, and is not removed.
+    let waiting = UnixStream::connect(&socket).expect("it is listened on");
+    let second = manager.start().await;
+    assert_eq!(manager.notification(), "READY=1\n");
+    drop(waiting);
+    drop(second.channel().await);
+}
+
+#[tokio::test]
+async fn a_daemon_with_the_socket_of_a_service_manager_is_replaced_as_others_are() {
+    let manager = ServiceManager::new();
+    let mut first = manager.start().await;
+    assert_eq!(manager.notification(), "READY=1\n");
+    let second = Daemon::replacing(manager.directory.path(), &manager.variables()).await;
+    assert_eq!(manager.notification(), format!("MAINPID={}\nREADY=1\n", second.process()));
+    first.ended().await;
+    drop(second.channel().await);
+    second.signal(Signal::TERM);
+    // The first one, which has no say any more, has not said that the service ends.
+    assert_eq!(manager.notification(), "STOPPING=1\n");
+}
+
+#[tokio::test]
+async fn nothing_of_the_service_manager_reaches_providers() -> Outcome {
+    let manager = ServiceManager::new();
+    let _daemon = manager.start().await;
+    let host = Setup::sandbox(Protocol::V6)
+        .with_value("ISTHMUS_DAEMON", socket_in(manager.directory.path()).as_os_str())
+        .start()
+        .await;
+    host.session().await?.note().make(&json!({"title": "one"})).await?;
+    assert!(host.children().is_empty(), "the provider is the daemon's");
+    let environment = std::fs::read(format!("/proc/{}/environ", host.provider_process())).expect("it runs");
+    let environment = String::from_utf8_lossy(&environment);
+    assert!(environment.contains("SANDBOX_DIR="), "{environment}");
+    assert!(!environment.contains("NOTIFY_SOCKET") && !environment.contains("LISTEN_"), "{environment}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_a_service_manager_passes_besides_one_listening_socket_is_refused() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let run = async |stdin: OwnedFd, arguments: &str| {
+        let mut command = Command::new("sh");
+        let script =
+            format!("exec 3<&0 0</dev/null; LISTEN_FDS=1 LISTEN_PID=$$ exec \"$0\" daemon {arguments}");
+        command.arg("-c").arg(script).arg(EXECUTABLE).env_clear().env("HOME", directory.path());
+        let output = command.stdin(stdin).output().await.expect("a process");
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let file = std::fs::File::create(directory.path().join("file")).expect("a new file");
+    let said = run(file.into(), "").await;
+    assert!(said.contains("the socket of the service manager is refused"), "{said}");
+    let (connected, _other) = UnixStream::pair().expect("two sockets");
+    let said = run(connected.into(), "").await;
+    assert!(said.contains("it accepts no connections"), "{said}");
+    let listener = UnixListener::bind(directory.path().join("socket")).expect("a new socket");
+    let said = run(listener.into(), "--replace").await;
+    assert!(said.contains("leave them out of the unit"), "{said}");
 }

@@ -1,6 +1,7 @@
 //! A shared daemon: `isthmus daemon` as a process of its own.
 
 use std::ffi::OsString;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
@@ -47,6 +48,18 @@ impl Daemon {
     pub(crate) async fn replacing(directory: &Path, variables: &[(String, OsString)]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_isthmus"));
         command.arg("daemon").arg("--replace").arg("--socket").arg(socket_in(directory)).stdin(Stdio::null());
+        Self::run(command, directory, variables).await
+    }
+
+    /// Starts one as a service manager does, which has opened its socket.
+    pub(crate) async fn activated(
+        listener: OwnedFd,
+        directory: &Path,
+        variables: &[(String, OsString)],
+    ) -> Self {
+        let mut command = Command::new("sh");
+        command.arg("-c").arg("exec 3<&0 0</dev/null; LISTEN_FDS=1 LISTEN_PID=$$ exec \"$0\" daemon");
+        command.arg(env!("CARGO_BIN_EXE_isthmus")).stdin(listener);
         Self::run(command, directory, variables).await
     }
 
