@@ -10,6 +10,7 @@ mod listings;
 mod log_file;
 mod memory;
 mod open_intents;
+mod packages;
 mod pool;
 mod process_log;
 mod progress_reporter;
@@ -24,6 +25,7 @@ mod session_log;
 mod sessions;
 mod start;
 mod unconfirmed;
+mod weak_table;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -38,6 +40,7 @@ use crate::home::{self, OpenStoreError, StateDirectoryError};
 use crate::process_context::{ProcessContext, StartedBy};
 use crate::resource::Operations;
 use crate::settings::{InvalidSettings, Settings};
+use packages::Packages;
 
 pub(crate) use calls::{Call, CallSnapshot, Calls};
 pub(crate) use documents::Text;
@@ -81,6 +84,8 @@ pub(crate) struct Daemon {
     /// What must complete before the process ends: changes in progress, providers shutting down.
     tasks: TaskTracker,
     memory: Memory,
+    /// What is immutable of the providers of sessions.
+    packages: Packages,
     /// The processes that sessions share; each session has its own without it.
     pool: Option<Pool>,
 }
@@ -123,6 +128,7 @@ impl Daemon {
             schema_cache_warned: AtomicBool::new(false),
             tasks: TaskTracker::new(),
             memory: Memory::default(),
+            packages: Packages::default(),
             pool,
             context: Arc::new(context),
         })

@@ -18,7 +18,7 @@ const MOST_WORKERS: usize = 32;
 /// Most threads for work that blocks: operations on files, each of which takes milliseconds. More
 /// of them at once would wait for one disk, and a flood of calls would have a thread for each.
 ///
-/// Such work waits for no other such work, nor for a task, so any number of threads finishes it.
+/// Such work waits for no task, and for other such work only while that runs, so any number of threads finishes it.
 const MOST_BLOCKING: usize = 16;
 
 /// Runs `work` to completion, on one thread per processor.

@@ -64,7 +64,8 @@ impl Session {
     ) -> Result<Text, TokenError> {
         let plugin_version = self.context().plugin_version().to_string();
         let context = Arc::clone(self.context());
-        self.document(move |cache| {
+        let of = Arc::clone(&package);
+        self.document(&of, move |cache| {
             let language = language(&context);
             let options = ["schema", plugin_version.as_str(), language.map_or("", SdkLanguage::name)];
             rendered(cache, &package, &options, || {
@@ -79,16 +80,25 @@ impl Session {
     /// # Errors
     /// When a part of the provider's schema cannot be read.
     pub(crate) async fn mapping(&self, package: Arc<Package>) -> Result<Text, TokenError> {
-        self.document(move |cache| rendered(cache, &package, &["mapping"], || mapping::rendering(&package)))
-            .await
+        let of = Arc::clone(&package);
+        self.document(&of, move |cache| {
+            rendered(cache, &package, &["mapping"], || mapping::rendering(&package))
+        })
+        .await
     }
 
     async fn document(
         &self,
+        package: &Package,
         find: impl FnOnce(Option<&SchemaCache>) -> Result<Rendered, TokenError> + Send + 'static,
     ) -> Result<Text, TokenError> {
         let cache = self.daemon().schemas.clone();
-        let found = isthmus_common::blocking(move || find(cache.as_ref())).await?;
+        // What another session renders meanwhile is in the cache then.
+        let rendering = self.daemon().packages.rendering(package);
+        let found = {
+            let _rendering = rendering.lock().await;
+            isthmus_common::blocking(move || find(cache.as_ref())).await?
+        };
         for warning in found.warnings {
             self.warn(warning, "");
         }

@@ -12,7 +12,7 @@
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use isthmus_cty::Value;
@@ -26,6 +26,7 @@ use super::calls::Calls;
 use super::process_log::{ProcessLog, ProcessUser};
 use super::session_log::SessionLog;
 use super::start::{ProviderSource, StartError, start_logging};
+use super::weak_table::WeakTable;
 use crate::authorization::Identity;
 use crate::engine::Severity;
 use crate::process_context::ProcessContext;
@@ -43,6 +44,8 @@ struct Shared {
     limits: PoolLimits,
     room: Arc<Semaphore>,
     state: Mutex<State>,
+    /// What is locked during a launch: sessions that begin at once share one.
+    launches: WeakTable<LaunchKey, tokio::sync::Mutex<()>>,
     /// How often a process became free.
     changes: watch::Sender<u64>,
     /// Whether a process ends as soon as nothing uses it.
@@ -52,8 +55,6 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     processes: Vec<Arc<Process>>,
-    /// Launches under way, each with a lock: sessions that begin at once share one.
-    launches: Vec<(LaunchKey, Weak<tokio::sync::Mutex<()>>)>,
 }
 
 /// What processes have in common that any session with the same can use.
@@ -134,7 +135,7 @@ impl Launcher {
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<(PoolUse, SchemaUpdate), StartError> {
         // Sessions that begin at once wait for the first one's launch.
-        let lock = self.pool.launch_lock(&self.key);
+        let lock = self.pool.0.launches.find_or_build(&self.key, |_| true, Arc::default);
         let _launching = lock.lock().await;
         match self.pool.find(self) {
             Some(used) => Ok((used, SchemaUpdate::AsKnown)),
@@ -212,6 +213,7 @@ impl Pool {
             limits,
             room: Arc::new(Semaphore::new(limits.processes)),
             state: Mutex::default(),
+            launches: WeakTable::default(),
             changes: watch::Sender::new(0),
             ends_idle: AtomicBool::new(false),
         }))
@@ -222,18 +224,6 @@ impl Pool {
         let state = self.state();
         let found = state.processes.iter().find(|process| process.key == launcher.key && process.is_usable());
         found.map(|process| self.used(process, launcher))
-    }
-
-    fn launch_lock(&self, key: &LaunchKey) -> Arc<tokio::sync::Mutex<()>> {
-        let mut state = self.state();
-        state.launches.retain(|(_, lock)| lock.strong_count() > 0);
-        let known = state.launches.iter().find(|(known, _)| known == key);
-        if let Some(lock) = known.and_then(|(_, lock)| lock.upgrade()) {
-            return lock;
-        }
-        let lock = Arc::default();
-        state.launches.push((key.clone(), Arc::downgrade(&lock)));
-        lock
     }
 
     /// Room for one more process. Processes that nothing uses make room; otherwise this waits for one, in the order of the

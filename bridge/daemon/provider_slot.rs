@@ -112,20 +112,20 @@ impl ProviderSlot {
     ) -> Option<Self> {
         let (cache, executable) = (scope.daemon.schemas.clone()?, file_of(source)?);
         let (context, identity) = (Arc::clone(&scope.context), identity.clone());
+        let daemon = Arc::clone(&scope.daemon);
         let find = move || {
             // A provider that would not start must fail now, as it does without a cached schema.
             isthmus_provider::plugin::inspect(&executable).ok()?;
             let program = Program::look(&executable)?;
-            let catalogue = Arc::new(cache.find(&program, &context.launch_context()?)?);
-            // The names of a large provider take two milliseconds.
-            let package = Package::new(identity, Arc::clone(&catalogue));
+            let package = daemon.packages.cached(&cache, &program, &context.launch_context()?, identity)?;
+            let catalogue = Arc::clone(package.catalogue());
             Some((package, Remembered { catalogue, program }))
         };
         let (package, known) = tokio::task::spawn_blocking(find).await.ok()??;
         Some(Self {
             source: source.clone(),
             calls: Calls::default(),
-            package: RwLock::new(Arc::new(package)),
+            package: RwLock::new(package),
             process: Mutex::new(Process::Idle(known)),
             measured: Mutex::default(),
         })
@@ -138,8 +138,8 @@ impl ProviderSlot {
         identity: Identity,
     ) -> Result<Self, StartError> {
         let calls = Calls::default();
-        let instance = launch(scope, &source, &calls, None, |catalogue| Package::new(identity, catalogue));
-        Ok(Self::running(Arc::new(instance.await?)))
+        let instance = launch(scope, &source, &calls, identity, None).await?;
+        Ok(Self::running(Arc::new(instance)))
     }
 
     /// A slot of a provider that was started already.
@@ -309,17 +309,8 @@ impl ProviderSlot {
 
     /// Starts the provider for the first time.
     async fn first(&self, scope: &SessionScope, known: &Remembered) -> Result<Instance, StartError> {
-        let package = self.package();
-        let identity = package.identity().clone();
-        let rebuild = |catalogue| {
-            let name = &identity.name;
-            let text = format!(
-                "the schema of the provider of package {name} differs from the cached one: the live schema is used"
-            );
-            scope.log.send(Severity::Debug, text, "");
-            Package::new(identity, catalogue)
-        };
-        launch(scope, &self.source, &self.calls, Some((known, package)), rebuild).await
+        let identity = self.package().identity().clone();
+        launch(scope, &self.source, &self.calls, identity, Some(known)).await
     }
 
     /// Starts the provider again after it has ended, and says so.
@@ -435,14 +426,14 @@ impl ProviderSlot {
     }
 }
 
-/// Starts the provider, updates the schema cache, and builds a package if the cached schema is out
+/// Starts the provider, updates the schema cache, and uses another package if the cached schema is out
 /// of date.
 async fn launch(
     scope: &SessionScope,
     source: &ProviderSource,
     calls: &Calls,
-    known: Option<(&Remembered, Arc<Package>)>,
-    package: impl FnOnce(Arc<Catalogue>) -> Package,
+    identity: Identity,
+    known: Option<&Remembered>,
 ) -> Result<Instance, StartError> {
     if let (Some(cache), None) = (scope.daemon.schemas.clone(), &known) {
         // While the provider starts: nothing is known here yet, perhaps not even this executable.
@@ -456,21 +447,24 @@ async fn launch(
         None => None,
     };
     let mut warnings = Vec::new();
-    let known_catalogue = known.as_ref().map(|(known, _)| &known.catalogue);
+    let known_catalogue = known.map(|known| &known.catalogue);
     let program = inspected.as_ref().map(|(_, program)| program);
     let (process, update) = process(scope, source, calls, program, known_catalogue, &mut warnings).await?;
     for warning in &warnings {
         scope.log.warn(warning.to_string(), "");
     }
     scope.log.flush(!warnings.is_empty()).await;
-    let (known_program, known_package) = known.map(|(known, package)| (&known.program, package)).unzip();
     let catalogue = Arc::clone(process.provider().catalogue());
-    let package = match known_package {
-        Some(package) if Arc::ptr_eq(package.catalogue(), &catalogue) => package,
-        Some(_) | None => Arc::new(package(Arc::clone(&catalogue))),
-    };
+    if known.is_some_and(|known| known.catalogue.fingerprint() != catalogue.fingerprint()) {
+        let text = format!(
+            "the schema of the provider of package {} differs from the cached one: the live schema is used",
+            identity.name
+        );
+        scope.log.send(Severity::Debug, text, "");
+    }
+    let package = scope.daemon.packages.of(identity, Arc::clone(&catalogue));
     if let Some((cache, program)) = inspected {
-        let was_known = known_program == Some(&program);
+        let was_known = known.is_some_and(|known| known.program == program);
         remember(scope, cache, program, (catalogue, update), was_known);
     }
     Ok(Instance::new(package, process, source.clone(), calls.clone(), Arc::clone(scope.context.settings())))

@@ -89,9 +89,8 @@ impl SchemaCache {
         Self { files, limits, own: own.to_owned(), build: Arc::default() }
     }
 
-    /// The known schemas of an executable in a context. They are read from the cache when they are
-    /// used, even if it was removed by then.
-    pub fn find(&self, program: &Program, context: &LaunchContext) -> Option<Catalogue> {
+    /// Which response is known of an executable in a context.
+    pub fn fingerprint(&self, program: &Program, context: &LaunchContext) -> Option<Fingerprint> {
         let print = match self.recall(program) {
             Some(print) => print,
             // Not seen before. It is only hashed if it may be a copy, or a touched one, of a known
@@ -105,7 +104,12 @@ impl SchemaCache {
             return None;
         }
         let entry = Entry::from_bytes(&self.files.read(&names::entry(program, &print, context))?)?;
-        let (index, body) = self.answer(entry.fingerprint)?;
+        Some(entry.fingerprint)
+    }
+
+    /// The schemas of a known response. They are read from the cache when they are used, even if it was removed by then.
+    pub fn catalogue(&self, fingerprint: Fingerprint) -> Option<Catalogue> {
+        let (index, body) = self.answer(fingerprint)?;
         let Contents { catalogue, diagnostics } = Catalogue::contents(index, body);
         // These are never written, but a file may be from elsewhere.
         let usable = catalogue.provider().is_ok() && diagnostics.is_empty();

@@ -9,6 +9,7 @@ mod driver;
 mod figures;
 mod floods;
 mod lifecycles;
+mod sessions;
 
 /// A number of the environment, by which a slice becomes the whole.
 fn setting(name: &str, slice: u64) -> u64 {

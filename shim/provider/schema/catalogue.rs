@@ -1,6 +1,7 @@
 //! All schemas of a provider, decoded on first use.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use isthmus_proto::tfplugin6;
@@ -23,6 +24,8 @@ pub struct Catalogue {
     capabilities: Capabilities,
     /// In memory until a file has them.
     encoded: RwLock<Arc<EncodedSchemas>>,
+    /// Whether a schema could not be read from there.
+    is_damaged: AtomicBool,
 }
 
 /// A schema's compiled form, after first use.
@@ -86,6 +89,7 @@ impl Catalogue {
             functions: rest.functions.into_iter().map(|(name, function)| (name.into(), function)).collect(),
             capabilities: rest.server_capabilities.map(Capabilities::from).unwrap_or_default(),
             encoded: RwLock::new(Arc::new(encoded)),
+            is_damaged: AtomicBool::new(false),
         };
         Contents { catalogue, diagnostics: rest.diagnostics }
     }
@@ -93,6 +97,12 @@ impl Catalogue {
     /// Reads schemas from there from now on. They are those of a response with the same fingerprint.
     pub(crate) fn read_from(&self, encoded: EncodedSchemas) {
         *self.encoded.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(encoded);
+    }
+
+    /// Whether all schemas could be read so far. One that could not has failed a call, which is to be repeated with
+    /// another catalogue.
+    pub fn is_readable(&self) -> bool {
+        !self.is_damaged.load(Ordering::Relaxed)
     }
 
     /// The fingerprint of the response.
@@ -213,10 +223,10 @@ impl Catalogue {
     ) -> Result<Result<Arc<Schema>, SchemaError>, CatalogueError> {
         let encoded = Arc::clone(&self.encoded.read().unwrap_or_else(PoisonError::into_inner));
         let message = encoded.schema(kind, name).ok_or_else(|| unknown(kind, name))?;
-        let message = message.map_err(|error| CatalogueError::Unreadable {
-            kind: kind.title(),
-            name: name.to_owned(),
-            reason: error.to_string(),
+        let message = message.map_err(|error| {
+            self.is_damaged.store(true, Ordering::Relaxed);
+            let (kind, name, reason) = (kind.title(), name.to_owned(), error.to_string());
+            CatalogueError::Unreadable { kind, name, reason }
         })?;
         Ok(message.and_then(|message| compile(&message)).map(Arc::new))
     }

@@ -20,6 +20,13 @@ use super::*;
 use crate::plugin::ProtocolVersion;
 use crate::schema::testing::{attribute, block, schema};
 
+impl SchemaCache {
+    /// The known schemas of an executable in a context.
+    fn find(&self, program: &Program, context: &LaunchContext) -> Option<Catalogue> {
+        self.catalogue(self.fingerprint(program, context)?)
+    }
+}
+
 struct Shelf {
     directory: TempDir,
     cache: SchemaCache,
