@@ -26,6 +26,7 @@ pub(crate) const NAMES: [&str; 23] = [
     "SANDBOX_ANSWER",
     "SANDBOX_CALLS",
     "SANDBOX_CONFIGURE",
+    "SANDBOX_CONFIGURE_DELAY",
     "SANDBOX_DEFER",
     "SANDBOX_FAULT",
     "SANDBOX_FILE",
@@ -70,6 +71,8 @@ pub struct Misbehaviour {
     /// `SANDBOX_CONFIGURE=accept|refuse|warn|crash|hang|quote|judge`: effect of
     /// `ConfigureProvider`.
     pub configure: Configure,
+    /// `SANDBOX_CONFIGURE_DELAY=2000`: milliseconds that configuring takes, as of a slow login.
+    pub configure_delay: Duration,
     /// `SANDBOX_DEFER=read+import:absent`: deferred operations and the reason.
     pub defer: Option<Defer>,
     /// `SANDBOX_FAULT=PlanResourceChange:crash`: what a call does instead of the right thing.
@@ -328,11 +331,8 @@ impl Misbehaviour {
             "SANDBOX_LEGACY" => self.legacy = choice("SANDBOX_LEGACY", value, BOOLEANS)?,
             "SANDBOX_META" => self.meta = choice("SANDBOX_META", value, BOOLEANS)?,
             "SANDBOX_ODD" => (self.odd, self.broken) = choice("SANDBOX_ODD", value, ODDITIES)?,
-            "SANDBOX_START_DELAY" => {
-                let expected = "a number of milliseconds";
-                let milliseconds = value.parse().map_err(|_| bad("SANDBOX_START_DELAY", value, expected))?;
-                self.start_delay = Duration::from_millis(milliseconds);
-            }
+            "SANDBOX_START_DELAY" => self.start_delay = delay("SANDBOX_START_DELAY", value)?,
+            "SANDBOX_CONFIGURE_DELAY" => self.configure_delay = delay("SANDBOX_CONFIGURE_DELAY", value)?,
             "SANDBOX_CALLS" => self.calls = Some(PathBuf::from(value)),
             "SANDBOX_GATE" => self.gate = Some(PathBuf::from(value)),
             "SANDBOX_REQUESTS" => self.requests = Some(PathBuf::from(value)),
@@ -362,6 +362,11 @@ pub(crate) fn in_file(path: &str) -> Result<Vec<(String, String)>, FileError> {
 }
 
 type Choices<T> = (&'static [(&'static str, T)], &'static str);
+
+fn delay(name: &'static str, value: &str) -> Result<Duration, SwitchError> {
+    let milliseconds = value.parse().map_err(|_| bad(name, value, "a number of milliseconds"))?;
+    Ok(Duration::from_millis(milliseconds))
+}
 
 const ANSWERS: Choices<Encoding> =
     (&[("msgpack", Encoding::MessagePack), ("json", Encoding::Json)], "msgpack or json");

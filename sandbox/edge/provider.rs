@@ -122,8 +122,11 @@ impl Edge {
             ..CallRecord::of(call)
         });
         #[cfg(feature = "misbehaviour")]
-        if self.provider.misbehaviour().configure == Configure::Hang {
-            return std::future::pending().await;
+        {
+            if self.provider.misbehaviour().configure == Configure::Hang {
+                return std::future::pending().await;
+            }
+            tokio::time::sleep(self.provider.misbehaviour().configure_delay).await;
         }
         Ok(diagnostic_messages(self.provider.configure(&config)))
     }

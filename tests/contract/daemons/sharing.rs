@@ -1,5 +1,7 @@
 //! Which sessions share a provider process, and what they have of each other.
 
+use std::time::{Duration, Instant};
+
 use rustix::process::Signal;
 
 use crate::harness::engine::Severity;
@@ -56,6 +58,26 @@ on_both_protocols! {
         session.note().make(&json!({"title": "two"})).await?;
         assert_eq!(second.provider_processes().len(), 1);
         assert_eq!(configurations(&second, protocol), 1);
+    }
+
+    async fn ten_runs_pay_for_a_slow_login_once(protocol) {
+        const LOGIN: Duration = Duration::from_secs(2);
+        let setup = Setup::sandbox(protocol).with("SANDBOX_CONFIGURE_DELAY", &LOGIN.as_millis().to_string());
+        let (first, second) = two(setup).await;
+        let mut took = Vec::new();
+        for run in 0..10 {
+            let host = if run % 2 == 0 { &first } else { &second };
+            let began = Instant::now();
+            let session = configured(host, &json!({"token": "t"})).await?;
+            session.note().make(&json!({"title": "one"})).await?;
+            took.push(began.elapsed());
+        }
+        println!("protocol {protocol}: ten runs with a login of {LOGIN:?} took {took:.2?}");
+        assert!(took[0] >= LOGIN, "{took:?}");
+        let others = took[1..].iter().sum::<Duration>();
+        assert!(others < LOGIN, "nine more runs took as long as one login: {took:?}");
+        assert_eq!(first.provider_processes().len(), 1);
+        assert_eq!(configurations(&first, protocol), 1);
     }
 
     async fn runs_at_the_same_time_share_one_start_and_one_configuration(protocol) {
@@ -188,7 +210,7 @@ on_both_protocols! {
         let stopping = async {
             // Nothing tells that the daemon has noticed the end of a connection.
             while undisturbed.cancel().await.is_ok() {
-                tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                tokio::time::sleep(Duration::from_millis(50)).await;
             }
         };
         tokio::select! {
