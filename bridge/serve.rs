@@ -13,6 +13,7 @@ mod redacted;
 mod refusal;
 mod rejection;
 mod streamed;
+mod turns;
 
 use std::sync::Arc;
 

@@ -28,6 +28,9 @@ pub(crate) enum RequestError {
     /// The policy of a shared daemon does not permit it.
     #[error(transparent)]
     Denied(#[from] PolicyDenied),
+    /// The engine cancelled while others of its calls were worked on.
+    #[error("{method} was cancelled before it began, so nothing was changed")]
+    CancelledInTurn { method: String },
     /// The shared daemon is gone, through which resources were changed.
     #[error(
         "{reason}\nhelp: resources were changed through the daemon in this run, so it is not continued without it; start the \
@@ -90,7 +93,7 @@ impl From<RequestError> for Status {
             }
             RequestError::Interrupted(_) | RequestError::LostWithDaemon { .. } => Self::unknown(text),
             RequestError::Invalid(_) => Self::invalid_argument(text),
-            RequestError::ListCancelled => Self::cancelled(text),
+            RequestError::CancelledInTurn { .. } | RequestError::ListCancelled => Self::cancelled(text),
             RequestError::SchemaTooLarge { .. } => Self::resource_exhausted(text),
             RequestError::NoConnection
             | RequestError::NoSession

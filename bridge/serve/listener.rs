@@ -7,6 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use http_body_util::{BodyExt as _, Full};
 use isthmus_common::BoxFuture;
 use isthmus_grpc::{Incoming, ServerSettings, serve_connection, unimplemented};
 use isthmus_proto::daemon::daemon_server as daemon;
@@ -47,6 +48,9 @@ const LONGEST_UNAUTHENTICATED: Duration = Duration::from_secs(10);
 #[derive(Debug, thiserror::Error)]
 #[error("failed to open a port on 127.0.0.1")]
 pub(crate) struct ServeError(#[source] io::Error);
+
+/// The call that stops others, so it does not wait for them.
+const CANCEL: &str = "Cancel";
 
 /// Open sockets, which accept already: engines dial as soon as they have read a port's number.
 #[derive(Debug)]
@@ -441,20 +445,47 @@ impl Services {
             return Box::pin(async move { answer.await.unwrap_or_else(|never| match never {}) });
         }
         let in_progress = connection.call();
-        if let Some(session) = connection.session() {
+        let Some(session) = connection.session() else {
+            let (mut services, connection) = (self.clone(), Arc::clone(connection));
+            return Box::pin(async move {
+                let _in_progress = in_progress;
+                match connection.session_of_call().await {
+                    Ok(session) => services.call(request, session).await,
+                    Err(status) => status.into_http(),
+                }
+            });
+        };
+        let turns = connection.turns().clone();
+        let method = request.uri().path().rsplit('/').next().unwrap_or_default().to_owned();
+        if method == CANCEL {
+            turns.cancel();
             let call = self.call(request, session);
             return Box::pin(async move {
                 let _in_progress = in_progress;
                 call.await
             });
         }
-        let (mut services, connection) = (self.clone(), Arc::clone(connection));
+        if let Some(turn) = turns.now() {
+            let call = self.call(request, session);
+            return Box::pin(async move {
+                let _in_progress = in_progress;
+                turn.make(call).await
+            });
+        }
+        let mut services = self.clone();
         Box::pin(async move {
             let _in_progress = in_progress;
-            match connection.session_of_call().await {
-                Ok(session) => services.call(request, session).await,
-                Err(status) => status.into_http(),
-            }
+            let (head, body) = request.into_parts();
+            // Read now, because what is unread leaves no room on the connection for other calls.
+            let content = match body.collect().await {
+                Ok(content) => content.to_bytes(),
+                Err(status) => return status.into_http(),
+            };
+            let Some(turn) = turns.next().await else {
+                return Status::from(RequestError::CancelledInTurn { method }).into_http();
+            };
+            let body = Full::new(content).map_err(|never| match never {});
+            turn.make(services.call(Request::from_parts(head, body), session)).await
         })
     }
 }

@@ -22,6 +22,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use tonic::codegen::BoxStream;
 use tonic::{Request, Response, Status, Streaming};
 
+use super::turns::Turns;
 use crate::authorization::{EnvironmentRule, Identity, NoPermissions, Permissions, Policy, of_session};
 use crate::daemon::{PluginSide, Session, SessionGuard, Sessions};
 use crate::engine::OfferedConnections;
@@ -49,6 +50,8 @@ pub(super) struct PluginConnection {
     session: OnceLock<SessionGuard>,
     /// The engine's calls in progress.
     calls: TaskTracker,
+    /// Those of them that are worked on.
+    turns: Turns,
     /// The daemon ends.
     ending: CancellationToken,
 }
@@ -64,7 +67,8 @@ impl PluginConnection {
         ending: CancellationToken,
     ) -> Self {
         let (engine, session, calls) = (OfferedConnections::new(), OnceLock::new(), TaskTracker::new());
-        Self { sessions, handover, policy, identity, peer, engine, session, calls, ending }
+        let turns = Turns::new();
+        Self { sessions, handover, policy, identity, peer, engine, session, calls, turns, ending }
     }
 
     /// Whose calls they are.
@@ -75,6 +79,11 @@ impl PluginConnection {
     /// Notes a call of the engine, as long as the result is held.
     pub(super) fn call(&self) -> TaskTrackerToken {
         self.calls.token()
+    }
+
+    /// The places of the engine's calls.
+    pub(super) fn turns(&self) -> &Turns {
+        &self.turns
     }
 
     /// Waits until the daemon ends and the last call of the engine has ended, whose log lines go first. It does not keep the

@@ -6,6 +6,7 @@
 
 mod concurrency;
 mod driver;
+mod fairness;
 mod figures;
 mod floods;
 mod lifecycles;

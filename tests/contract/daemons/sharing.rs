@@ -3,6 +3,8 @@
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
+use tokio::task::JoinSet;
+use tonic::Code;
 
 use crate::harness::engine::Severity;
 use crate::harness::host::until;
@@ -217,6 +219,29 @@ on_both_protocols! {
             made = made => drop(made?),
             () = stopping => panic!("the daemon takes no Cancel"),
         }
+    }
+
+    async fn cancelling_ends_the_calls_that_wait_for_their_turn(protocol) {
+        let host = one(Setup::sandbox(protocol)).await;
+        let session = configured(&host, &json!({})).await?;
+        let mut calls = JoinSet::new();
+        for number in 0..300 {
+            let resource = session.resource("sandbox:index/faulty:Faulty", &format!("faulty-{number}"));
+            calls.spawn(async move { resource.create(&json!({"mode": "hang"})).await });
+        }
+        host.provider_is_in("ApplyResourceChange", 1).await;
+        session.cancel().await?;
+        let mut waiting = 0;
+        while let Some(ended) = calls.join_next().await {
+            let status = ended.expect("it does not panic").expect_err("it is cancelled");
+            if status.message().contains("was cancelled before it began") {
+                assert_eq!(status.code(), Code::Cancelled, "the engine knows that nothing was changed");
+                waiting += 1;
+            }
+        }
+        let begun = host.call_names().iter().filter(|name| *name == "ApplyResourceChange").count();
+        assert!(waiting > 0 && begun + waiting <= 300, "{begun} calls were made, {waiting} cancelled before");
+        session.note().make(&json!({"title": "the session stays usable"})).await?;
     }
 
     async fn a_provider_that_crashes_is_replaced_once_for_all_of_its_runs(protocol) {
