@@ -208,7 +208,7 @@ impl Instance {
         let claim = match used.place(&configuration).await {
             Place::Configured(used) => return Ok(used),
             Place::Claimed(claim) => claim,
-            Place::New => used.launch_another(&configuration, warnings).await?,
+            Place::New(planned) => used.launch_another(planned, &configuration, warnings).await?,
         };
         self.apply(&claim.provider().within(limit), config, warnings).await?;
         Ok(claim.succeeded())

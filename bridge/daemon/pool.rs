@@ -55,6 +55,37 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     processes: Vec<Arc<Process>>,
+    /// Processes that are being launched for a configuration, which have no other yet.
+    planned: Vec<Planned>,
+}
+
+/// A process that a session launches for its configuration.
+#[derive(Debug)]
+struct Planned {
+    key: LaunchKey,
+    configuration: Arc<Configuration>,
+    /// Closed when the process is there, or was not started.
+    launching: watch::Receiver<()>,
+}
+
+impl State {
+    /// The launch of a process for this configuration, if one is under way.
+    fn planned(&mut self, key: &LaunchKey, wanted: &Arc<Configuration>) -> Option<watch::Receiver<()>> {
+        self.planned.retain(|planned| planned.launching.has_changed().is_ok());
+        let found =
+            self.planned.iter().find(|planned| planned.key == *key && planned.configuration == *wanted);
+        found.map(|planned| planned.launching.clone())
+    }
+
+    /// Plans a process, which others wait for that want the same until the result is dropped.
+    fn plan(&mut self, key: &LaunchKey, wanted: &Arc<Configuration>) -> watch::Sender<()> {
+        let (sender, launching) = watch::channel(());
+        if wanted.is_shared() {
+            let (key, configuration) = (key.clone(), Arc::clone(wanted));
+            self.planned.push(Planned { key, configuration, launching });
+        }
+        sender
+    }
 }
 
 /// What processes have in common that any session with the same can use.
@@ -397,6 +428,25 @@ async fn end_all(processes: Vec<Arc<Process>>) {
     ends.join_all().await;
 }
 
+/// A process with the wanted configuration that is not ready yet.
+enum Launching {
+    Planned(watch::Receiver<()>),
+    Configuring(watch::Receiver<Configured>),
+}
+
+impl Launching {
+    /// Waits until it is ready, or is not going to be. Errors mean that it is gone, which the next look shows.
+    async fn ended(self) {
+        match self {
+            Self::Planned(mut planned) => drop(planned.changed().await),
+            Self::Configuring(mut configuring) => {
+                let ended = |configured: &Configured| !matches!(configured, Configured::Underway(_));
+                drop(configuring.wait_for(ended).await);
+            }
+        }
+    }
+}
+
 /// Where a session's configuration is to be applied.
 #[derive(Debug)]
 pub(super) enum Place {
@@ -404,8 +454,8 @@ pub(super) enum Place {
     Configured(PoolUse),
     /// In this process, which no other session configures.
     Claimed(Claim),
-    /// No process is free: a new one is needed.
-    New,
+    /// No process is free: a new one is needed. Others that want the same wait for it, until the sender is dropped.
+    New(watch::Sender<()>),
 }
 
 impl PoolUse {
@@ -427,8 +477,8 @@ impl PoolUse {
     /// Finds the process for a configuration, which waits where one is being configured so.
     pub(super) async fn place(&self, wanted: &Arc<Configuration>) -> Place {
         loop {
-            let mut underway = {
-                let state = self.pool.state();
+            let launching = {
+                let mut state = self.pool.state();
                 let mut underway = None;
                 let mut free = None;
                 for process in state.processes.iter().filter(|process| process.key == self.process.key) {
@@ -460,23 +510,28 @@ impl PoolUse {
                         | Configured::Failed => {}
                     }
                 }
-                match (underway, free) {
-                    (Some(underway), _) => underway,
-                    (None, Some(process)) => {
+                match (underway, state.planned(&self.process.key, wanted), free) {
+                    (Some(underway), _, _) => Launching::Configuring(underway),
+                    (None, Some(planned), _) => Launching::Planned(planned),
+                    (None, None, Some(process)) => {
                         let used = self.pool.used(&process, &self.launcher);
                         return Place::Claimed(used.claim(wanted));
                     }
-                    (None, None) => return Place::New,
+                    (None, None, None) => return Place::New(state.plan(&self.process.key, wanted)),
                 }
             };
-            // An error means that the process is gone, which the next look shows.
-            drop(underway.wait_for(|configured| !matches!(configured, Configured::Underway(_))).await);
+            if let Launching::Planned(_) = launching {
+                // So that the process that this session has can make room for the planned one.
+                self.release();
+            }
+            launching.ended().await;
         }
     }
 
-    /// Launches a further process, for a configuration. This one is not used meanwhile, so that it can make room.
+    /// Launches a planned process for a configuration. This one is not used meanwhile, so that it can make room.
     pub(super) async fn launch_another(
         &self,
+        planned: watch::Sender<()>,
         wanted: &Arc<Configuration>,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Claim, Box<StartError>> {
@@ -484,7 +539,12 @@ impl PoolUse {
         self.release();
         let (used, update) = self.launcher.launch(Some(&known), warnings).await?;
         match update {
-            SchemaUpdate::AsKnown => Ok(used.claim(wanted)),
+            SchemaUpdate::AsKnown => {
+                let claim = used.claim(wanted);
+                // Only now, so that those that wait find it.
+                drop(planned);
+                Ok(claim)
+            }
             SchemaUpdate::New(_) | SchemaUpdate::Uncacheable => {
                 used.retire();
                 Err(Box::new(StartError::OtherSchema))

@@ -1,12 +1,13 @@
 //! Which sessions share a provider process, and what they have of each other.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use tokio::task::JoinSet;
 use tonic::Code;
 
-use crate::harness::engine::Severity;
+use crate::harness::engine::{Line, Severity};
 use crate::harness::host::until;
 use crate::harness::processes::{children, ended, signal};
 use crate::harness::{
@@ -93,6 +94,23 @@ on_both_protocols! {
         let _sessions = [a?, b?, c?, d?];
         assert_eq!(host.provider_processes().len(), 1);
         assert_eq!(configurations(&host, protocol), 1);
+    }
+
+    async fn runs_at_the_same_time_have_one_process_for_each_of_their_configurations(protocol) {
+        let host = one(Setup::sandbox(protocol).with("SANDBOX_START_DELAY", "100")).await;
+        let mut runs = JoinSet::new();
+        let host = Arc::new(host);
+        for run in 0..12 {
+            let host = Arc::clone(&host);
+            runs.spawn(async move {
+                let session = configured(&host, &json!({"token": format!("token-{}", run % 3)})).await?;
+                session.note().make(&json!({"title": "hello"})).await?;
+                Ok::<_, Status>(session)
+            });
+        }
+        let _sessions = runs.join_all().await.into_iter().collect::<Result<Vec<_>, _>>()?;
+        assert_eq!(host.provider_processes().len(), 3);
+        assert_eq!(configurations(&host, protocol), 3);
     }
 
     async fn other_configurations_environments_and_directories_have_processes_of_their_own(protocol) {
@@ -184,6 +202,24 @@ on_both_protocols! {
         };
         let (made, ()) = tokio::join!(waiting, freeing);
         made?;
+        assert_eq!(host.provider_processes().len(), 2);
+    }
+
+    async fn runs_that_wait_for_the_same_process_leave_it_its_place(protocol) {
+        let (host, second) = two(Setup::sandbox(protocol).with("ISTHMUS_POOL_PROCESSES", "1")).await;
+        let session = configured(&host, &json!({"token": "a"})).await?;
+        let waiting = async || {
+            let waiting = configured(&second, &json!({"token": "b"})).await?;
+            waiting.note().make(&json!({"title": "one"})).await
+        };
+        let freeing = async {
+            let is_told = |line: &Line| line.message.contains("all 1 provider processes");
+            until("a run is told", || second.engine.lines().iter().any(is_told).then_some(())).await;
+            drop(session);
+        };
+        let (one, other, ()) = tokio::join!(waiting(), waiting(), freeing);
+        one?;
+        other?;
         assert_eq!(host.provider_processes().len(), 2);
     }
 
