@@ -9,6 +9,7 @@ mod driver;
 mod fairness;
 mod figures;
 mod floods;
+mod isolation;
 mod lifecycles;
 mod sessions;
 

@@ -147,6 +147,8 @@ impl Logs {
                 Ok(0) | Err(_) => break,
                 Ok(count) => lines.push(&buffer[..count], &mut each),
             }
+            // A flood of lines can be read all the time, and calls go on beside it.
+            tokio::task::yield_now().await;
         }
         lines.finish(each);
     }
@@ -320,7 +322,8 @@ impl Memory {
     }
 }
 
-const READ_BUFFER: usize = 16 * 1024;
+/// Some dozen lines, which are passed on at a time.
+const READ_BUFFER: usize = 4 * 1024;
 const REMEMBERED_LINES: usize = 20;
 const REMEMBERED_LINE_BYTES: usize = 1000;
 const REMEMBERED_PANIC_BYTES: usize = 32 * 1024;

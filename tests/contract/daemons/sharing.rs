@@ -293,34 +293,46 @@ on_both_protocols! {
     }
 
     async fn no_run_sees_marks_of_another(protocol) {
-        let (host, second) = two(Setup::sandbox(protocol).with("SANDBOX_ODD", "usable")).await;
-        let one = configured(&host, &json!({"token": "token-of-one"})).await?;
-        let other = configured(&second, &json!({"token": "token-of-other"})).await?;
-        let work = async |session: &Session, run: &str| -> Outcome {
-            for number in 0..20 {
-                let (mark, secret) = (format!("mark-of-{run}"), format!("secret-of-{run}"));
-                let inputs = json!({"title": format!("{mark} {number}"), "secretHint": secret});
-                let made = session.note().make(&inputs).await?;
-                session.note().refresh(&made).await?;
-                session.note().delete(&made).await?;
-                let leak = session.resource("sandbox:index/leak:Leak", "leak");
-                let leaking = |how: &str| json!({"how": how, "during": "create", "open": mark});
-                let status = leak.create(&leaking("error")).await.expect_err("it fails");
-                assert!(status.message().contains(&mark), "{status}");
-                for how in ["warning", "log", "print"] {
-                    leak.create(&leaking(how)).await?;
-                }
-            }
-            Ok(())
-        };
-        let (a, b) = tokio::join!(work(&one, "one"), work(&other, "other"));
-        a?;
-        b?;
-        for (host, foreign) in [(&host, "-of-other"), (&second, "-of-one")] {
-            let said = format!("{:?}{}{}", host.engine.lines(), host.stderr(), host.transcript());
-            assert!(!said.contains(foreign), "{foreign} is in: {said}");
-        }
-        let daemon = host.daemon().stderr();
-        assert!(!daemon.contains("-of-"), "{daemon}");
+        marks_stay_apart(protocol, "token-of-one", "token-of-other").await?;
     }
+
+    async fn no_run_sees_marks_of_another_with_the_same_process(protocol) {
+        marks_stay_apart(protocol, "token", "token").await?;
+    }
+}
+
+/// Two runs with these tokens make calls at the same time. What they say and are told, and what providers quote, has marks.
+async fn marks_stay_apart(protocol: Protocol, one: &str, other: &str) -> Outcome {
+    let (host, second) = two(Setup::sandbox(protocol).with("SANDBOX_ODD", "usable")).await;
+    let processes = if one == other { 1 } else { 2 };
+    let one = configured(&host, &json!({"token": one})).await?;
+    let other = configured(&second, &json!({"token": other})).await?;
+    assert_eq!(host.provider_processes().len(), processes);
+    let work = async |session: &Session, run: &str| -> Outcome {
+        for number in 0..20 {
+            let (mark, secret) = (format!("mark-of-{run}"), format!("secret-of-{run}"));
+            let inputs = json!({"title": format!("{mark} {number}"), "secretHint": secret});
+            let made = session.note().make(&inputs).await?;
+            session.note().refresh(&made).await?;
+            session.note().delete(&made).await?;
+            let leak = session.resource("sandbox:index/leak:Leak", "leak");
+            let leaking = |how: &str| json!({"how": how, "during": "create", "open": mark});
+            let status = leak.create(&leaking("error")).await.expect_err("it fails");
+            assert!(status.message().contains(&mark), "{status}");
+            for how in ["warning", "log", "print"] {
+                leak.create(&leaking(how)).await?;
+            }
+        }
+        Ok(())
+    };
+    let (a, b) = tokio::join!(work(&one, "one"), work(&other, "other"));
+    a?;
+    b?;
+    for (host, foreign) in [(&host, "-of-other"), (&second, "-of-one")] {
+        let said = format!("{:?}{}{}", host.engine.lines(), host.stderr(), host.transcript());
+        assert!(!said.contains(foreign), "{foreign} is in: {said}");
+    }
+    let daemon = host.daemon().stderr();
+    assert!(!daemon.contains("-of-"), "{daemon}");
+    Ok(())
 }

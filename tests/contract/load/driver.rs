@@ -67,7 +67,7 @@ impl Service {
         timings: &mut Timings,
     ) -> Result<(), Status> {
         match self {
-            Self::Pulumi => pulumi(channel, name, timings).await,
+            Self::Pulumi => lifecycle(PulumiClient::new(channel.clone()), name, timings).await,
             Self::Lumi => lumi(channel, name, timings).await,
         }
     }
@@ -77,8 +77,12 @@ fn note(title: &str, body: &str) -> Struct {
     [("title", Value::from(title)), ("body", Value::from(body))].into()
 }
 
-async fn pulumi(channel: &Channel, name: &str, timings: &mut Timings) -> Result<(), Status> {
-    let mut client = PulumiClient::new(channel.clone());
+/// One resource from Check to Delete by today's service.
+pub(super) async fn lifecycle(
+    mut client: PulumiClient<Channel>,
+    name: &str,
+    timings: &mut Timings,
+) -> Result<(), Status> {
     let r#type = || "sandbox:index/note:Note".to_owned();
     let urn = format!("urn:pulumi:test::load::sandbox:index/note:Note::{name}");
     let check = pulumirpc::CheckRequest {
