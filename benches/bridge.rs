@@ -1,5 +1,6 @@
 //! A bridge, driven as an engine drives it: started, asked to become a package, configured, and ended.
 
+mod daemon;
 mod life;
 mod process;
 
@@ -22,6 +23,7 @@ use crate::engine::EngineService;
 use crate::processes::{Executable, Identity, Processes, Tree, Usage};
 use crate::workload::Suite;
 
+pub(crate) use daemon::SharedDaemon;
 pub(crate) use life::BridgeClient;
 use process::Process;
 
@@ -91,7 +93,7 @@ pub(crate) struct Bridge {
 impl Bridge {
     /// Starts it and says what an engine says first.
     pub(crate) async fn open(spec: &BridgeSpec, engine: &EngineService) -> anyhow::Result<Self> {
-        let mut process = Process::start(spec, &engine.address())?;
+        let mut process = Process::of_bridge(spec, engine)?;
         let outcome = async {
             let mut client = connect(process.port().await?).await?;
             greet(&mut client, engine, spec).await?;
@@ -121,7 +123,7 @@ impl Bridge {
         provider: &Path,
     ) -> anyhow::Result<(Self, Startup)> {
         let began = Instant::now();
-        let mut process = Process::start(spec, &engine.address())?;
+        let mut process = Process::of_bridge(spec, engine)?;
         let outcome = async {
             let port = process.port().await?;
             let port_at = began.elapsed();
@@ -133,6 +135,27 @@ impl Bridge {
             Ok((client, startup)) => Ok((Self { process, client }, startup)),
             Err(error) => Err(process.explain(error)),
         }
+    }
+
+    /// Starts it, and makes the calls that an engine makes before the first resource of a stack whose program needs no schema.
+    pub(crate) async fn of_stack(
+        spec: &BridgeSpec,
+        engine: &EngineService,
+        stack: &str,
+        provider: &Path,
+        configuration: Struct,
+    ) -> anyhow::Result<Self> {
+        let mut bridge = Self::open(spec, engine).await?;
+        let (package, _) = bridge.parameterize(provider).await?;
+        match configure(&mut bridge.client, stack, &package, configuration).await {
+            Ok(()) => Ok(bridge),
+            Err(error) => Err(bridge.explain(error)),
+        }
+    }
+
+    /// The number of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
     }
 
     /// For the calls of resources.
@@ -199,6 +222,13 @@ async fn left_of(children: &[Identity], grace: Duration) -> usize {
         child.kill();
     }
     left
+}
+
+impl Process {
+    /// Starts a bridge as an engine does.
+    fn of_bridge(spec: &BridgeSpec, engine: &EngineService) -> anyhow::Result<Self> {
+        Self::start(&spec.executable, &[engine.address().as_ref()], spec)
+    }
 }
 
 async fn connect(port: u16) -> anyhow::Result<ResourceProviderClient<Channel>> {
@@ -286,19 +316,36 @@ async fn introduce(
         }
     }
 
-    let token = format!("pulumi:providers:{}", package.0);
-    let urn = format!("urn:pulumi:bench::isthmus::{token}::default");
+    configure(client, "bench", &package.0, Struct::new()).await?;
+    Ok(Startup {
+        port: Some(milliseconds(port_at)),
+        parameterized,
+        schema: Some(schema_took),
+        schema_bytes: Some(schema.len()),
+        configured: milliseconds(began.elapsed()),
+    })
+}
+
+/// Configures the provider of a stack.
+async fn configure(
+    client: &mut ResourceProviderClient<Channel>,
+    stack: &str,
+    package: &str,
+    configuration: Struct,
+) -> anyhow::Result<()> {
+    let token = format!("pulumi:providers:{package}");
+    let urn = format!("urn:pulumi:{stack}::isthmus::{token}::default");
     let check = CheckRequest {
         urn: urn.clone(),
         olds: Some(Struct::new()),
-        news: Some(Struct::new()),
+        news: Some(configuration),
         name: "default".to_owned(),
         r#type: token.clone(),
         ..CheckRequest::default()
     };
     let checked = client.check_config(check).await.context("CheckConfig failed")?.into_inner();
     if let Some(failure) = checked.failures.first() {
-        bail!("CheckConfig refused an empty configuration: {} {}", failure.property, failure.reason);
+        bail!("CheckConfig refused the configuration: {} {}", failure.property, failure.reason);
     }
     let configure = ConfigureRequest {
         args: checked.inputs,
@@ -313,11 +360,5 @@ async fn introduce(
         ..ConfigureRequest::default()
     };
     client.configure(configure).await.context("Configure failed")?;
-    Ok(Startup {
-        port: Some(milliseconds(port_at)),
-        parameterized,
-        schema: Some(schema_took),
-        schema_bytes: Some(schema.len()),
-        configured: milliseconds(began.elapsed()),
-    })
+    Ok(())
 }

@@ -94,7 +94,7 @@ pub(crate) struct Latency {
 
 impl Latency {
     /// None if there were no calls. A quantile is a duration that was measured (nearest rank), never a mean of two.
-    fn of(mut durations: Vec<Duration>) -> Option<Self> {
+    pub(crate) fn of(mut durations: Vec<Duration>) -> Option<Self> {
         durations.sort_unstable();
         let max = *durations.last()?;
         let count = durations.len();

@@ -10,6 +10,7 @@
     reason = "the report goes to standard output, progress to standard error"
 )]
 
+mod attached;
 mod bridge;
 mod budgets;
 mod calls;
@@ -26,6 +27,7 @@ mod processes;
 mod pulumi_cli;
 mod repetition;
 mod report;
+mod stacks;
 mod store;
 mod summary;
 mod system_calls;
@@ -60,9 +62,11 @@ async fn run() -> anyhow::Result<()> {
     let files = Files::reserve(&options.label)?;
     let table = match &options.part {
         None => main_job::run(&options, &files).await?,
+        Some(Part::Attached) => attached::run(&options, &files).await?,
         Some(Part::Budgets(budgets)) => budgets::run(&options, budgets, &files).await?,
         Some(Part::Growth(growth)) => growth::run(&options, growth, &files).await?,
         Some(Part::LargeSchema(large)) => large_schema::run(&options, large, &files).await?,
+        Some(Part::Stacks(stacks)) => stacks::run(&options, *stacks, &files).await?,
         Some(Part::Store(store)) => store::run(&options, store, &files).await?,
     };
     print!("{table}");

@@ -22,6 +22,9 @@ pub(crate) struct Options {
     /// The provider `time`, for updates in place: everything in `random` is replaced.
     #[arg(long, global = true, value_name = "PATH", default_value_os_t = in_tools("terraform-provider-time"))]
     pub(crate) time_provider: PathBuf,
+    /// The provider `tls`, which has a configuration.
+    #[arg(long, global = true, value_name = "PATH", default_value_os_t = in_tools("terraform-provider-tls"))]
+    pub(crate) tls_provider: PathBuf,
     /// The sandbox provider, with the feature `misbehaviour`, which makes its schema large.
     #[arg(long, global = true, value_name = "PATH",
           default_value_os_t = workspace().join("target/release/terraform-provider-sandbox"))]
@@ -52,14 +55,29 @@ pub(crate) struct Options {
 /// What is measured apart from the main job.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub(crate) enum Part {
+    /// Measure what a plugin costs that passes its calls on to a shared daemon.
+    Attached,
     /// Measure what the project has promised, and show each budget as held or missed.
     Budgets(BudgetOptions),
     /// Measure what grows with the number of resources, and with the size of a schema.
     Growth(GrowthOptions),
     /// How the bridges cope with a provider whose schema is as large as the largest ones.
     LargeSchema(LargeSchema),
+    /// Start many stacks at once: beside a shared daemon, and each with a bridge of its own.
+    Stacks(StacksOptions),
     /// How the stores of objects do with many objects.
     Store(StoreOptions),
+}
+
+/// How many stacks, and how alike.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct StacksOptions {
+    /// How many stacks begin at once.
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = at_least_one)]
+    pub(crate) stacks: usize,
+    /// How many configurations of the provider they share.
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = at_least_one)]
+    pub(crate) configurations: usize,
 }
 
 /// The sections that are measured.
@@ -172,7 +190,10 @@ pub(crate) struct LargeSchema {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Contestant {
-    /// The daemon of this project.
+    /// Plugins of this project that pass their calls on to a shared daemon, where that is measured.
+    #[value(skip)]
+    Daemon,
+    /// The plugin of this project.
     Isthmus,
     /// The program that it replaces.
     GoBridge,
@@ -181,12 +202,13 @@ pub(crate) enum Contestant {
 }
 
 impl Contestant {
-    /// In the order of the table's columns.
+    /// Those of most parts, in the order of the table's columns.
     pub(crate) const ALL: [Self; 3] = [Self::Isthmus, Self::GoBridge, Self::Floor];
 
     /// What the table calls it.
     pub(crate) fn title(self) -> &'static str {
         match self {
+            Self::Daemon => "isthmus, shared daemon",
             Self::Isthmus => "isthmus",
             Self::GoBridge => "Go bridge",
             Self::Floor => "floor",
@@ -197,6 +219,7 @@ impl Contestant {
 impl std::fmt::Display for Contestant {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(match self {
+            Self::Daemon => "daemon",
             Self::Isthmus => "isthmus",
             Self::GoBridge => "go-bridge",
             Self::Floor => "floor",

@@ -68,6 +68,12 @@ pub(crate) struct Memory {
     pub(crate) peak: Kib,
 }
 
+impl AddAssign for Kib {
+    fn add_assign(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+}
+
 impl AddAssign for Memory {
     fn add_assign(&mut self, other: Self) {
         self.resident.0 += other.resident.0;
@@ -213,6 +219,21 @@ impl Tree {
         Processes { bridge, provider }
     }
 
+    /// The memory of each, divided among the processes that share it: of the bridge, and of the provider (`Pss`).
+    pub(crate) fn proportional_memory(&self, provider: Executable) -> (Kib, Kib) {
+        let (mut of_bridge, mut of_provider) = (Kib::default(), Kib::default());
+        for stat in self.members.iter().filter(|stat| stat.is_running()) {
+            let share = if provider.is_run_by(stat.pid) { &mut of_provider } else { &mut of_bridge };
+            *share += proportional_memory(stat.pid);
+        }
+        (of_bridge, of_provider)
+    }
+
+    /// The same of the first process alone.
+    pub(crate) fn proportional_memory_of_root(&self) -> Kib {
+        proportional_memory(self.root)
+    }
+
     /// What they have used, and use.
     pub(crate) fn usage(&self, provider: Executable) -> Usage {
         let mut usage = Usage::default();
@@ -312,13 +333,20 @@ fn every_process() -> Vec<Stat> {
 
 /// Nothing for a process that has ended.
 fn memory(pid: i32) -> Memory {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let field = |name: &str| {
-        let value =
-            status.lines().find_map(|line| line.strip_prefix(name)?.trim().strip_suffix(" kB")?.parse().ok());
-        Kib(value.unwrap_or(0))
-    };
+    let field = |name| field(&format!("/proc/{pid}/status"), name);
     Memory { resident: field("VmRSS:"), anonymous: field("RssAnon:"), peak: field("VmHWM:") }
+}
+
+fn proportional_memory(pid: i32) -> Kib {
+    field(&format!("/proc/{pid}/smaps_rollup"), "Pss:")
+}
+
+/// A size in a file of the kernel; zero if it is not there.
+fn field(file: &str, name: &str) -> Kib {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let value =
+        text.lines().find_map(|line| line.strip_prefix(name)?.trim().strip_suffix(" kB")?.parse().ok());
+    Kib(value.unwrap_or(0))
 }
 
 #[cfg(test)]

@@ -35,6 +35,8 @@ pub(crate) struct Tools {
     pub(crate) random: PathBuf,
     /// The provider `time`.
     pub(crate) time: PathBuf,
+    /// The provider `tls`.
+    pub(crate) tls: PathBuf,
     /// The project's own provider, where a part needs it.
     pub(crate) sandbox: PathBuf,
     /// The Pulumi CLI, with its YAML host beside it.
@@ -51,6 +53,8 @@ pub(crate) enum Need {
     Random,
     /// The provider `time`.
     Time,
+    /// The provider `tls`.
+    Tls,
     /// The sandbox provider.
     Sandbox,
     /// The Pulumi CLI with its YAML host.
@@ -98,6 +102,7 @@ impl Tools {
                 &options.time_provider,
                 "tests/tools/build time",
             ),
+            (needs.contains(&Need::Tls), "the provider tls", &options.tls_provider, "tests/tools/build tls"),
             (
                 needs.contains(&Need::Sandbox),
                 "the sandbox provider",
@@ -132,6 +137,7 @@ impl Tools {
             go_bridge: absolute(&options.go_bridge)?,
             random: absolute(&options.provider)?,
             time: absolute(&options.time_provider)?,
+            tls: absolute(&options.tls_provider)?,
             sandbox: absolute(&options.sandbox)?,
             pulumi: absolute(&options.pulumi)?,
             programs,
@@ -139,10 +145,20 @@ impl Tools {
         })
     }
 
+    /// The plugin's file under the name of the command, as `isthmus install --plugin` links it.
+    pub(crate) fn command(&self) -> anyhow::Result<PathBuf> {
+        let command = self.isthmus.with_file_name("isthmus");
+        if !command.exists() {
+            fs::hard_link(&self.isthmus, &command)
+                .with_context(|| format!("{} cannot be linked", command.display()))?;
+        }
+        Ok(command)
+    }
+
     /// The executable of a contestant. The floor has none.
     pub(crate) fn bridge(&self, contestant: Contestant) -> Option<&Path> {
         match contestant {
-            Contestant::Isthmus => Some(&self.isthmus),
+            Contestant::Daemon | Contestant::Isthmus => Some(&self.isthmus),
             Contestant::GoBridge => Some(&self.go_bridge),
             Contestant::Floor => None,
         }

@@ -53,6 +53,50 @@ impl BridgeClient {
         self.walk(case, &who, samples).await.with_context(|| who.urn.clone())
     }
 
+    /// A call that is answered from memory.
+    pub(crate) async fn empty(&mut self) -> anyhow::Result<()> {
+        self.0.get_plugin_info(()).await.context("GetPluginInfo failed").map(drop)
+    }
+
+    /// Checks the first resource of a stack.
+    pub(crate) async fn check_first(
+        &mut self,
+        stack: &str,
+        token: &'static str,
+        inputs: Struct,
+    ) -> anyhow::Result<Struct> {
+        let check = Who::first(stack, token).check(Struct::new(), inputs);
+        accepted(self.0.check(check).await.context("Check failed")?.into_inner())
+    }
+
+    /// Plans the first resource of a stack.
+    pub(crate) async fn preview_first(
+        &mut self,
+        stack: &str,
+        token: &'static str,
+        inputs: Struct,
+    ) -> anyhow::Result<()> {
+        let create = Who::first(stack, token).create(inputs, true);
+        let planned = self.0.create(create).await.context("Create (preview) failed")?.into_inner();
+        bag_of(planned.properties, "Create (preview)").map(drop)
+    }
+
+    /// Makes the first resource of a stack: Check and Create.
+    pub(crate) async fn create_first(
+        &mut self,
+        stack: &str,
+        token: &'static str,
+        inputs: Struct,
+    ) -> anyhow::Result<()> {
+        let inputs = self.check_first(stack, token, inputs).await?;
+        let create = Who::first(stack, token).create(inputs, false);
+        let created = self.0.create(create).await.context("Create failed")?.into_inner();
+        if created.id.is_empty() {
+            bail!("Create answered without an id");
+        }
+        bag_of(created.properties, "Create").map(drop)
+    }
+
     async fn walk(&mut self, case: &Case, who: &Who, samples: &mut Samples) -> anyhow::Result<()> {
         let client = &mut self.0;
 
@@ -148,6 +192,11 @@ struct Who {
 }
 
 impl Who {
+    fn first(stack: &str, token: &'static str) -> Self {
+        let name = "first".to_owned();
+        Self { urn: format!("urn:pulumi:{stack}::isthmus::{token}::{name}"), name, token }
+    }
+
     fn check(&self, olds: Struct, news: Struct) -> CheckRequest {
         CheckRequest {
             urn: self.urn.clone(),

@@ -2,6 +2,8 @@
 //! address as its argument and a standard input that is never written to.
 
 use std::collections::VecDeque;
+use std::ffi::OsStr;
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -32,9 +34,10 @@ pub(super) struct Process {
 }
 
 impl Process {
-    pub(super) fn start(spec: &BridgeSpec, engine: &str) -> anyhow::Result<Self> {
-        let mut command = Command::new(&spec.executable);
-        command.arg(engine).current_dir(&spec.home).process_group(0).kill_on_drop(true);
+    /// Starts a program with these arguments, in the environment of a bridge.
+    pub(super) fn start(executable: &Path, arguments: &[&OsStr], spec: &BridgeSpec) -> anyhow::Result<Self> {
+        let mut command = Command::new(executable);
+        command.args(arguments).current_dir(&spec.home).process_group(0).kill_on_drop(true);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Settings of whoever runs the harness would be measured along: logs, caches, attached providers.
         for (name, _) in std::env::vars_os() {
@@ -47,7 +50,7 @@ impl Process {
         command.env("ISTHMUS_OFFLINE", "true");
         command.envs(spec.variables.iter().map(|(name, value)| (name, value)));
         let mut child =
-            command.spawn().with_context(|| format!("{} cannot be started", spec.executable.display()))?;
+            command.spawn().with_context(|| format!("{} cannot be started", executable.display()))?;
         let id = child.id().context("the process has no number")?;
         let group =
             i32::try_from(id).ok().and_then(Pid::from_raw).context("a process number out of range")?;
