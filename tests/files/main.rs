@@ -8,7 +8,9 @@
 //! not, and such imports are refused.
 
 mod cycles;
+mod deployment;
 mod security;
+mod units;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
