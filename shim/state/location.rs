@@ -37,6 +37,8 @@ pub struct ServerAddress {
     pub(super) config: Secret<Box<Config>>,
     /// The trusted CA certificates, in PEM; `None`: those of the system.
     pub(super) authorities: Option<PathBuf>,
+    /// The file that contains the password instead.
+    pub(super) password_file: Option<PathBuf>,
 }
 
 /// The file of the store in a directory.
@@ -84,13 +86,14 @@ impl StoreAddress {
 impl ServerAddress {
     fn parse(text: &str) -> Result<Self, String> {
         let (base, query) = text.split_once('?').unwrap_or((text, ""));
-        let mut authorities = None;
+        let (mut authorities, mut password_file) = (None, None);
         let mut is_mode_given = false;
         let mut kept = Vec::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             match pair.split_once('=').unwrap_or((pair, "")) {
-                // `tokio_postgres` does not support it.
-                ("sslrootcert", path) => authorities = Some(PathBuf::from(decoded(path)?)),
+                // `tokio_postgres` supports neither.
+                ("sslrootcert", path) => authorities = Some(PathBuf::from(decoded("sslrootcert", path)?)),
+                ("passfile", path) => password_file = Some(PathBuf::from(decoded("passfile", path)?)),
                 // Both are always verified.
                 ("sslmode", "verify-ca" | "verify-full") => {
                     is_mode_given = true;
@@ -109,6 +112,9 @@ impl ServerAddress {
         if config.get_hosts().is_empty() {
             return Err("the address of the store names no host".to_owned());
         }
+        if password_file.is_some() && config.get_password().is_some() {
+            return Err("the address of the store has both a password and a passfile".to_owned());
+        }
         if !is_mode_given {
             let is_near = config.get_hosts().iter().all(is_on_this_machine);
             config.ssl_mode(if is_near { SslMode::Disable } else { SslMode::Require });
@@ -122,7 +128,7 @@ impl ServerAddress {
         if config.get_tcp_user_timeout().is_none() {
             config.tcp_user_timeout(SILENCE);
         }
-        Ok(Self { config: Secret::new(Box::new(config)), authorities })
+        Ok(Self { config: Secret::new(Box::new(config)), authorities, password_file })
     }
 
     /// Trusts the CAs in a file, unless the address names another one.
@@ -167,7 +173,7 @@ fn is_on_this_machine(host: &Host) -> bool {
     }
 }
 
-fn decoded(text: &str) -> Result<String, String> {
+fn decoded(option: &str, text: &str) -> Result<String, String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
@@ -178,10 +184,10 @@ fn decoded(text: &str) -> Result<String, String> {
         let digits = [rest.next().unwrap_or(0), rest.next().unwrap_or(0)];
         let mut decoded = [0];
         hex::decode_to_slice(digits, &mut decoded)
-            .map_err(|_| "sslrootcert has a % that is not followed by two hexadecimal digits".to_owned())?;
+            .map_err(|_| format!("{option} has a % that is not followed by two hexadecimal digits"))?;
         bytes.extend(decoded);
     }
-    String::from_utf8(bytes).map_err(|_| "sslrootcert is not UTF-8".to_owned())
+    String::from_utf8(bytes).map_err(|_| format!("{option} is not UTF-8"))
 }
 
 #[cfg(test)]
@@ -217,6 +223,7 @@ mod tests {
             ("postgres://me:hunter2@db/states?nonsense=1", "nonsense"),
             ("postgres:///states", "names no host"),
             ("postgres://db/states?sslrootcert=%zz", "hexadecimal"),
+            ("postgres://me:hunter2@db/states?passfile=/run/pgpass", "both a password and a passfile"),
         ] {
             let error = StoreAddress::parse(text).expect_err(text).to_string();
             assert!(error.contains(words) && error.contains("ISTHMUS_STORE"), "{text}: {error}");

@@ -9,6 +9,7 @@
 mod batch;
 mod connection;
 mod format;
+mod password_file;
 #[cfg(test)]
 mod tests;
 mod tls;
@@ -32,6 +33,7 @@ use super::store::{
 };
 use batch::{CommitEvidence, Failure};
 use connection::{Pool, is_retryable};
+use password_file::take_password;
 use tls::Tls;
 
 /// How long calls retry while the server is unavailable. A restart takes seconds, a failover about
@@ -81,7 +83,13 @@ impl PostgresStore {
         let tls = blocking(move || Tls::new(authorities.as_deref()))
             .await
             .map_err(|error| fault("setting up TLS", error.into()))?;
-        let pool = Pool::new(Config::clone(address.config.expose()), tls);
+        let mut config = Config::clone(address.config.expose());
+        if let Some(path) = address.password_file.clone() {
+            config = blocking(move || take_password(&mut config, &path).map(|()| config))
+                .await
+                .map_err(|error| fault("reading the password", error.into()))?;
+        }
+        let pool = Pool::new(config, tls);
         // Without retries: a wrong address is more likely than a starting server.
         let opening = async {
             let mut used = pool.take().await?;

@@ -258,6 +258,26 @@ async fn a_wrong_password_is_reported_without_the_password() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_password_is_read_from_a_file() {
+    let world = World::postgres().await;
+    world.sql("CREATE ROLE by_file LOGIN SUPERUSER PASSWORD 'hunter2'").await;
+    let name = server_of(&world).config.expose().get_dbname().expect("a database").to_owned();
+    let port = TestServer::shared().port();
+    let directory = tempfile::tempdir().expect("a directory of this test's own");
+    let file = directory.path().join("pgpass");
+    let text = format!("postgres://by_file@127.0.0.1:{port}/{name}?passfile={}", file.display());
+    let StoreAddress::Server(address) = StoreAddress::parse(&text).expect("an address") else {
+        panic!("a server")
+    };
+    std::fs::write(&file, format!("127.0.0.1:{port}:{name}:by_file:hunter3\n")).expect("a file of its own");
+    let wrong =
+        isthmus_common::error_chain(&PostgresStore::connect(&address).await.expect_err("a wrong password"));
+    assert!(wrong.contains("password authentication failed") && !wrong.contains("hunter"), "{wrong}");
+    std::fs::write(&file, format!("127.0.0.1:{port}:{name}:by_file:hunter2\n")).expect("a file of its own");
+    PostgresStore::connect(&address).await.expect("a store");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tables_are_created_by_one_of_many() {
     let world = World::postgres().await;
     let mut openings = tokio::task::JoinSet::new();
