@@ -16,6 +16,7 @@ mod continuity;
 mod crash;
 mod deferrals;
 mod ephemeral;
+mod image;
 mod import;
 mod install;
 mod installing;
