@@ -5,6 +5,7 @@ mod calls;
 mod documents;
 mod installation;
 mod instance;
+mod inventory;
 mod leases;
 mod listings;
 mod log_file;
@@ -37,6 +38,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::engine::{EngineLog, LogLine, Severity};
 use crate::home::{self, OpenStoreError, StateDirectoryError};
+use crate::observe::Observation;
 use crate::process_context::{ProcessContext, StartedBy};
 use crate::resource::Operations;
 use crate::settings::{InvalidSettings, Settings};
@@ -46,6 +48,7 @@ pub(crate) use calls::{Call, CallSnapshot, Calls};
 pub(crate) use documents::Text;
 pub(crate) use installation::{Installation, InstallationError};
 pub(crate) use instance::{ConfigureError, Instance, ProviderProcess};
+pub(crate) use inventory::{Inventory, ProcessView, SessionView};
 pub(crate) use leases::{Leases, MOST_LEASES, NoRoom};
 pub(crate) use listings::{Listings, Paused};
 pub(crate) use memory::{Memory, limit_holes};
@@ -88,6 +91,8 @@ pub(crate) struct Daemon {
     packages: Packages,
     /// The processes that sessions share; each session has its own without it.
     pool: Option<Pool>,
+    /// What a shared daemon counts.
+    observation: Option<Arc<Observation>>,
 }
 
 impl Daemon {
@@ -116,6 +121,11 @@ impl Daemon {
     ) -> Arc<Self> {
         let settings = context.settings();
         let state_store = home::state_store(settings).map(Arc::new);
+        let observation = pool.is_some().then(Observation::new);
+        let log = match &observation {
+            Some(observation) => log.observed(Arc::clone(observation)),
+            None => log,
+        };
         Arc::new(Self {
             log,
             only_instance: Mutex::default(),
@@ -130,6 +140,7 @@ impl Daemon {
             memory: Memory::default(),
             packages: Packages::default(),
             pool,
+            observation,
             context: Arc::new(context),
         })
     }
@@ -137,6 +148,11 @@ impl Daemon {
     /// The processes that sessions share.
     pub(crate) fn pool(&self) -> Option<&Pool> {
         self.pool.as_ref()
+    }
+
+    /// What a shared daemon counts.
+    pub(crate) fn observation(&self) -> Option<&Arc<Observation>> {
+        self.observation.as_ref()
     }
 
     /// The memory that calls and tasks use.

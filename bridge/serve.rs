@@ -12,6 +12,7 @@ mod plugins;
 mod redacted;
 mod refusal;
 mod rejection;
+mod status_port;
 mod streamed;
 mod turns;
 
@@ -30,6 +31,7 @@ use crate::status::RequestError;
 pub(crate) use access_control::AccessControl;
 pub(crate) use listener::{Listener, ServeError};
 pub(crate) use redacted::redacted_status;
+pub(crate) use status_port::{StatusPort, StatusPortError};
 pub(crate) use streamed::streamed;
 
 /// The largest message in either direction, in bytes: 400 MiB, the engine's own limit.

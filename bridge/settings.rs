@@ -12,6 +12,7 @@
 mod allowed_users;
 mod daemon_address;
 pub(crate) mod foreign;
+mod http_address;
 mod json;
 mod parsed;
 mod values;
@@ -21,6 +22,7 @@ use std::time::Duration;
 
 pub use allowed_users::AllowedUsers;
 pub use daemon_address::{DaemonAddress, DaemonHost};
+pub use http_address::HttpAddress;
 pub use json::{NameProperties, ProviderMeta};
 pub use parsed::{
     DaemonChoice, Identification, InvalidSettings, Network, NumberForm, PoolLimits, Security,
@@ -417,6 +419,16 @@ pub const WRITE_ONLY: Setting = Setting {
              memory only.",
 };
 
+/// The address for metrics and the status page.
+pub const METRICS: Setting = Setting {
+    name: "ISTHMUS_METRICS",
+    scope: Scope::Daemon,
+    value: "`HOST:PORT`; port 0 is one of the system's choice",
+    default: "none is opened",
+    effect: "Address on which a shared daemon serves metrics for Prometheus, its health and a status page over HTTP, to everyone who \
+             reaches it ([observability](observability.md)).",
+};
+
 /// The project's own tests find their tools here; listed to avoid a warning.
 const TOOLS_DIR: Setting = Setting {
     name: "ISTHMUS_TOOLS_DIR",
@@ -443,6 +455,7 @@ pub const ALL: &[Setting] = &[
     LISTEN,
     LOCK_FILE,
     LOG_CALLS,
+    METRICS,
     NAME_PROPERTIES,
     OFFLINE,
     PASSPHRASE,

@@ -32,7 +32,7 @@ use crate::daemon::{Daemon as State, Pool};
 use crate::engine::EngineLog;
 use crate::handover::{Handover, ListeningSocket, TakeOverError, take_over};
 use crate::process_context::{ProcessContext, StartedBy};
-use crate::serve::{AccessControl, Listener};
+use crate::serve::{AccessControl, Listener, StatusPort, StatusPortError};
 use crate::settings::Settings;
 
 /// Longest path of a socket, in bytes, which is the system's.
@@ -145,7 +145,12 @@ async fn serve(
 ) -> ExitCode {
     let Bound { socket, path, origin } = bound;
     let pool = Pool::new(context.settings().pool);
+    let status_port = status_port(context.settings()).await;
     let daemon = State::shared(EngineLog::start(None), context, pool);
+    let status_port = match status_port {
+        Ok(status_port) => status_port,
+        Err(error) => return fail(&isthmus_common::error_chain(&error)),
+    };
     let (signals, mut ending) = (Signals::new(), Signals::new());
     let handover = Arc::new(Handover::new(socket));
     let admission = match (access_control.listen().await, &origin) {
@@ -170,7 +175,7 @@ async fn serve(
         inform(&format!("listening on {address}"));
     }
     service_manager::ready(matches!(origin, Origin::TakenOver(_)));
-    let served = serve_until_ended(listener, &daemon, None, None, signals);
+    let served = serve_until_ended(listener, status_port, &daemon, None, None, signals);
     let reported = async {
         tokio::select! {
             successor = handover.handed_over() => {
@@ -230,6 +235,14 @@ async fn replace(path: PathBuf) -> Result<Bound, DaemonError> {
             bound => return bound,
         }
     }
+}
+
+/// The port for metrics and the status page, if the settings name one.
+async fn status_port(settings: &Settings) -> Result<Option<StatusPort>, StatusPortError> {
+    let Some(address) = &settings.metrics else { return Ok(None) };
+    let (port, address) = StatusPort::open(address).await?;
+    inform(&format!("metrics and status on http://{address}/"));
+    Ok(Some(port))
 }
 
 fn bind(path: PathBuf) -> Result<Bound, DaemonError> {

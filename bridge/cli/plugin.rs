@@ -17,7 +17,7 @@ use crate::daemon::{Daemon, Sessions};
 use crate::engine::{Engine, EngineLog, Generation, LogLine, Severity};
 use crate::package::mapping;
 use crate::process_context::{StartedBy, own_plugin_version};
-use crate::serve::Listener;
+use crate::serve::{Listener, StatusPort};
 use crate::settings::Settings;
 
 /// Engine flags whose value may be the next argument: those of Go's logging and of tracing.
@@ -128,7 +128,7 @@ async fn serve(address: Option<String>, starter: Starter) -> ExitCode {
         None => Relay::find(daemon.context(), engine_address),
         Some(_) => None,
     };
-    serve_until_ended(listener, &daemon, relay, engine_process, Signals::new()).await
+    serve_until_ended(listener, None, &daemon, relay, engine_process, Signals::new()).await
 }
 
 /// Time to send the responses of interrupted calls.
@@ -140,6 +140,7 @@ const LAST_ANSWERS: Duration = Duration::from_secs(1);
 /// respond. Providers end with this process.
 pub(crate) async fn serve_until_ended(
     listener: Listener,
+    status_port: Option<StatusPort>,
     daemon: &Arc<Daemon>,
     relay: Option<Arc<Relay>>,
     engine_process: Option<Starter>,
@@ -147,6 +148,13 @@ pub(crate) async fn serve_until_ended(
 ) -> ExitCode {
     let sessions = Sessions::new(Arc::clone(daemon));
     let stop = CancellationToken::new();
+    // Until the end, so that it shows what is waited for.
+    let status = async {
+        match status_port {
+            Some(port) => port.serve(Arc::clone(&sessions)).await,
+            None => std::future::pending().await,
+        }
+    };
     let ended = async {
         stop.cancelled().await;
         // Calls in progress are stopped; the server then waits for them.
@@ -174,11 +182,15 @@ pub(crate) async fn serve_until_ended(
             () = signals.next() => {}
             () = engine_ended(engine_process) => {}
         }
+        if let Some(observation) = daemon.observation() {
+            observation.drain();
+        }
         stop.cancel();
         signals.next().await;
     };
     tokio::select! {
         () = served => ExitCode::SUCCESS,
+        never = status => match never {},
         () = stopped_twice => fail("second signal: calls in progress were interrupted"),
     }
 }

@@ -9,10 +9,14 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use crate::observe::ObservedProvider;
+
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Calls {
     running: Arc<Mutex<Running>>,
     ended: Arc<Notify>,
+    /// Where the calls to their provider are counted, in a shared daemon.
+    observed: Option<Arc<ObservedProvider>>,
 }
 
 #[derive(Debug, Default)]
@@ -57,6 +61,21 @@ pub(crate) struct CallSnapshot {
 }
 
 impl Calls {
+    /// Calls that are counted, if there is something to count them.
+    pub(super) fn counted(observed: Option<Arc<ObservedProvider>>) -> Self {
+        Self { observed, ..Self::default() }
+    }
+
+    /// Where the calls to their provider are counted.
+    pub(super) fn observed(&self) -> Option<&Arc<ObservedProvider>> {
+        self.observed.as_ref()
+    }
+
+    /// How many calls are in progress.
+    pub(super) fn in_flight(&self) -> usize {
+        self.running().calls.len()
+    }
+
     /// Starts a call about the resource `urn` (empty: about none).
     pub(crate) fn begin(&self, urn: &str) -> Call {
         self.enter(0, urn)

@@ -147,6 +147,14 @@ impl Instance {
         self.process().provider().clone()
     }
 
+    /// The process, if it is of this session alone.
+    pub(super) fn own_process(&self) -> Option<Provider> {
+        match self.process() {
+            ProviderProcess::Own(provider) => Some(provider),
+            ProviderProcess::Shared(_) => None,
+        }
+    }
+
     fn process(&self) -> ProviderProcess {
         self.process.read().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -11,13 +11,14 @@ use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use isthmus_common::permissions::FILE;
 use isthmus_provider::plugin::{Level, LogRecord};
 use serde_json::json;
 
 use crate::process_context::ProcessContext;
+use crate::timestamp::timestamp;
 
 /// Terraform's variable for the file.
 const VARIABLE: &str = "TF_LOG_PATH";
@@ -61,10 +62,10 @@ impl LogFile {
     }
 
     pub(super) fn write(&self, record: &LogRecord) {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+        let now = timestamp(SystemTime::now());
         let mut line = match self.format {
-            Format::Text => text(record, &timestamp(now)),
-            Format::Json => json(record, &timestamp(now)),
+            Format::Text => text(record, &now),
+            Format::Json => json(record, &now),
         };
         line.push('\n');
         // A message about the failure would have to go to the same file.
@@ -119,27 +120,6 @@ fn level(level: Level) -> &'static str {
     }
 }
 
-/// Formats milliseconds since 1970 as UTC. Years are counted from March, so that the leap day is
-/// the last of its year, and in eras of 400 years, which all have the same length.
-fn timestamp(milliseconds: u128) -> String {
-    const DAY: u128 = 24 * 60 * 60 * 1000;
-    const DAYS_OF_ERA: u128 = 146_097;
-    /// Days from March 1 of year 0 to January 1, 1970.
-    const DAYS_BEFORE_1970: u128 = 719_468;
-    let days = milliseconds / DAY + DAYS_BEFORE_1970;
-    let (era, day) = (days / DAYS_OF_ERA, days % DAYS_OF_ERA);
-    let year_of_era = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day_of_year = day - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day_of_month = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = year_of_era + era * 400 + u128::from(month <= 2);
-    let time = milliseconds % DAY;
-    let (hour, minute) = (time / 3_600_000, time / 60_000 % 60);
-    let (second, millisecond) = (time / 1000 % 60, time % 1000);
-    format!("{year:04}-{month:02}-{day_of_month:02}T{hour:02}:{minute:02}:{second:02}.{millisecond:03}Z")
-}
-
 #[cfg(test)]
 mod tests {
     use isthmus_provider::plugin::Origin;
@@ -157,21 +137,6 @@ mod tests {
                 ("tf_rpc".to_owned(), "Configure".to_owned()),
                 ("tf_note".to_owned(), "two words".to_owned()),
             ],
-        }
-    }
-
-    #[test]
-    fn times_are_those_of_the_calendar() {
-        for (milliseconds, expected) in [
-            (0, "1970-01-01T00:00:00.000Z"),
-            (951_782_399_999, "2000-02-28T23:59:59.999Z"),
-            (951_782_400_000, "2000-02-29T00:00:00.000Z"),
-            (1_709_251_199_001, "2024-02-29T23:59:59.001Z"),
-            (1_709_251_200_000, "2024-03-01T00:00:00.000Z"),
-            (1_735_689_599_000, "2024-12-31T23:59:59.000Z"),
-            (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
-        ] {
-            assert_eq!(timestamp(milliseconds), expected);
         }
     }
 

@@ -29,6 +29,7 @@ use super::start::{ProviderSource, StartError, start_logging};
 use super::weak_table::WeakTable;
 use crate::authorization::Identity;
 use crate::engine::Severity;
+use crate::observe::ObservedProvider;
 use crate::process_context::ProcessContext;
 use crate::settings::{PoolLimits, ProviderMeta};
 
@@ -46,6 +47,8 @@ struct Shared {
     state: Mutex<State>,
     /// What is locked during a launch: sessions that begin at once share one.
     launches: WeakTable<LaunchKey, tokio::sync::Mutex<()>>,
+    /// Sessions that wait for room.
+    waiting: AtomicUsize,
     /// How often a process became free.
     changes: watch::Sender<u64>,
     /// Whether a process ends as soon as nothing uses it.
@@ -88,6 +91,23 @@ impl State {
     }
 }
 
+/// A session that waits for room, as long as this is held.
+#[derive(Debug)]
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// What processes have in common that any session with the same can use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LaunchKey {
@@ -116,6 +136,7 @@ impl Configuration {
 struct Process {
     /// A handle that belongs to no session.
     provider: Provider,
+    observed: Option<Arc<ObservedProvider>>,
     key: LaunchKey,
     log: ProcessLog,
     configured: watch::Sender<Configured>,
@@ -134,6 +155,16 @@ enum Configured {
     At(Instant, Arc<Configuration>),
     /// It was refused: the process is retired.
     Failed,
+}
+
+/// A process of the pool at some moment.
+#[derive(Debug)]
+pub(super) struct PooledProcess {
+    pub(super) provider: Provider,
+    pub(super) observed: Option<Arc<ObservedProvider>>,
+    pub(super) identity: Identity,
+    pub(super) sessions: usize,
+    pub(super) in_flight: usize,
 }
 
 /// The use of a process by a session. The process is free for others when this is dropped.
@@ -187,6 +218,9 @@ impl Launcher {
         let (provider, update) =
             start_logging(&self.source, context, sink, user.observer(), known, warnings).await?;
         drop(starting);
+        if let Some(observed) = self.calls.observed() {
+            observed.started();
+        }
         Ok((self.pool.add(self, provider, log, room), update))
     }
 
@@ -245,6 +279,7 @@ impl Pool {
             room: Arc::new(Semaphore::new(limits.processes)),
             state: Mutex::default(),
             launches: WeakTable::default(),
+            waiting: AtomicUsize::new(0),
             changes: watch::Sender::new(0),
             ends_idle: AtomicBool::new(false),
         }))
@@ -260,8 +295,9 @@ impl Pool {
     /// Room for one more process. Processes that nothing uses make room; otherwise this waits for one, in the order of the
     /// calls. `warn` is called once if it does.
     async fn room(&self, warn: impl FnOnce(String)) -> OwnedSemaphorePermit {
-        let mut warn = Some(warn);
+        let (mut warn, mut waiting) = (Some(warn), None);
         let mut waits = |reason: String| {
+            waiting.get_or_insert_with(|| Waiting::new(&self.0.waiting));
             if let Some(warn) = warn.take() {
                 warn(reason);
             }
@@ -342,6 +378,7 @@ impl Pool {
     ) -> PoolUse {
         let process = Arc::new(Process {
             provider,
+            observed: launcher.calls.observed().cloned(),
             key: launcher.key.clone(),
             log,
             configured: watch::Sender::new(Configured::Not),
@@ -370,6 +407,24 @@ impl Pool {
     pub(crate) fn end_idle(&self) {
         self.0.ends_idle.store(true, Ordering::Relaxed);
         self.0.changes.send_modify(|changes| *changes = changes.wrapping_add(1));
+    }
+
+    /// How many sessions wait for room.
+    pub(super) fn waiting(&self) -> usize {
+        self.0.waiting.load(Ordering::Relaxed)
+    }
+
+    /// The processes, as others see them.
+    pub(super) fn views(&self) -> Vec<PooledProcess> {
+        let state = self.state();
+        let view = |process: &Arc<Process>| PooledProcess {
+            provider: process.provider.clone(),
+            observed: process.observed.clone(),
+            identity: process.key.identity.clone(),
+            sessions: process.sessions.load(Ordering::Relaxed),
+            in_flight: process.log.in_flight(),
+        };
+        state.processes.iter().map(view).collect()
     }
 
     /// Ends processes that nothing uses, for ever.

@@ -49,6 +49,11 @@ impl ProcessLog {
         user
     }
 
+    /// The calls in progress of its sessions.
+    pub(super) fn in_flight(&self) -> usize {
+        self.users().iter().map(|user| user.calls.in_flight()).sum()
+    }
+
     /// The sink of the process. None of its sessions has asked for more than warnings.
     pub(super) fn sink(&self, context: &ProcessContext) -> LogSink {
         let log = self.clone();

@@ -2,6 +2,7 @@
 
 use isthmus_provider::CallObserver;
 use isthmus_provider::plugin::{LOG_VARIABLES, Level, LogLevel, LogRecord, LogSink, Origin};
+use tonic::Code;
 
 use super::Calls;
 use super::log_file::{Format, LogFile};
@@ -41,19 +42,26 @@ fn open_file(context: &ProcessContext, requested: &str, log: &EngineLog) -> Opti
     })
 }
 
-/// Returns an observer that logs every call of a provider, if
-/// [`LOG_CALLS`](crate::settings::LOG_CALLS) is set, in lines that start with [`CALL_MARK`], and
-/// one that writes the [`RpcLog`], if that is configured.
+/// Returns an observer that counts the calls of a provider, in a shared daemon; logs each of them, if
+/// [`LOG_CALLS`](crate::settings::LOG_CALLS) is set, in lines that start with [`CALL_MARK`]; and
+/// writes the [`RpcLog`], if that is configured.
 pub(super) fn observer(context: &ProcessContext, log: EngineLog, calls: Calls) -> CallObserver {
     let observer = match RpcLog::of(context, log.clone()) {
         Some(rpc_log) => CallObserver::default().with_messages(move |messages| rpc_log.write(messages)),
         None => CallObserver::default(),
     };
-    if !context.settings().log_calls {
+    let (observed, is_logged) = (calls.observed().cloned(), context.settings().log_calls);
+    if observed.is_none() && !is_logged {
         return observer;
     }
     observer.with_reports(move |report| {
-        let outcome = if report.answered { "" } else { ", without an answer" };
+        if let Some(observed) = &observed {
+            observed.called(report);
+        }
+        if !is_logged {
+            return;
+        }
+        let outcome = if report.code == Code::Ok { "" } else { ", without an answer" };
         let milliseconds = report.elapsed.as_secs_f64() * 1e3;
         let message = format!("{CALL_MARK}{} {milliseconds:.2} ms{outcome}", report.operation);
         let urn = calls.only_urn().map(|urn| urn.to_string()).unwrap_or_default();

@@ -111,6 +111,7 @@ impl ProviderSlot {
         identity: &Identity,
     ) -> Option<Self> {
         let (cache, executable) = (scope.daemon.schemas.clone()?, file_of(source)?);
+        let calls = scope.calls(identity);
         let (context, identity) = (Arc::clone(&scope.context), identity.clone());
         let daemon = Arc::clone(&scope.daemon);
         let find = move || {
@@ -121,10 +122,14 @@ impl ProviderSlot {
             let catalogue = Arc::clone(package.catalogue());
             Some((package, Remembered { catalogue, program }))
         };
-        let (package, known) = tokio::task::spawn_blocking(find).await.ok()??;
+        let found = tokio::task::spawn_blocking(find).await.ok().flatten();
+        if let Some(observation) = scope.daemon.observation() {
+            observation.looked_for_schema(found.is_some());
+        }
+        let (package, known) = found?;
         Some(Self {
             source: source.clone(),
-            calls: Calls::default(),
+            calls,
             package: RwLock::new(package),
             process: Mutex::new(Process::Idle(known)),
             measured: Mutex::default(),
@@ -137,7 +142,7 @@ impl ProviderSlot {
         source: ProviderSource,
         identity: Identity,
     ) -> Result<Self, StartError> {
-        let calls = Calls::default();
+        let calls = scope.calls(&identity);
         let instance = launch(scope, &source, &calls, identity, None).await?;
         Ok(Self::running(Arc::new(instance)))
     }
@@ -228,6 +233,14 @@ impl ProviderSlot {
                 }
             }
             Process::Idle(_) | Process::Lost(_) | Process::Over => None,
+        }
+    }
+
+    /// The provider if its process runs.
+    pub(super) fn running_instance(&self) -> Option<Arc<Instance>> {
+        match &*self.process() {
+            Process::Running(instance) => Some(Arc::clone(instance)),
+            Process::Starting(_) | Process::Idle(_) | Process::Lost(_) | Process::Over => None,
         }
     }
 
@@ -491,6 +504,9 @@ async fn process(
         None => {
             let log = scope.log.to_engine();
             let (provider, update) = start(source, &scope.context, log, calls, known, warnings).await?;
+            if let Some(observed) = calls.observed() {
+                observed.started();
+            }
             Ok((ProviderProcess::Own(provider), update))
         }
     }

@@ -3,7 +3,11 @@
 use std::sync::Arc;
 
 use super::Daemon;
+use super::calls::Calls;
 use super::session_log::SessionLog;
+use crate::observe::{ObservedProvider, ProviderName};
+use crate::package::catalogue::Identity;
+use crate::package::parameters::ParameterSource;
 use crate::process_context::ProcessContext;
 
 /// What the start of a provider needs to know of its session.
@@ -13,4 +17,25 @@ pub(super) struct SessionScope {
     /// Of the engine's plugin.
     pub(super) context: Arc<ProcessContext>,
     pub(super) log: Arc<SessionLog>,
+}
+
+impl SessionScope {
+    /// The counters of a provider, in a shared daemon.
+    pub(super) fn observed(&self, identity: &Identity) -> Option<Arc<ObservedProvider>> {
+        Some(self.daemon.observation()?.provider(provider_name(identity)))
+    }
+
+    /// The calls of a provider, none of which has begun.
+    pub(super) fn calls(&self, identity: &Identity) -> Calls {
+        Calls::counted(self.observed(identity))
+    }
+}
+
+/// A file of the user's is named by its type alone: its path is the user's.
+fn provider_name(identity: &Identity) -> ProviderName {
+    let address = match &identity.parameter.source {
+        ParameterSource::Remote { url, .. } => url.clone(),
+        ParameterSource::Local { .. } => format!("local/{}", identity.provider_type),
+    };
+    ProviderName { address, version: identity.provider_version().unwrap_or_default().to_owned() }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use isthmus_common::fail_point;
 use isthmus_install::ProviderAddress;
-use isthmus_provider::KnownSecrets;
+use isthmus_provider::{KnownSecrets, Provider};
 use tokio::sync::{Mutex, Notify, OnceCell};
 
 use super::provider_slot::{ProviderSlot, StartFailure};
@@ -17,6 +17,7 @@ use super::start::{Program, ProviderSource};
 use super::{Daemon, Instance, StartError};
 use crate::authorization::{Permissions, PolicyDenied, ProviderName};
 use crate::engine::{Engine, EngineError, EngineLog, Generation, OfferedConnections, Severity};
+use crate::observe::ObservedSession;
 use crate::package::catalogue::{Identity, Package};
 use crate::package::parameters::{
     AlreadyParameterized, Arguments, ArgumentsError, Parameter, ParameterError, ParameterSource, Source,
@@ -38,6 +39,8 @@ pub(crate) struct Session {
     backend: OnceCell<Option<Backend>>,
     /// The provider of every session without one of its own.
     only_provider: Option<Arc<ProviderSlot>>,
+    /// What is counted of it, in a shared daemon.
+    observed: Option<Arc<ObservedSession>>,
     caller: Caller,
     permissions: Permissions,
     /// The stack whose resources were worked on.
@@ -120,16 +123,18 @@ impl Session {
             plugin.map_or_else(own, |plugin| (Arc::new(plugin.context), Some(plugin.engine)));
         let log = match &engine {
             Some(engine) if context.started_by() == StartedBy::Engine => {
-                EngineLog::start(Some(Engine::offered(engine.clone())))
+                observed_by(&daemon, EngineLog::start(Some(Engine::offered(engine.clone()))))
             }
             Some(_) | None => daemon.log.clone(),
         };
+        let observed = daemon.observation().map(|observation| ObservedSession::new(Arc::clone(observation)));
         let log = SessionLog::new(log.redacting(secrets.clone()), context.settings().log_calls);
         Self {
             scope: SessionScope { daemon, context, log: Arc::new(log) },
             engine,
             backend: OnceCell::new(),
             only_provider,
+            observed,
             caller: Caller::new(number),
             permissions,
             stack: OnceLock::new(),
@@ -169,6 +174,19 @@ impl Session {
         self.backend.get_or_init(find).await.clone()
     }
 
+    /// What is counted of it, in a shared daemon.
+    pub(crate) fn observed(&self) -> Option<&Arc<ObservedSession>> {
+        self.observed.as_ref()
+    }
+
+    /// The process of its provider and the calls in progress, if it runs and is of this session alone.
+    pub(super) fn own_process(&self) -> Option<(Provider, usize)> {
+        // Held while a provider starts.
+        let choice = self.choice.try_lock().ok()?;
+        let instance = choice.as_ref()?.running_instance()?;
+        Some((instance.own_process()?, instance.calls.in_flight()))
+    }
+
     /// What is known of the engine.
     pub(crate) fn caller(&self) -> &Caller {
         &self.caller
@@ -189,7 +207,7 @@ impl Session {
             Some(offered) => Engine::offered(offered.clone()),
             None => Engine::new(address, Generation::Today)?,
         };
-        let log = EngineLog::start(Some(engine)).redacting(self.secrets.clone());
+        let log = observed_by(self.daemon(), EngineLog::start(Some(engine))).redacting(self.secrets.clone());
         self.scope.log.replace(log);
         Ok(())
     }
@@ -326,6 +344,9 @@ impl Session {
             }
         };
         let package = choice.package();
+        if let (Some(session), Some(provider)) = (&self.observed, choice.calls().observed()) {
+            session.chose(Arc::clone(provider));
+        }
         *slot = Some(Arc::new(choice));
         Ok(package)
     }
@@ -479,4 +500,12 @@ fn provider_name(source: &ProviderSource, identity: &Identity) -> ProviderName {
         },
     };
     ProviderName::File(file)
+}
+
+/// A log whose losses are counted, in a shared daemon.
+fn observed_by(daemon: &Daemon, log: EngineLog) -> EngineLog {
+    match daemon.observation() {
+        Some(observation) => log.observed(Arc::clone(observation)),
+        None => log,
+    }
 }

@@ -91,8 +91,13 @@ impl Sessions {
         self.daemon.finish().await;
     }
 
+    /// The open sessions.
+    pub(super) fn count(&self) -> usize {
+        self.open.len()
+    }
+
     /// Collected first: no entry of the table may be held across an await.
-    fn all(&self) -> Vec<Arc<Session>> {
+    pub(super) fn all(&self) -> Vec<Arc<Session>> {
         self.open.iter().filter_map(|entry| entry.value().upgrade()).collect()
     }
 }

@@ -16,6 +16,7 @@ use tokio::time::Instant;
 
 use super::client::{Engine, Generation};
 use super::severity::Severity;
+use crate::observe::Observation;
 
 /// Capacity of the queue. If a provider logs faster than the engine accepts, further lines are
 /// dropped and counted, so that memory is bounded.
@@ -41,6 +42,8 @@ pub(crate) struct EngineLog {
     queue: mpsc::Sender<Item>,
     lost: Arc<AtomicU64>,
     secrets: KnownSecrets,
+    /// Counts lost lines, in a shared daemon.
+    observation: Option<Arc<Observation>>,
 }
 
 #[derive(Debug)]
@@ -57,13 +60,19 @@ impl EngineLog {
         let (queue, lines) = mpsc::channel(CAPACITY);
         let lost = Arc::new(AtomicU64::new(0));
         tokio::spawn(deliver(engine, lines, Arc::clone(&lost)));
-        Self { queue, lost, secrets: KnownSecrets::default() }
+        Self { queue, lost, secrets: KnownSecrets::default(), observation: None }
     }
 
     /// Redacts these secrets in every line.
     #[must_use]
     pub(crate) fn redacting(self, secrets: KnownSecrets) -> Self {
         Self { secrets, ..self }
+    }
+
+    /// Counts lost lines.
+    #[must_use]
+    pub(crate) fn observed(self, observation: Arc<Observation>) -> Self {
+        Self { observation: Some(observation), ..self }
     }
 
     /// The secrets to redact.
@@ -82,6 +91,9 @@ impl EngineLog {
         }
         if self.queue.try_send(Item::Line(line)).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
+            if let Some(observation) = &self.observation {
+                observation.line_dropped();
+            }
         }
     }
 

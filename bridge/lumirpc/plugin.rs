@@ -137,7 +137,7 @@ async fn serve(
         daemon.finish().await;
         return Err(error.into());
     }
-    Ok(serve_until_ended(listener, &daemon, None, Some(starter), Signals::new()).await)
+    Ok(serve_until_ended(listener, None, &daemon, None, Some(starter), Signals::new()).await)
 }
 
 /// Serves, and answers every call with the invalid settings.
@@ -145,7 +145,7 @@ async fn refuse(invalid: InvalidSettings, log: EngineLog, starter: Starter) -> R
     let listener = Listener::open().await?;
     announce(listener.port())?;
     let daemon = Daemon::new(log, StartedBy::Engine, Err(invalid));
-    Ok(serve_until_ended(listener, &daemon, None, Some(starter), Signals::new()).await)
+    Ok(serve_until_ended(listener, None, &daemon, None, Some(starter), Signals::new()).await)
 }
 
 /// Starts a provider under the name of a package. Without an address it has the one of its path.

@@ -258,6 +258,16 @@ impl Operations {
         journal.write().await.ok();
     }
 
+    /// How many operations have an outcome that is not known, or that no open connection can confirm any more.
+    pub(crate) fn unconfirmed(&self) -> usize {
+        let is_unconfirmed = |known: &&KnownOperation| match known.open.condition {
+            Condition::Interrupted | Condition::Ended { .. } => true,
+            Condition::Unconfirmed => known.session.is_none() && !known.open.is_presumably_known(),
+            Condition::InProgress => false,
+        };
+        self.open().known.iter().filter(is_unconfirmed).count()
+    }
+
     /// What the engine of a stack has to be told about a package.
     pub(crate) fn reports(&self, package: &str, stack: &str, caller: &Caller) -> Reports {
         let all = self.open();

@@ -18,10 +18,10 @@ use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tonic::Status;
 use tonic::body::Body;
 use tonic::codegen::Service as _;
 use tonic::codegen::http::{Request, Response};
+use tonic::{Code, Status};
 
 use super::LARGEST_MESSAGE;
 use super::accept::AcceptPacer;
@@ -411,6 +411,7 @@ impl Services {
         Content: http_body::Body<Data = bytes::Bytes, Error = Status> + Send + 'static,
     {
         let permitted = session.permissions().may_use_legacy_service();
+        let observed = session.observed().and_then(|observed| observed.begin(request.uri().path()));
         request.extensions_mut().insert(session);
         let service = request.uri().path().split('/').nth(1).unwrap_or_default();
         let answer = match service {
@@ -427,7 +428,13 @@ impl Services {
         Box::pin(async move {
             let _memory = memory;
             match answer.await {
-                Ok(answer) => with_text(of_undecodable(answer)),
+                Ok(answer) => {
+                    let answer = of_undecodable(answer);
+                    if let Some(observed) = observed {
+                        observed.end(code_of(&answer));
+                    }
+                    with_text(answer)
+                }
                 Err(never) => match never {},
             }
         })
@@ -488,4 +495,9 @@ impl Services {
             turn.make(services.call(Request::from_parts(head, body), session)).await
         })
     }
+}
+
+/// The status of an answer. One that fails has no body, and its status in the head.
+fn code_of(answer: &Response<Body>) -> Code {
+    Status::from_header_map(answer.headers()).map_or(Code::Ok, |status| status.code())
 }

@@ -12,11 +12,12 @@ use isthmus_state::{JournalDurability, KeySource, StoreAddress};
 use super::values::{self, choice};
 use super::{
     ALL, ALLOW_USERS, AllowedUsers, DAEMON, DAEMON_AUTHORITIES, DAEMON_CERTIFICATE, DAEMON_KEY,
-    DAEMON_TOKEN_FILE, DEFAULT_STOP_GRACE_PERIOD, DURABILITY, DaemonAddress, EXACT_NUMBERS, HOME, KEY,
-    KEY_FILE, KILL_SESSIONS, LISTEN, LOCK_FILE, LOG_CALLS, NAME_PROPERTIES, NameProperties, OFFLINE,
-    PASSPHRASE, POLICY, POOL_AGE, POOL_IDLE, POOL_MEMORY, POOL_PROCESSES, PREFIX, PROVIDER, PROVIDER_MEMORY,
-    PROVIDER_META, ProviderMeta, SCHEMA_CACHE, SENSITIVE_OUTPUTS, STOP_GRACE_PERIOD, STORE, STORE_CA,
-    Setting, TLS_CERTIFICATE, TLS_CLIENT_AUTHORITIES, TLS_KEY, TOKENS, WRITE_ONLY, foreign,
+    DAEMON_TOKEN_FILE, DEFAULT_STOP_GRACE_PERIOD, DURABILITY, DaemonAddress, EXACT_NUMBERS, HOME,
+    HttpAddress, KEY, KEY_FILE, KILL_SESSIONS, LISTEN, LOCK_FILE, LOG_CALLS, METRICS, NAME_PROPERTIES,
+    NameProperties, OFFLINE, PASSPHRASE, POLICY, POOL_AGE, POOL_IDLE, POOL_MEMORY, POOL_PROCESSES, PREFIX,
+    PROVIDER, PROVIDER_MEMORY, PROVIDER_META, ProviderMeta, SCHEMA_CACHE, SENSITIVE_OUTPUTS,
+    STOP_GRACE_PERIOD, STORE, STORE_CA, Setting, TLS_CERTIFICATE, TLS_CLIENT_AUTHORITIES, TLS_KEY, TOKENS,
+    WRITE_ONLY, foreign,
 };
 
 /// Maximum length, in characters, of an invalid value in an error.
@@ -54,6 +55,8 @@ pub struct Settings {
     pub kill_sessions: bool,
     /// Whether calls of providers are logged.
     pub log_calls: bool,
+    /// The address for metrics and the status page of a shared daemon.
+    pub metrics: Option<HttpAddress>,
     /// Properties that name resources of a legacy engine.
     pub name_properties: NameProperties,
     /// Whether providers are found without network access.
@@ -226,6 +229,7 @@ impl Settings {
             kill_sessions: reader.value(KILL_SESSIONS, values::boolean).unwrap_or(false),
             lock_file: reader.value(LOCK_FILE, values::path),
             log_calls: reader.value(LOG_CALLS, values::boolean).unwrap_or(false),
+            metrics: reader.value(METRICS, HttpAddress::parse),
             name_properties: reader.value(NAME_PROPERTIES, NameProperties::parse).unwrap_or_default(),
             offline: reader.value(OFFLINE, values::boolean).unwrap_or(false),
             pool: PoolLimits {

@@ -139,8 +139,8 @@ impl Caller<'_> {
             Ok(answer) => (answer.and_then(|bytes| read(bytes.clone()).map(|()| bytes)), None),
             Err(cut) => (Err(tonic::Status::cancelled("the call was broken off")), Some(cut)),
         };
-        let answered = answer.is_ok();
-        self.observer.report(CallReport { operation, elapsed: begun.elapsed(), answered });
+        let code = answer.as_ref().map_or_else(tonic::Status::code, |_| tonic::Code::Ok);
+        self.observer.report(CallReport { rpc, operation, elapsed: begun.elapsed(), code });
         self.observer.show(CallMessages {
             path: rpc.path(self.client.version()),
             request: &request,

@@ -76,8 +76,9 @@ impl Watch {
         if before == Progress::Over {
             return;
         }
-        let (operation, answered) = (self.rpc.name(self.version), outcome.is_ok());
-        self.observer.report(CallReport { operation, elapsed: self.begun.elapsed(), answered });
+        let code = outcome.map_or_else(tonic::Status::code, |()| tonic::Code::Ok);
+        let (rpc, operation) = (self.rpc, self.rpc.name(self.version));
+        self.observer.report(CallReport { rpc, operation, elapsed: self.begun.elapsed(), code });
         match outcome {
             Err(status) => self.show(Err(status)),
             Ok(()) if before == Progress::Started => self.show(Ok(&[])),
@@ -115,7 +116,7 @@ mod tests {
         let (reports, messages) = (Arc::clone(&told), Arc::clone(&told));
         let observer = CallObserver::default()
             .with_reports(move |report| {
-                let line = format!("{} answered: {}", report.operation, report.answered);
+                let line = format!("{} answered: {}", report.operation, report.code == tonic::Code::Ok);
                 reports.lock().expect("nobody panics").push(line);
             })
             .with_messages(move |messages_of_call| {

@@ -18,8 +18,8 @@ macro_rules! methods {
         }
 
         impl Rpc {
-            #[cfg(test)]
-            const ALL: &[Self] = &[$(Self::$six,)*];
+            /// All methods. The position of each is its discriminant.
+            pub const ALL: &[Self] = &[$(Self::$six,)*];
 
             /// The full method name of gRPC.
             pub const fn path(self, version: ProtocolVersion) -> &'static str {

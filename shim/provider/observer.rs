@@ -4,15 +4,21 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tonic::Code;
+
+use crate::Rpc;
+
 /// A finished call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallReport {
+    /// The method.
+    pub rpc: Rpc,
     /// The method's name in the protocol in use.
     pub operation: &'static str,
     /// Duration of the call.
     pub elapsed: Duration,
-    /// Whether there was a response, whatever its contents.
-    pub answered: bool,
+    /// The status of the call: OK if there was a response, whatever its contents.
+    pub code: Code,
 }
 
 /// Messages of a call. `Debug` omits their contents, which include secrets.

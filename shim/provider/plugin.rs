@@ -40,7 +40,7 @@ mod supervise;
 mod tls;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use isthmus_grpc::Channel;
 use isthmus_proto::goplugin::Empty;
@@ -83,6 +83,7 @@ pub struct Plugin {
     protocol: ProtocolVersion,
     logs: Logs,
     life: Life,
+    since: Instant,
 }
 
 /// Ownership of the process.
@@ -114,7 +115,7 @@ impl Plugin {
         let Launched { supervision, channel, protocol } = launch::launch(&spec, logs.clone()).await?;
         let name: Arc<str> = spec.name.into();
         let logs = Logs::new(Arc::clone(&name), logs);
-        Ok(Self { name, channel, protocol, logs, life: Life::Child(supervision) })
+        Ok(Self { name, channel, protocol, logs, life: Life::Child(supervision), since: Instant::now() })
     }
 
     /// Connects to a running provider.
@@ -135,7 +136,7 @@ impl Plugin {
         let logs = Logs::new(Arc::clone(&name), logs);
         let reattached = Reattached::watch(config, &channel, logs.clone());
         let protocol = reattached.config.protocol;
-        Ok(Self { name, channel, protocol, logs, life: Life::Reattached(reattached) })
+        Ok(Self { name, channel, protocol, logs, life: Life::Reattached(reattached), since: Instant::now() })
     }
 
     /// The connection for clients of the provider protocol. Calls fail with UNAVAILABLE after the
@@ -171,6 +172,11 @@ impl Plugin {
             Life::Reattached(reattached) if reattached.exit.borrow().is_some() => None,
             Life::Reattached(reattached) => reattached.config.process_id,
         }
+    }
+
+    /// When it was launched, or attached to.
+    pub fn since(&self) -> Instant {
+        self.since
     }
 
     /// The resident memory of its process and of those that it has started, in bytes. `None` if

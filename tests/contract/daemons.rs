@@ -2,6 +2,7 @@
 
 mod commands;
 mod losses;
+mod metrics;
 mod network;
 mod sharing;
 mod trust;

@@ -8,6 +8,7 @@
 pub(crate) mod certificates;
 pub(crate) mod daemon;
 pub(crate) mod host;
+pub(crate) mod http;
 pub(crate) mod processes;
 pub(crate) mod resource;
 pub(crate) mod scripted;

@@ -47,7 +47,7 @@ impl Caller {
         Self { number, provider: OnceLock::new(), backend: OnceLock::new(), origin: OnceLock::new() }
     }
 
-    pub(super) fn number(&self) -> u64 {
+    pub(crate) fn number(&self) -> u64 {
         self.number
     }
 

@@ -74,6 +74,20 @@ const ROWS: &[Row] = &[
     row("ISTHMUS_LOCK_FILE", &[b"", b"sub/.terraform.lock.hcl"], NO_PATHS),
     row("ISTHMUS_LOG_CALLS", BOOLEANS, NO_BOOLEANS),
     row(
+        "ISTHMUS_METRICS",
+        &[b"", b"127.0.0.1:0", b"[::1]:9090", b"localhost:9090"],
+        &[
+            b"9090",
+            b":9090",
+            b"127.0.0.1:http",
+            b"127.0.0.1:65536",
+            b"::1:9090",
+            b"http://a:1",
+            b"[x]:1",
+            b"\xff",
+        ],
+    ),
+    row(
         "ISTHMUS_NAME_PROPERTIES",
         &[b"", b"{}", br#"{"a_b": ["c", "d"]}"#],
         &[b"filename", b"[]", br#"{"a_b": 1}"#, br#"{"a_b": "c", "a_b": "d"}"#, b"\xff"],

@@ -1,0 +1,171 @@
+//! What a daemon observes.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use tonic::Code;
+
+use super::failures::{Failure, RecentFailures};
+use super::metrics::{Figures, Metrics};
+use super::own_process::OwnProcess;
+use super::provider::{ObservedProvider, ProviderName};
+use super::rpc::EngineRpc;
+
+/// Most providers with labels of their own: a client could name a new file for each session. Further ones share a label.
+pub(super) const MOST_PROVIDERS: usize = 128;
+
+/// The label of calls before a provider is chosen.
+const NONE: &str = "none";
+
+/// The label of providers beyond [`MOST_PROVIDERS`].
+const OTHERS: &str = "others";
+
+/// The counters and the memory of a daemon.
+#[derive(Debug)]
+pub(crate) struct Observation {
+    metrics: Metrics,
+    failures: RecentFailures,
+    since: Instant,
+    is_draining: AtomicBool,
+    /// Those with labels of their own.
+    providers: Mutex<HashMap<Arc<str>, Arc<ObservedProvider>>>,
+    none: Arc<ObservedProvider>,
+}
+
+impl Observation {
+    pub(crate) fn new() -> Arc<Self> {
+        let metrics = Metrics::new();
+        let none = ProviderName { address: NONE.to_owned(), version: String::new() };
+        let none = Arc::new(ObservedProvider::new(none, NONE.into(), &metrics));
+        Arc::new(Self {
+            metrics,
+            failures: RecentFailures::default(),
+            since: Instant::now(),
+            is_draining: AtomicBool::new(false),
+            providers: Mutex::default(),
+            none,
+        })
+    }
+
+    /// The counters of a provider.
+    pub(crate) fn provider(&self, name: ProviderName) -> Arc<ObservedProvider> {
+        let label = name.label();
+        let mut providers = self.providers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = providers.get(&label) {
+            return Arc::clone(known);
+        }
+        if providers.len() >= MOST_PROVIDERS {
+            // The counters of a label are found again, so this adds to those of others.
+            return Arc::new(ObservedProvider::new(name, OTHERS.into(), &self.metrics));
+        }
+        let provider = Arc::new(ObservedProvider::new(name, Arc::clone(&label), &self.metrics));
+        providers.insert(label, Arc::clone(&provider));
+        provider
+    }
+
+    /// How long the daemon has served.
+    pub(crate) fn uptime(&self) -> Duration {
+        self.since.elapsed()
+    }
+
+    /// The daemon accepts no further calls, and waits for those in progress.
+    pub(crate) fn drain(&self) {
+        self.is_draining.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_draining(&self) -> bool {
+        self.is_draining.load(Ordering::Relaxed)
+    }
+
+    /// The calls of engines in progress.
+    pub(crate) fn in_flight(&self) -> i64 {
+        self.metrics.in_flight.get()
+    }
+
+    /// A package's schema was looked for in the schema cache.
+    pub(crate) fn looked_for_schema(&self, is_found: bool) {
+        let metrics = &self.metrics;
+        if is_found {
+            metrics.schema_cache_hits.inc()
+        } else {
+            metrics.schema_cache_misses.inc()
+        };
+    }
+
+    /// A log line was dropped.
+    pub(crate) fn line_dropped(&self) {
+        self.metrics.dropped_lines.inc();
+    }
+
+    /// The calls that failed last, the newest first.
+    pub(crate) fn failures(&self) -> Vec<Failure> {
+        self.failures.list()
+    }
+
+    /// All metrics, in Prometheus' text format. Blocks on the file system.
+    pub(crate) fn scrape(&self, figures: &Figures) -> Result<String, fmt::Error> {
+        self.metrics.encode(figures, &OwnProcess::measure())
+    }
+
+    pub(super) fn call_began(&self) {
+        self.metrics.in_flight.inc();
+    }
+
+    /// A call has ended, in a session whose provider is this one.
+    pub(super) fn call_ended(
+        &self,
+        rpc: EngineRpc,
+        provider: Option<&Arc<ObservedProvider>>,
+        elapsed: Duration,
+        code: Code,
+    ) {
+        self.metrics.in_flight.dec();
+        let provider = provider.unwrap_or(&self.none);
+        provider.call_ended(rpc, elapsed, code);
+        if code != Code::Ok {
+            let (at, provider) = (SystemTime::now(), Arc::clone(provider.label()));
+            self.failures.add(Failure { at, rpc: rpc.name(), provider, code });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(address: &str) -> ProviderName {
+        ProviderName { address: address.to_owned(), version: "1.0.0".to_owned() }
+    }
+
+    fn rpc(method: &str) -> EngineRpc {
+        EngineRpc::of_path(&format!("/pulumirpc.ResourceProvider/{method}")).expect("a method")
+    }
+
+    #[test]
+    fn labels_are_bounded_whatever_clients_name() {
+        let observation = Observation::new();
+        for number in 0..MOST_PROVIDERS * 3 {
+            let provider = observation.provider(named(&format!("local/p{number}")));
+            observation.call_began();
+            observation.call_ended(rpc("Create"), Some(&provider), Duration::from_millis(1), Code::Ok);
+        }
+        let text = observation.scrape(&Figures::default()).expect("text");
+        let lines = text.lines().filter(|line| line.starts_with("isthmus_calls_total{"));
+        assert_eq!(lines.count(), MOST_PROVIDERS + 1, "{text}");
+        let others = r#"isthmus_calls_total{rpc="Create",provider="others",outcome="OK"} 256"#;
+        assert!(text.contains(others), "{text}");
+    }
+
+    #[test]
+    fn a_label_is_escaped() {
+        let observation = Observation::new();
+        let provider = observation.provider(named("a\"b\\c\nd"));
+        provider.started();
+        let text = observation.scrape(&Figures::default()).expect("text");
+        let expected = r#"isthmus_provider_starts_total{provider="a\"b\\c\nd@1.0.0"} 1"#;
+        assert!(text.contains(expected), "{text}");
+    }
+}
