@@ -2,6 +2,7 @@
 
 mod daemon;
 mod demo;
+mod inspect;
 pub(crate) mod install;
 pub(crate) mod limits;
 mod missing_file;
@@ -50,6 +51,7 @@ enum Subcommands {
     Demo(demo::Demo),
     Install(install::Install),
     Link(link::Link),
+    Logs(inspect::Logs),
     /// Serve a Pulumi engine as `pulumi-resource-terraform-provider` does.
     #[command(disable_help_flag = true)]
     Plugin {
@@ -59,8 +61,10 @@ enum Subcommands {
     },
     /// List, verify, prune and mirror installed providers.
     Providers(providers::Providers),
+    Ps(inspect::Ps),
     Recover(recover::Recover),
     State(state::State),
+    Top(inspect::Top),
 }
 
 /// Runs the role and command that the arguments select; the first is the executable's name.
@@ -87,6 +91,9 @@ fn run_command(subcommand: Subcommands) -> ExitCode {
         Subcommands::Demo(demo) => with_settings(|_| demo::run(&demo)),
         Subcommands::Daemon(daemon) => with_settings(|settings| daemon::run(&daemon, settings)),
         Subcommands::Install(install) => with_settings(|settings| install::run(&install, settings)),
+        Subcommands::Logs(logs) => with_settings(|settings| inspect::logs(&logs, settings)),
+        Subcommands::Ps(ps) => with_settings(|settings| inspect::ps(&ps, settings)),
+        Subcommands::Top(top) => with_settings(|settings| inspect::top(&top, settings)),
         Subcommands::Link(link) => with_settings(|settings| link::run(&link, settings)),
         // Invalid settings are reported to the engine.
         Subcommands::Plugin { arguments } => plugin::run(&arguments),

@@ -38,7 +38,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::engine::{EngineLog, LogLine, Severity};
 use crate::home::{self, OpenStoreError, StateDirectoryError};
-use crate::observe::Observation;
+use crate::observe::{LogTap, Observation};
 use crate::process_context::{ProcessContext, StartedBy};
 use crate::resource::Operations;
 use crate::settings::{InvalidSettings, Settings};
@@ -122,10 +122,8 @@ impl Daemon {
         let settings = context.settings();
         let state_store = home::state_store(settings).map(Arc::new);
         let observation = pool.is_some().then(Observation::new);
-        let log = match &observation {
-            Some(observation) => log.observed(Arc::clone(observation)),
-            None => log,
-        };
+        let tap = |observation| LogTap::new(Arc::clone(observation), context.identity().clone(), None);
+        let log = log.tapped(observation.as_ref().map(tap));
         Arc::new(Self {
             log,
             only_instance: Mutex::default(),

@@ -8,6 +8,8 @@
 //! the contracts, and providers are those that were started, as far as [`MOST_PROVIDERS`](observation::MOST_PROVIDERS).
 
 mod failures;
+mod lines;
+mod log_tap;
 mod metrics;
 mod observation;
 mod own_process;
@@ -16,6 +18,8 @@ mod rpc;
 mod session;
 
 pub(crate) use failures::Failure;
+pub(crate) use lines::Line;
+pub(crate) use log_tap::LogTap;
 pub(crate) use metrics::{Figures, outcome};
 pub(crate) use observation::Observation;
 pub(crate) use provider::{ObservedProvider, ProviderName};

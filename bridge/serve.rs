@@ -7,6 +7,8 @@
 mod accept;
 mod access_control;
 mod bounded;
+mod health;
+mod inspect;
 mod listener;
 mod plugins;
 mod redacted;

@@ -40,6 +40,9 @@ pub(crate) enum RequestError {
     /// The reason is logged: it has a path, and statuses within a body are not redacted.
     #[error("failed to send a document of the schema cache\nhelp: run this again")]
     DamagedDocument,
+    /// The daemon waits for calls in progress, and then ends.
+    #[error("the daemon is ending, and opens no further session")]
+    Draining,
     /// The task failed, and the outcome of its operation is unknown.
     #[error("the operation was interrupted: {0}")]
     Interrupted(tokio::task::JoinError),
@@ -99,7 +102,9 @@ impl From<RequestError> for Status {
             | RequestError::NoSession
             | RequestError::Settings(_)
             | RequestError::StateStore(_) => Self::failed_precondition(text),
-            RequestError::DaemonGone { .. } | RequestError::WriteOnly(_) => Self::unavailable(text),
+            RequestError::DaemonGone { .. } | RequestError::Draining | RequestError::WriteOnly(_) => {
+                Self::unavailable(text)
+            }
         }
     }
 }

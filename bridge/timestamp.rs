@@ -1,8 +1,8 @@
-//! Times as text: RFC 3339, in UTC.
+//! Times and durations as text.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Formats a time as UTC, with milliseconds. Years are counted from March, so that the leap day is
+/// Formats a time as RFC 3339, in UTC, with milliseconds. Years are counted from March, so that the leap day is
 /// the last of its year, and in eras of 400 years, which all have the same length.
 pub(crate) fn timestamp(time: SystemTime) -> String {
     const DAY: u128 = 24 * 60 * 60 * 1000;
@@ -24,11 +24,28 @@ pub(crate) fn timestamp(time: SystemTime) -> String {
     format!("{year:04}-{month:02}-{day_of_month:02}T{hour:02}:{minute:02}:{second:02}.{millisecond:03}Z")
 }
 
+/// The two largest units of a duration.
+pub(crate) fn two_units(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{seconds} s"),
+        (0, 0, _) => format!("{minutes} min {} s", seconds % 60),
+        (0, ..) => format!("{hours} h {} min", minutes % 60),
+        _ => format!("{days} d {} h", hours % 24),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
+
+    #[test]
+    fn durations_have_two_units() {
+        let shown = |seconds| two_units(Duration::from_secs(seconds));
+        let expected = ["5 s", "2 min 5 s", "2 h 1 min", "2 d 2 h"];
+        assert_eq!([shown(5), shown(125), shown(7_260), shown(180_000)], expected);
+    }
 
     #[test]
     fn times_are_those_of_the_calendar() {

@@ -1,5 +1,6 @@
 //! The socket of a daemon on this machine: where it is, and whether to believe that it is the daemon's.
 
+use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
@@ -9,6 +10,7 @@ use tokio::net::UnixStream;
 
 use crate::home;
 use crate::process_context::ProcessContext;
+use crate::settings::DaemonChoice;
 
 /// The directory of the socket in the runtime directory of a user, or in the home directory.
 const DIRECTORY: &str = "isthmus";
@@ -59,13 +61,28 @@ impl DaemonSocket {
         path.metadata().is_ok_and(|metadata| metadata.file_type().is_socket()).then_some(path)
     }
 
+    /// The socket of the daemon that an operator asks: the plugins' one, or else the well-known one.
+    pub(crate) fn for_operator(context: &ProcessContext) -> Option<PathBuf> {
+        match &context.settings().daemon {
+            DaemonChoice::Socket(path) => Some(context.resolve(path)),
+            // Those of other machines have their own operators.
+            DaemonChoice::Off | DaemonChoice::WellKnown | DaemonChoice::Addresses(_) => {
+                Self::well_known(context)
+            }
+        }
+    }
+
+    /// Connects to a daemon of whichever user, which gets nothing of this process.
+    pub(crate) async fn reach(path: &Path) -> Result<UnixStream, SocketError> {
+        require_socket(path)?;
+        let absent = |source| SocketError::Absent { path: path.to_owned(), source };
+        UnixStream::connect(path).await.map_err(absent)
+    }
+
     /// Connects to a daemon that this user or root has started.
     pub(crate) async fn connect(path: &Path) -> Result<UnixStream, SocketError> {
         let absent = |source| SocketError::Absent { path: path.to_owned(), source };
-        let metadata = path.metadata().map_err(absent)?;
-        if !metadata.file_type().is_socket() {
-            return Err(SocketError::Kind(path.to_owned()));
-        }
+        let metadata = require_socket(path)?;
         if let Some(directory) = path.parent() {
             require_trusted(directory).map_err(SocketError::Directory)?;
         }
@@ -77,4 +94,9 @@ impl DaemonSocket {
         }
         Ok(stream)
     }
+}
+
+fn require_socket(path: &Path) -> Result<Metadata, SocketError> {
+    let metadata = path.metadata().map_err(|source| SocketError::Absent { path: path.to_owned(), source })?;
+    if metadata.file_type().is_socket() { Ok(metadata) } else { Err(SocketError::Kind(path.to_owned())) }
 }

@@ -21,6 +21,11 @@ impl Identity {
     pub(crate) fn is_remote(&self) -> bool {
         !matches!(self, Self::User(_))
     }
+
+    /// Whether it may see what is of another one: its own, and root everything.
+    pub(crate) fn may_see(&self, owner: &Self) -> bool {
+        *self == Self::User(0) || self == owner
+    }
 }
 
 impl fmt::Display for Identity {

@@ -123,11 +123,15 @@ impl Session {
             plugin.map_or_else(own, |plugin| (Arc::new(plugin.context), Some(plugin.engine)));
         let log = match &engine {
             Some(engine) if context.started_by() == StartedBy::Engine => {
-                observed_by(&daemon, EngineLog::start(Some(Engine::offered(engine.clone()))))
+                EngineLog::start(Some(Engine::offered(engine.clone())))
             }
             Some(_) | None => daemon.log.clone(),
         };
-        let observed = daemon.observation().map(|observation| ObservedSession::new(Arc::clone(observation)));
+        let observed = daemon.observation();
+        let observed = observed.map(|observation| {
+            ObservedSession::new(Arc::clone(observation), context.identity().clone(), number)
+        });
+        let log = log.tapped(observed.as_ref().map(|observed| observed.log_tap()));
         let log = SessionLog::new(log.redacting(secrets.clone()), context.settings().log_calls);
         Self {
             scope: SessionScope { daemon, context, log: Arc::new(log) },
@@ -207,7 +211,8 @@ impl Session {
             Some(offered) => Engine::offered(offered.clone()),
             None => Engine::new(address, Generation::Today)?,
         };
-        let log = observed_by(self.daemon(), EngineLog::start(Some(engine))).redacting(self.secrets.clone());
+        let tap = self.observed.as_ref().map(|observed| observed.log_tap());
+        let log = EngineLog::start(Some(engine)).redacting(self.secrets.clone()).tapped(tap);
         self.scope.log.replace(log);
         Ok(())
     }
@@ -500,12 +505,4 @@ fn provider_name(source: &ProviderSource, identity: &Identity) -> ProviderName {
         },
     };
     ProviderName::File(file)
-}
-
-/// A log whose losses are counted, in a shared daemon.
-fn observed_by(daemon: &Daemon, log: EngineLog) -> EngineLog {
-    match daemon.observation() {
-        Some(observation) => log.observed(Arc::clone(observation)),
-        None => log,
-    }
 }

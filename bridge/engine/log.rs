@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use super::client::{Engine, Generation};
 use super::severity::Severity;
-use crate::observe::Observation;
+use crate::observe::LogTap;
 
 /// Capacity of the queue. If a provider logs faster than the engine accepts, further lines are
 /// dropped and counted, so that memory is bounded.
@@ -42,8 +42,8 @@ pub(crate) struct EngineLog {
     queue: mpsc::Sender<Item>,
     lost: Arc<AtomicU64>,
     secrets: KnownSecrets,
-    /// Counts lost lines, in a shared daemon.
-    observation: Option<Arc<Observation>>,
+    /// Remembers lines and counts losses, in a shared daemon.
+    tap: Option<LogTap>,
 }
 
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl EngineLog {
         let (queue, lines) = mpsc::channel(CAPACITY);
         let lost = Arc::new(AtomicU64::new(0));
         tokio::spawn(deliver(engine, lines, Arc::clone(&lost)));
-        Self { queue, lost, secrets: KnownSecrets::default(), observation: None }
+        Self { queue, lost, secrets: KnownSecrets::default(), tap: None }
     }
 
     /// Redacts these secrets in every line.
@@ -69,10 +69,10 @@ impl EngineLog {
         Self { secrets, ..self }
     }
 
-    /// Counts lost lines.
+    /// Remembers lines, and counts losses.
     #[must_use]
-    pub(crate) fn observed(self, observation: Arc<Observation>) -> Self {
-        Self { observation: Some(observation), ..self }
+    pub(crate) fn tapped(self, tap: Option<LogTap>) -> Self {
+        Self { tap, ..self }
     }
 
     /// The secrets to redact.
@@ -89,10 +89,13 @@ impl EngineLog {
         if let Cow::Owned(shown) = printable(&line.message) {
             line.message = shown;
         }
+        if let Some(tap) = &self.tap {
+            tap.line(line.severity, &line.message);
+        }
         if self.queue.try_send(Item::Line(line)).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
-            if let Some(observation) = &self.observation {
-                observation.line_dropped();
+            if let Some(tap) = &self.tap {
+                tap.dropped();
             }
         }
     }

@@ -120,6 +120,11 @@ impl Handover {
         };
     }
 
+    /// Whether the daemon has ended as the owner of the socket and its path, which nothing else listens on then.
+    pub(crate) async fn has_ended_as_owner(&self) -> bool {
+        matches!(&*self.held.lock().await, Held::Ending { lock: Some(_) })
+    }
+
     /// The lock on the path of the socket, if the daemon has ended as its owner.
     pub(crate) async fn into_lock(self: Arc<Self>) -> Option<File> {
         match std::mem::replace(&mut *self.held.lock().await, Held::HandedOver) {

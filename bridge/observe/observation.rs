@@ -9,10 +9,13 @@ use std::time::{Duration, Instant, SystemTime};
 use tonic::Code;
 
 use super::failures::{Failure, RecentFailures};
+use super::lines::{Line, LineReader, RecentLines};
 use super::metrics::{Figures, Metrics};
 use super::own_process::OwnProcess;
 use super::provider::{ObservedProvider, ProviderName};
 use super::rpc::EngineRpc;
+use crate::authorization::Identity;
+use crate::engine::Severity;
 
 /// Most providers with labels of their own: a client could name a new file for each session. Further ones share a label.
 pub(super) const MOST_PROVIDERS: usize = 128;
@@ -28,6 +31,7 @@ const OTHERS: &str = "others";
 pub(crate) struct Observation {
     metrics: Metrics,
     failures: RecentFailures,
+    lines: RecentLines,
     since: Instant,
     is_draining: AtomicBool,
     /// Those with labels of their own.
@@ -43,6 +47,7 @@ impl Observation {
         Arc::new(Self {
             metrics,
             failures: RecentFailures::default(),
+            lines: RecentLines::default(),
             since: Instant::now(),
             is_draining: AtomicBool::new(false),
             providers: Mutex::default(),
@@ -95,8 +100,23 @@ impl Observation {
         };
     }
 
+    /// A reader of the log lines that an identity may see, from the oldest that is remembered.
+    pub(crate) fn lines_of(&self, viewer: Identity) -> LineReader {
+        self.lines.reader(viewer)
+    }
+
+    /// The lines that a reader has not seen.
+    pub(crate) fn unseen(&self, reader: &mut LineReader) -> Vec<Arc<Line>> {
+        self.lines.unseen(reader)
+    }
+
+    /// A line of the log, in which secrets are redacted.
+    pub(super) fn line(&self, identity: &Identity, session: Option<u64>, severity: Severity, text: &str) {
+        self.lines.add(identity, session, severity, text);
+    }
+
     /// A log line was dropped.
-    pub(crate) fn line_dropped(&self) {
+    pub(super) fn line_dropped(&self) {
         self.metrics.dropped_lines.inc();
     }
 

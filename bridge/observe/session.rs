@@ -4,16 +4,22 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use tonic::Code;
+use tonic::{Code, Status};
 
+use super::log_tap::LogTap;
+use super::metrics::outcome;
 use super::observation::Observation;
 use super::provider::ObservedProvider;
 use super::rpc::EngineRpc;
+use crate::authorization::Identity;
+use crate::engine::Severity;
 
 /// What is counted of a session.
 #[derive(Debug)]
 pub(crate) struct ObservedSession {
     observation: Arc<Observation>,
+    identity: Identity,
+    number: u64,
     since: Instant,
     provider: OnceLock<Arc<ObservedProvider>>,
     calls: AtomicU64,
@@ -30,14 +36,28 @@ pub(crate) struct ObservedCall {
 }
 
 impl ObservedSession {
-    pub(crate) fn new(observation: Arc<Observation>) -> Arc<Self> {
+    /// A session of an identity.
+    pub(crate) fn new(observation: Arc<Observation>, identity: Identity, number: u64) -> Arc<Self> {
         Arc::new(Self {
             observation,
+            identity,
+            number,
             since: Instant::now(),
             provider: OnceLock::new(),
             calls: AtomicU64::new(0),
             in_flight: AtomicUsize::new(0),
         })
+    }
+
+    /// What its log adds to what is remembered.
+    pub(crate) fn log_tap(&self) -> LogTap {
+        LogTap::new(Arc::clone(&self.observation), self.identity.clone(), Some(self.number))
+    }
+
+    /// A call has failed with this status, in which secrets are redacted.
+    pub(crate) fn failed(&self, method: &str, status: &Status) {
+        let (outcome, text) = (outcome(status.code()), status.message());
+        self.log_tap().line(Severity::Error, &format!("{} failed: {outcome}: {text}", rpc_name(method)));
     }
 
     /// When it was opened.
@@ -87,5 +107,21 @@ impl Drop for ObservedCall {
         let session = &self.session;
         session.in_flight.fetch_sub(1, Ordering::Relaxed);
         session.observation.call_ended(self.rpc, session.provider(), self.begun.elapsed(), self.code);
+    }
+}
+
+/// The name of a method in the contract, by its name in code.
+fn rpc_name(method: &str) -> String {
+    let words = method.split('_').filter_map(|word| word.split_at_checked(1));
+    words.map(|(first, rest)| first.to_ascii_uppercase() + rest).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_method_has_its_name_in_the_contract() {
+        assert_eq!([rpc_name("create"), rpc_name("check_config")], ["Create", "CheckConfig"]);
     }
 }

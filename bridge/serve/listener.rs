@@ -10,12 +10,13 @@ use std::time::Duration;
 use http_body_util::{BodyExt as _, Full};
 use isthmus_common::BoxFuture;
 use isthmus_grpc::{Incoming, ServerSettings, serve_connection, unimplemented};
-use isthmus_proto::daemon::daemon_server as daemon;
+use isthmus_proto::daemon::{daemon_server as daemon, inspect_server as inspect};
 use isthmus_proto::lumirpc::resource_provider_server as lumirpc;
 use isthmus_proto::pulumirpc::resource_provider_server as pulumirpc;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::OwnedSemaphorePermit;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::body::Body;
@@ -26,6 +27,8 @@ use tonic::{Code, Status};
 use super::LARGEST_MESSAGE;
 use super::accept::AcceptPacer;
 use super::access_control::{Admission, Authenticated, Bytes, Unauthenticated};
+use super::health::StandardServices;
+use super::inspect::InspectService;
 use super::plugins::{Peer, PluginConnection, PluginService};
 use super::redacted::Redacted;
 use super::refusal::Refuser;
@@ -120,14 +123,18 @@ impl Listener {
     ) {
         let stopping = CancellationToken::new();
         let connections = TaskTracker::new();
+        let mut services = Services::new(sessions.daemon().memory().clone()).await;
         let handover = self.shared.as_ref().map(|shared| Arc::clone(&shared.handover));
+        let mut listening = Some(self);
         let served = async {
-            tokio::select! {
-                () = self.accept(&sessions, relay.as_ref(), &stopping, &connections) => {}
-                () = handed_over(handover.as_deref()) => {}
+            if let Some(listening) = &listening {
+                tokio::select! {
+                    () = listening.accept(&services, &sessions, relay.as_ref(), &stopping, &connections) => {}
+                    () = handed_over(handover.as_deref()) => {}
+                }
             }
             // The successor accepts from now on.
-            drop(self);
+            listening = None;
             if let Some(pool) = sessions.daemon().pool() {
                 pool.end_idle();
             }
@@ -140,17 +147,27 @@ impl Listener {
             never = collect(sessions.daemon()) => match never {},
             () = ended => {}
         }
+        let mut probed = None;
         if let Some(handover) = handover {
             handover.end().await;
+            // A socket of the service manager has a queue for the next daemon.
+            if handover.has_ended_as_owner().await {
+                probed = listening.and_then(|listening| listening.shared);
+            }
         }
         stopping.cancel();
+        services.standard.drain().await;
         connections.close();
-        connections.wait().await;
+        tokio::select! {
+            () = connections.wait() => {}
+            never = answer_probes(probed, &services, &sessions, &stopping) => match never {},
+        }
     }
 
     /// Accepts connections, for ever. Each has a task and a session of its own.
     async fn accept(
         &self,
+        services: &Services,
         sessions: &Arc<Sessions>,
         relay: Option<&Arc<Relay>>,
         stopping: &CancellationToken,
@@ -160,7 +177,6 @@ impl Listener {
         let pacer = AcceptPacer::new(|message| daemon.warn(message));
         let users = Arc::new(LocalUsers::new(daemon.settings().allowed_users.clone()));
         let refuser = Refuser::new();
-        let services = Services::new(daemon.memory().clone());
         loop {
             // A failure concerns one connection, unless no descriptor is left, which was waited for.
             let Ok(accepted) = pacer.pace(self.next().await).await else { continue };
@@ -222,6 +238,40 @@ impl Listener {
     }
 }
 
+/// Serves those who connect to the socket while calls in progress are waited for: probes and operators. No session is opened any
+/// more. Their connections end with this.
+async fn answer_probes(
+    shared: Option<Shared>,
+    services: &Services,
+    sessions: &Arc<Sessions>,
+    ending: &CancellationToken,
+) -> Infallible {
+    let Some(shared) = shared else { return pending().await };
+    let terms = shared.terms();
+    // The network's listener ends here, so that plugins of other machines are refused at once.
+    let Shared { socket, admission, .. } = shared;
+    drop(admission);
+    let daemon = sessions.daemon();
+    let pacer = AcceptPacer::new(|message| daemon.warn(message));
+    let users = LocalUsers::new(daemon.settings().allowed_users.clone());
+    let mut connections = JoinSet::new();
+    loop {
+        let Ok((stream, _)) = pacer.pace(socket.accept().await).await else { continue };
+        while connections.try_join_next().is_some() {}
+        // Others are refused by the end of their connection.
+        if let Ok(user) = users.check_local(&stream) {
+            let (sessions, terms, services) = (Arc::clone(sessions), terms.clone(), services.clone());
+            let host = Host { sessions, terms, services, stopping: ending.clone() };
+            connections.spawn(host.serve_until(
+                stream,
+                Identity::User(user),
+                Peer::Plugin,
+                CancellationToken::new(),
+            ));
+        }
+    }
+}
+
 /// Waits until the socket is handed over.
 async fn handed_over(handover: Option<&Handover>) {
     match handover {
@@ -278,11 +328,23 @@ struct Host {
 impl Host {
     /// Serves a peer whose calls are all of one identity. A plugin opens its session itself.
     async fn serve(self, stream: impl AsyncRead + AsyncWrite + Unpin, identity: Identity, peer: Peer) {
+        let stopping = self.stopping.clone();
+        self.serve_until(stream, identity, peer, stopping).await;
+    }
+
+    /// The same, until `ended` is cancelled.
+    async fn serve_until(
+        self,
+        stream: impl AsyncRead + AsyncWrite + Unpin,
+        identity: Identity,
+        peer: Peer,
+        ended: CancellationToken,
+    ) {
         let _buffers = self.services.memory.used();
         let connection = self.connection(identity, peer);
-        let Self { mut services, stopping, .. } = self;
+        let mut services = self.services;
         let call = |request: Request<Incoming>| services.call_of_plugin(request, &connection);
-        serve_connection(stream, call, SETTINGS, &stopping).await;
+        serve_connection(stream, call, SETTINGS, &ended).await;
     }
 
     /// Serves a peer at the daemon's address, once it has identified itself.
@@ -380,15 +442,19 @@ impl Here for Local {
 #[derive(Clone, Debug)]
 struct Services {
     plugins: daemon::DaemonServer<PluginService>,
+    inspect: inspect::InspectServer<InspectService>,
+    standard: StandardServices,
     pulumi: pulumirpc::ResourceProviderServer<Redacted<PulumiService>>,
     lumi: lumirpc::ResourceProviderServer<Redacted<LumiService>>,
     memory: Memory,
 }
 
 impl Services {
-    fn new(memory: Memory) -> Self {
+    async fn new(memory: Memory) -> Self {
         Self {
             memory,
+            inspect: inspect::InspectServer::new(InspectService),
+            standard: StandardServices::new().await,
             plugins: daemon::DaemonServer::new(PluginService)
                 .max_decoding_message_size(LARGEST_MESSAGE)
                 .max_encoding_message_size(LARGEST_MESSAGE),
@@ -446,11 +512,23 @@ impl Services {
         mut request: Request<Incoming>,
         connection: &Arc<PluginConnection>,
     ) -> BoxFuture<'static, Response<Body>> {
-        if request.uri().path().split('/').nth(1) == Some(daemon::SERVICE_NAME) {
-            request.extensions_mut().insert(Arc::clone(connection));
-            let answer = self.plugins.call(request);
-            return Box::pin(async move { answer.await.unwrap_or_else(|never| match never {}) });
-        }
+        let own = match request.uri().path().split('/').nth(1) {
+            Some(daemon::SERVICE_NAME) => {
+                request.extensions_mut().insert(Arc::clone(connection));
+                Ok(self.plugins.call(request))
+            }
+            Some(inspect::SERVICE_NAME) => {
+                request.extensions_mut().insert(Arc::clone(connection));
+                Ok(self.inspect.call(request))
+            }
+            _ => self.standard.call(request),
+        };
+        let request = match own {
+            Ok(answer) => {
+                return Box::pin(async move { answer.await.unwrap_or_else(|never| match never {}) });
+            }
+            Err(request) => request,
+        };
         let in_progress = connection.call();
         let Some(session) = connection.session() else {
             let (mut services, connection) = (self.clone(), Arc::clone(connection));

@@ -76,6 +76,15 @@ impl PluginConnection {
         &self.identity
     }
 
+    pub(super) fn sessions(&self) -> &Arc<Sessions> {
+        &self.sessions
+    }
+
+    /// Cancelled when the daemon ends.
+    pub(super) fn ending(&self) -> &CancellationToken {
+        &self.ending
+    }
+
     /// Notes a call of the engine, as long as the result is held.
     pub(super) fn call(&self) -> TaskTrackerToken {
         self.calls.token()
@@ -103,6 +112,9 @@ impl PluginConnection {
     }
 
     async fn open(&self, request: OpenRequest) -> Result<(), Status> {
+        if self.ending.is_cancelled() {
+            return Err(RequestError::Draining.into());
+        }
         let (permissions, rule) = self.permissions().await?;
         let own = self.sessions.daemon().context();
         let context = context(request, &self.identity, own, rule.as_ref())?;
@@ -182,7 +194,7 @@ fn context(
 #[derive(Clone, Debug)]
 pub(super) struct PluginService;
 
-fn connection<Message>(request: &Request<Message>) -> Result<Arc<PluginConnection>, Status> {
+pub(super) fn connection<Message>(request: &Request<Message>) -> Result<Arc<PluginConnection>, Status> {
     let connection = request.extensions().get::<Arc<PluginConnection>>().cloned();
     connection.ok_or_else(|| RequestError::NoConnection.into())
 }

@@ -66,7 +66,13 @@ macro_rules! redacted {
                 });
                 match redacted {
                     Ok(answer) => Ok(answer),
-                    Err(status) => Err(redacted_status(status, &session).await),
+                    Err(status) => {
+                        let status = redacted_status(status, &session).await;
+                        if let Some(observed) = session.observed() {
+                            observed.failed(stringify!($method), &status);
+                        }
+                        Err(status)
+                    }
                 }
             })+
         }

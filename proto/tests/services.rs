@@ -25,6 +25,7 @@ fn every_service_of_the_contracts_has_a_server_under_its_name() {
         crate::goplugin::grpc_stdio_server::SERVICE_NAME,
         crate::health::health_server::SERVICE_NAME,
         crate::daemon::daemon_server::SERVICE_NAME,
+        crate::daemon::inspect_server::SERVICE_NAME,
         crate::lumirpc::engine_server::SERVICE_NAME,
         crate::lumirpc::resource_provider_server::SERVICE_NAME,
         crate::pulumirpc::engine_server::SERVICE_NAME,

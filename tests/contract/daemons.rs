@@ -4,6 +4,8 @@ mod commands;
 mod losses;
 mod metrics;
 mod network;
+mod operators;
 mod sharing;
+mod standard;
 mod trust;
 mod upgrades;

@@ -1,7 +1,6 @@
 //! The status page: what runs, as HTML that the browser loads again every two seconds, without a script.
 
 use std::sync::LazyLock;
-use std::time::Duration;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -11,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::daemon::{Inventory, ProcessView, SessionView};
 use crate::observe::{Failure, Observation, ProviderName, outcome};
-use crate::timestamp::timestamp;
+use crate::timestamp::{timestamp, two_units};
 
 const STYLE: &str = include_str!("page.css");
 
@@ -46,7 +45,7 @@ pub(super) fn render(observation: &Observation, inventory: &Inventory) -> String
                 header {
                     h1 { "isthmus daemon" }
                     span { "version " (env!("CARGO_PKG_VERSION")) }
-                    span { "up for " (duration(observation.uptime())) }
+                    span { "up for " (two_units(observation.uptime())) }
                     @if observation.is_draining() { strong.draining { "draining" } }
                 }
                 dl.figures {
@@ -57,12 +56,12 @@ pub(super) fn render(observation: &Observation, inventory: &Inventory) -> String
                 }
                 h2 { "Provider processes" }
                 (table(
-                    &["provider", "version", "process", "user", "memory", "age", "sessions", "calls in flight"],
+                    &["provider", "version", "process", "identity", "memory", "age", "sessions", "calls in flight"],
                     processes.iter().map(process_row).collect(),
                 ))
                 h2 { "Sessions" }
                 (table(
-                    &["session", "user", "provider", "version", "age", "calls", "calls in flight"],
+                    &["session", "identity", "provider", "version", "age", "calls", "calls in flight"],
                     sessions.iter().map(session_row).collect(),
                 ))
                 h2 { "Recent errors" }
@@ -101,7 +100,7 @@ fn process_row(process: &ProcessView) -> Vec<String> {
         process.process_id.map(|id| id.to_string()).unwrap_or_default(),
         process.identity.to_string(),
         mebibytes(process.memory),
-        duration(process.age),
+        two_units(process.age),
         process.sessions.to_string(),
         process.in_flight.to_string(),
     ]
@@ -114,7 +113,7 @@ fn session_row(session: &SessionView) -> Vec<String> {
         session.identity.to_string(),
         provider.map(|provider| provider.address.clone()).unwrap_or_default(),
         provider.map(|provider| provider.version.clone()).unwrap_or_default(),
-        duration(session.age),
+        two_units(session.age),
         session.calls.to_string(),
         session.in_flight.to_string(),
     ]
@@ -133,21 +132,12 @@ fn mebibytes(bytes: u64) -> String {
     format!("{} MiB", bytes >> 20)
 }
 
-/// The two largest units of a duration.
-fn duration(duration: Duration) -> String {
-    let seconds = duration.as_secs();
-    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
-    match (days, hours, minutes) {
-        (0, 0, 0) => format!("{seconds} s"),
-        (0, 0, _) => format!("{minutes} min {} s", seconds % 60),
-        (0, ..) => format!("{hours} h {} min", minutes % 60),
-        _ => format!("{days} d {} h", hours % 24),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::authorization::Identity;
 
     #[test]
     fn names_of_others_are_text() {
@@ -155,7 +145,7 @@ mod tests {
         let address = r#"local/<script>alert("x")</script>&"#.to_owned();
         let session = SessionView {
             number: 1,
-            user: 1000,
+            identity: Identity::User(1000),
             provider: Some(ProviderName { address, version: String::new() }),
             age: Duration::from_secs(61),
             calls: 5,
@@ -165,14 +155,5 @@ mod tests {
         assert!(page.contains("local/&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;&amp;"), "{page}");
         assert!(!page.contains("<script"), "{page}");
         assert!(page.contains("1 min 1 s"), "{page}");
-    }
-
-    #[test]
-    fn durations_have_two_units() {
-        let shown = |seconds| duration(Duration::from_secs(seconds));
-        assert_eq!(
-            [shown(5), shown(125), shown(7_260), shown(180_000)],
-            ["5 s", "2 min 5 s", "2 h 1 min", "2 d 2 h"]
-        );
     }
 }

@@ -1,0 +1,65 @@
+//! The terminal, while something is shown again and again on it: a screen of its own, without echo. Dropping it gives back what
+//! was there.
+
+use std::io;
+use std::os::fd::AsFd as _;
+
+use rustix::termios::{
+    LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetwinsize, tcsetattr,
+};
+
+use crate::cli::output::print;
+
+/// Switches to the other screen, and hides the cursor.
+const ENTER: &str = "\x1b[?1049h\x1b[?25l";
+
+/// Shows the cursor, and switches back.
+const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
+
+/// Moves to the top left; clears to the end of a line; clears to the end of the screen.
+const HOME: &str = "\x1b[H";
+const CLEAR_LINE: &str = "\x1b[K";
+const CLEAR_REST: &str = "\x1b[J";
+
+/// Columns and rows of a terminal that does not tell.
+const USUAL: (usize, usize) = (80, 24);
+
+#[derive(Debug)]
+pub(super) struct Screen {
+    /// How standard input was, if it is a terminal.
+    saved: Option<Termios>,
+}
+
+impl Screen {
+    pub(super) fn enter() -> io::Result<Self> {
+        let saved = tcgetattr(io::stdin()).ok();
+        if let Some(saved) = &saved {
+            let mut silent = saved.clone();
+            silent.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON);
+            silent.special_codes[SpecialCodeIndex::VMIN] = 1;
+            silent.special_codes[SpecialCodeIndex::VTIME] = 0;
+            tcsetattr(io::stdin().as_fd(), OptionalActions::Now, &silent)?;
+        }
+        print(ENTER);
+        Ok(Self { saved })
+    }
+
+    /// Shows a text in place of the one before, as far as there is space for it.
+    pub(super) fn show(&self, text: &str) {
+        let size = tcgetwinsize(io::stdout()).ok().filter(|size| size.ws_row > 0 && size.ws_col > 0);
+        let (columns, rows) = size.map_or(USUAL, |size| (usize::from(size.ws_col), usize::from(size.ws_row)));
+        let lines = text.lines().take(rows).map(|line| line.chars().take(columns).collect::<String>());
+        let lines: Vec<String> = lines.map(|line| line + CLEAR_LINE).collect();
+        print(&format!("{HOME}{}{CLEAR_REST}", lines.join("\r\n")));
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        print(LEAVE);
+        if let Some(saved) = &self.saved {
+            // A terminal that is gone has nothing to be given back.
+            let _ = tcsetattr(io::stdin().as_fd(), OptionalActions::Now, saved);
+        }
+    }
+}
