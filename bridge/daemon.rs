@@ -109,19 +109,24 @@ impl Daemon {
     }
 
     /// A daemon whose sessions share the processes of a pool. Its settings are valid.
-    pub(crate) fn shared(log: EngineLog, context: ProcessContext, pool: Pool) -> Arc<Self> {
-        Self::with(log, context, None, Some(pool))
+    pub(crate) fn shared(
+        log: EngineLog,
+        context: ProcessContext,
+        pool: Pool,
+        observation: Arc<Observation>,
+    ) -> Arc<Self> {
+        Self::with(log, context, None, Some((pool, observation)))
     }
 
     fn with(
         log: EngineLog,
         context: ProcessContext,
         invalid_settings: Option<InvalidSettings>,
-        pool: Option<Pool>,
+        shared: Option<(Pool, Arc<Observation>)>,
     ) -> Arc<Self> {
         let settings = context.settings();
         let state_store = home::state_store(settings).map(Arc::new);
-        let observation = pool.is_some().then(Observation::new);
+        let (pool, observation) = shared.unzip();
         let tap = |observation| LogTap::new(Arc::clone(observation), context.identity().clone(), None);
         let log = log.tapped(observation.as_ref().map(tap));
         Arc::new(Self {

@@ -7,6 +7,7 @@
 //! Nothing here holds a value of a resource or of a configuration. The labels of metrics are bounded: methods are those of
 //! the contracts, and providers are those that were started, as far as [`MOST_PROVIDERS`](observation::MOST_PROVIDERS).
 
+mod audit;
 mod failures;
 mod lines;
 mod log_tap;
@@ -17,10 +18,11 @@ mod provider;
 mod rpc;
 mod session;
 
+pub(crate) use audit::{AuditError, AuditLog};
 pub(crate) use failures::Failure;
 pub(crate) use lines::Line;
 pub(crate) use log_tap::LogTap;
 pub(crate) use metrics::{Figures, outcome};
 pub(crate) use observation::Observation;
 pub(crate) use provider::{ObservedProvider, ProviderName};
-pub(crate) use session::ObservedSession;
+pub(crate) use session::{AuditedCall, ObservedSession, Subject};

@@ -16,6 +16,7 @@ mod refusal;
 mod rejection;
 mod status_port;
 mod streamed;
+mod subject;
 mod turns;
 
 use std::sync::Arc;

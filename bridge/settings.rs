@@ -85,6 +85,16 @@ pub const ALLOW_USERS: Setting = Setting {
     effect: "Serves the connections of these local users too; `*` serves every user; see below.",
 };
 
+/// The audit log of a shared daemon.
+pub const AUDIT_LOG: Setting = Setting {
+    name: "ISTHMUS_AUDIT_LOG",
+    scope: Scope::Daemon,
+    value: "a file",
+    default: "none is written",
+    effect: "File to which a shared daemon appends who has changed, read or configured what, as lines of JSON without values. Calls that \
+             cannot be written are refused ([observability](observability.md)).",
+};
+
 /// The daemon that a plugin passes its calls on to.
 pub const DAEMON: Setting = Setting {
     name: "ISTHMUS_DAEMON",
@@ -441,6 +451,7 @@ const TOOLS_DIR: Setting = Setting {
 /// All settings, in the order of the reference page.
 pub const ALL: &[Setting] = &[
     ALLOW_USERS,
+    AUDIT_LOG,
     DAEMON,
     DAEMON_AUTHORITIES,
     DAEMON_CERTIFICATE,

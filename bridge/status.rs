@@ -16,6 +16,7 @@ use crate::daemon::{ResolveError, SessionError};
 use crate::handover::HandoverError;
 use crate::home::OpenStoreError;
 use crate::lumirpc::stored_resource::StoredResourceError;
+use crate::observe::AuditError;
 use crate::package::catalogue::TokenError;
 use crate::resource::{MissingKey, NoSalt, OperationError, Partial};
 use crate::settings::InvalidSettings;
@@ -31,6 +32,9 @@ pub(crate) enum RequestError {
     /// The engine cancelled while others of its calls were worked on.
     #[error("{method} was cancelled before it began, so nothing was changed")]
     CancelledInTurn { method: String },
+    /// The call is refused before it is made, because it cannot be put on record.
+    #[error("the call was refused before it was made, because it cannot be written to the audit log")]
+    Audit(#[source] AuditError),
     /// The shared daemon is gone, through which resources were changed.
     #[error(
         "{reason}\nhelp: resources were changed through the daemon in this run, so it is not continued without it; start the \
@@ -98,7 +102,8 @@ impl From<RequestError> for Status {
             RequestError::Invalid(_) => Self::invalid_argument(text),
             RequestError::CancelledInTurn { .. } | RequestError::ListCancelled => Self::cancelled(text),
             RequestError::SchemaTooLarge { .. } => Self::resource_exhausted(text),
-            RequestError::NoConnection
+            RequestError::Audit(_)
+            | RequestError::NoConnection
             | RequestError::NoSession
             | RequestError::Settings(_)
             | RequestError::StateStore(_) => Self::failed_precondition(text),

@@ -23,7 +23,7 @@ use isthmus_common::permissions::{PRIVATE_DIRECTORY, PRIVATE_FILE, PermissionsEr
 use tokio::net::UnixListener;
 
 use super::limits;
-use super::output::{fail, inform};
+use super::output::{fail, inform, warn};
 use super::plugin::{Signals, serve_until_ended};
 use super::runtime;
 use super::service_manager::{self, ActivationError};
@@ -31,6 +31,7 @@ use crate::attach::DaemonSocket;
 use crate::daemon::{Daemon as State, Pool};
 use crate::engine::EngineLog;
 use crate::handover::{Handover, ListeningSocket, TakeOverError, take_over};
+use crate::observe::{AuditError, AuditLog, Observation};
 use crate::process_context::{ProcessContext, StartedBy};
 use crate::serve::{AccessControl, Listener, StatusPort, StatusPortError};
 use crate::settings::Settings;
@@ -123,6 +124,10 @@ pub(super) fn run(daemon: &Daemon, settings: &Arc<Settings>) -> ExitCode {
             Ok(access_control) => access_control,
             Err(error) => return fail(&isthmus_common::error_chain(&error)),
         };
+        let audit = match audit_log(&context) {
+            Ok(audit) => audit,
+            Err(error) => return fail(&isthmus_common::error_chain(&error)),
+        };
         let bound = match (passed, path) {
             (Some(_), _) if is_chosen => Err(DaemonError::Activated),
             (Some(listener), _) => Ok(of_service_manager(listener)),
@@ -131,7 +136,7 @@ pub(super) fn run(daemon: &Daemon, settings: &Arc<Settings>) -> ExitCode {
             (None, Some(path)) => bind(path),
         };
         match bound.and_then(served_socket) {
-            Ok((listener, bound)) => serve(listener, bound, access_control, context).await,
+            Ok((listener, bound)) => serve(listener, bound, access_control, audit, context).await,
             Err(error) => fail(&isthmus_common::error_chain(&error)),
         }
     })
@@ -141,16 +146,22 @@ async fn serve(
     listener: UnixListener,
     bound: Bound,
     access_control: AccessControl,
+    audit: Option<AuditLog>,
     context: ProcessContext,
 ) -> ExitCode {
     let Bound { socket, path, origin } = bound;
     let pool = Pool::new(context.settings().pool);
-    let status_port = status_port(context.settings()).await;
-    let daemon = State::shared(EngineLog::start(None), context, pool);
-    let status_port = match status_port {
-        Ok(status_port) => status_port,
-        Err(error) => return fail(&isthmus_common::error_chain(&error)),
+    let status_port = match (status_port(context.settings(), &origin).await, &origin) {
+        (Ok(status_port), _) => status_port,
+        (Err(error), Origin::New) => return fail(&isthmus_common::error_chain(&error)),
+        // The socket has no other listener any more.
+        (Err(error), Origin::TakenOver(_)) => {
+            warn(&isthmus_common::error_chain(&error));
+            None
+        }
     };
+    let observation = Observation::new(audit);
+    let daemon = State::shared(EngineLog::start(None), context, pool, Arc::clone(&observation));
     let (signals, mut ending) = (Signals::new(), Signals::new());
     let handover = Arc::new(Handover::new(socket));
     let admission = match (access_control.listen().await, &origin) {
@@ -179,6 +190,7 @@ async fn serve(
     let reported = async {
         tokio::select! {
             successor = handover.handed_over() => {
+                observation.replaced();
                 let successor = process(successor.0);
                 inform(&format!("replaced by {successor}; this one ends with the last of its sessions"));
             }
@@ -237,10 +249,19 @@ async fn replace(path: PathBuf) -> Result<Bound, DaemonError> {
     }
 }
 
-/// The port for metrics and the status page, if the settings name one.
-async fn status_port(settings: &Settings) -> Result<Option<StatusPort>, StatusPortError> {
+/// The audit log, if the settings name one.
+fn audit_log(context: &ProcessContext) -> Result<Option<AuditLog>, AuditError> {
+    context.settings().audit_log.as_ref().map(|path| AuditLog::open(&context.resolve(path))).transpose()
+}
+
+/// The port for metrics and the status page, if the settings name one. A predecessor closes its own when it is replaced.
+async fn status_port(settings: &Settings, origin: &Origin) -> Result<Option<StatusPort>, StatusPortError> {
     let Some(address) = &settings.metrics else { return Ok(None) };
-    let (port, address) = StatusPort::open(address).await?;
+    let patience = match origin {
+        Origin::New => Duration::ZERO,
+        Origin::TakenOver(_) => LOOK.0,
+    };
+    let (port, address) = StatusPort::open(address, patience).await?;
     inform(&format!("metrics and status on http://{address}/"));
     Ok(Some(port))
 }

@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use tokio_util::sync::CancellationToken;
 use tonic::Code;
 
+use super::audit::AuditLog;
 use super::failures::{Failure, RecentFailures};
 use super::lines::{Line, LineReader, RecentLines};
 use super::metrics::{Figures, Metrics};
@@ -32,15 +34,18 @@ pub(crate) struct Observation {
     metrics: Metrics,
     failures: RecentFailures,
     lines: RecentLines,
+    audit: Option<AuditLog>,
     since: Instant,
     is_draining: AtomicBool,
+    replaced: CancellationToken,
     /// Those with labels of their own.
     providers: Mutex<HashMap<Arc<str>, Arc<ObservedProvider>>>,
     none: Arc<ObservedProvider>,
 }
 
 impl Observation {
-    pub(crate) fn new() -> Arc<Self> {
+    /// Counts, and writes the audit log if there is one.
+    pub(crate) fn new(audit: Option<AuditLog>) -> Arc<Self> {
         let metrics = Metrics::new();
         let none = ProviderName { address: NONE.to_owned(), version: String::new() };
         let none = Arc::new(ObservedProvider::new(none, NONE.into(), &metrics));
@@ -48,8 +53,10 @@ impl Observation {
             metrics,
             failures: RecentFailures::default(),
             lines: RecentLines::default(),
+            audit,
             since: Instant::now(),
             is_draining: AtomicBool::new(false),
+            replaced: CancellationToken::new(),
             providers: Mutex::default(),
             none,
         })
@@ -71,6 +78,11 @@ impl Observation {
         provider
     }
 
+    /// The audit log.
+    pub(super) fn audit(&self) -> Option<&AuditLog> {
+        self.audit.as_ref()
+    }
+
     /// How long the daemon has served.
     pub(crate) fn uptime(&self) -> Duration {
         self.since.elapsed()
@@ -83,6 +95,16 @@ impl Observation {
 
     pub(crate) fn is_draining(&self) -> bool {
         self.is_draining.load(Ordering::Relaxed)
+    }
+
+    /// Another process serves in place of the daemon, which ends with the last of its sessions.
+    pub(crate) fn replaced(&self) {
+        self.replaced.cancel();
+    }
+
+    /// Waits until another process serves in place of the daemon.
+    pub(crate) async fn is_replaced(&self) {
+        self.replaced.cancelled().await;
     }
 
     /// The calls of engines in progress.
@@ -166,7 +188,7 @@ mod tests {
 
     #[test]
     fn labels_are_bounded_whatever_clients_name() {
-        let observation = Observation::new();
+        let observation = Observation::new(None);
         for number in 0..MOST_PROVIDERS * 3 {
             let provider = observation.provider(named(&format!("local/p{number}")));
             observation.call_began();
@@ -181,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_label_is_escaped() {
-        let observation = Observation::new();
+        let observation = Observation::new(None);
         let provider = observation.provider(named("a\"b\\c\nd"));
         provider.started();
         let text = observation.scrape(&Figures::default()).expect("text");

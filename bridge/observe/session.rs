@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use tonic::{Code, Status};
 
+use super::audit::{AuditEntry, AuditError, AuditOutcome};
 use super::log_tap::LogTap;
 use super::metrics::outcome;
 use super::observation::Observation;
@@ -35,6 +36,31 @@ pub(crate) struct ObservedCall {
     code: Code,
 }
 
+/// What a call is about. It may have neither a type nor a name.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Subject<'a> {
+    /// The type token of the resource, or the token of the function.
+    pub(crate) resource_type: &'a str,
+    /// The resource's name in the program.
+    pub(crate) resource_name: &'a str,
+    /// Whether the call changes nothing, because it is of a preview.
+    pub(crate) is_preview: bool,
+}
+
+/// A call that is on record. One that is dropped without an end was cancelled by its peer.
+#[derive(Debug)]
+pub(crate) struct AuditedCall {
+    session: Arc<ObservedSession>,
+    number: u64,
+    entry: AuditEntry,
+    begun: Instant,
+    code: Code,
+}
+
+/// The methods that change or read real resources, or configure a provider, by their names in code.
+const AUDITED: [&str; 9] =
+    ["call", "configure", "create", "delete", "get", "invoke", "list", "read", "update"];
+
 impl ObservedSession {
     /// A session of an identity.
     pub(crate) fn new(observation: Arc<Observation>, identity: Identity, number: u64) -> Arc<Self> {
@@ -52,6 +78,37 @@ impl ObservedSession {
     /// What its log adds to what is remembered.
     pub(crate) fn log_tap(&self) -> LogTap {
         LogTap::new(Arc::clone(&self.observation), self.identity.clone(), Some(self.number))
+    }
+
+    /// Writes a call to the audit log, if there is one and the call belongs there. `redact` removes secrets from the
+    /// resource's name.
+    ///
+    /// # Errors
+    /// When it cannot be written: then the call must not be made.
+    pub(crate) fn audit(
+        self: &Arc<Self>,
+        method: &'static str,
+        subject: Subject<'_>,
+        redact: impl FnOnce(&mut String),
+    ) -> Result<Option<AuditedCall>, AuditError> {
+        let Some(log) = self.observation.audit() else { return Ok(None) };
+        if subject.is_preview || !AUDITED.contains(&method) {
+            return Ok(None);
+        }
+        let mut resource_name = subject.resource_name.to_owned();
+        redact(&mut resource_name);
+        let provider = self.provider().map(|provider| provider.name());
+        let entry = AuditEntry {
+            identity: self.identity.to_string(),
+            session: self.number,
+            operation: rpc_name(method),
+            provider: provider.map(|name| (name.address.clone(), name.version.clone())),
+            resource_type: subject.resource_type.to_owned(),
+            resource_name,
+        };
+        let number = log.begin(&entry)?;
+        let (session, begun) = (Arc::clone(self), Instant::now());
+        Ok(Some(AuditedCall { session, number, entry, begun, code: Code::Cancelled }))
     }
 
     /// A call has failed with this status, in which secrets are redacted.
@@ -99,6 +156,26 @@ impl ObservedCall {
     /// The call has ended.
     pub(crate) fn end(mut self, code: Code) {
         self.code = code;
+    }
+}
+
+impl AuditedCall {
+    /// The call has ended.
+    pub(crate) fn end(mut self, code: Code) {
+        self.code = code;
+    }
+}
+
+impl Drop for AuditedCall {
+    fn drop(&mut self) {
+        let outcome = AuditOutcome { outcome: outcome(self.code), elapsed: self.begun.elapsed() };
+        let observation = &self.session.observation;
+        let written = observation.audit().map_or(Ok(()), |log| log.end(self.number, &self.entry, outcome));
+        if let Err(error) = written {
+            // The call has happened; the next one is refused if this lasts.
+            let text = isthmus_common::error_chain(&error);
+            self.session.log_tap().line(Severity::Error, &text);
+        }
     }
 }
 

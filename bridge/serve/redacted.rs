@@ -13,12 +13,14 @@ use isthmus_proto::{lumirpc, pulumirpc, rpc};
 use isthmus_provider::{KnownSecrets, Retention};
 use prost::Message as _;
 use tonic::codegen::BoxStream;
-use tonic::{Request, Response, Status};
+use tonic::{Code, Request, Response, Status};
 
 use super::bounded::{INIT_FAILED, bounded};
 use super::connected_session;
+use super::subject::HasSubject;
 use crate::daemon::Session;
-use crate::status::with_texts;
+use crate::observe::AuditedCall;
+use crate::status::{RequestError, with_texts};
 use crate::translate::marked_secrets::note_secrets;
 
 #[derive(Clone, Debug)]
@@ -59,7 +61,11 @@ macro_rules! redacted {
             $(async fn $method(&self, request: Request<$request>) -> Result<Response<$response>, Status> {
                 let session = connected_session(&request)?;
                 $(note_in(request.get_ref().$bag.as_ref(), session.secrets(), Retention::$retention);)*
+                let audited = audit(&session, stringify!($method), request.get_ref())?;
                 let answer = self.0.$method(request).await;
+                if let Some(audited) = audited {
+                    audited.end(answer.as_ref().map_or_else(Status::code, |_| Code::Ok));
+                }
                 let redacted = answer.map(|mut answer| {
                     answer.get_mut().redact(session.secrets());
                     answer
@@ -111,6 +117,18 @@ redacted! { lumirpc::resource_provider_server::ResourceProvider:
     get(lumirpc::GetRequest) -> lumirpc::GetResponse, Usual [];
     update(lumirpc::UpdateRequest) -> lumirpc::UpdateResponse, Usual [];
     delete(lumirpc::DeleteRequest) -> (), Usual [];
+}
+
+/// Writes a call to the audit log of a shared daemon that has one, before it is made.
+fn audit(
+    session: &Session,
+    method: &'static str,
+    request: &impl HasSubject,
+) -> Result<Option<AuditedCall>, Status> {
+    let Some(observed) = session.observed() else { return Ok(None) };
+    let redact = |name: &mut String| clean(name, session.secrets());
+    let audited = observed.audit(method, request.subject(), redact);
+    audited.map_err(|error| RequestError::Audit(error).into())
 }
 
 /// Redacts a text, and then escapes what a terminal would obey: an escaped secret is found by fewer forms.

@@ -7,10 +7,11 @@
 mod page;
 
 use std::convert::Infallible;
+use std::future::pending;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
@@ -40,6 +41,9 @@ const AGE: Duration = Duration::from_secs(300);
 /// How long the last response of a connection may take.
 const FAREWELL: Duration = Duration::from_secs(10);
 
+/// How often a port in use is tried again.
+const PAUSE: Duration = Duration::from_millis(50);
+
 /// Bytes of a request's head.
 const LARGEST_HEAD: usize = 16 * 1024;
 
@@ -61,18 +65,44 @@ pub(crate) struct StatusPortError {
 pub(crate) struct StatusPort(TcpListener);
 
 impl StatusPort {
-    /// Opens the port, and returns the address that it has.
-    pub(crate) async fn open(address: &HttpAddress) -> Result<(Self, SocketAddr), StatusPortError> {
+    /// Opens the port, and returns the address that it has. One in use is waited for.
+    pub(crate) async fn open(
+        address: &HttpAddress,
+        patience: Duration,
+    ) -> Result<(Self, SocketAddr), StatusPortError> {
+        let until = Instant::now() + patience;
         let open = async {
-            let listener = TcpListener::bind(address.as_str()).await?;
+            let listener = loop {
+                match TcpListener::bind(address.as_str()).await {
+                    Err(error) if error.kind() == io::ErrorKind::AddrInUse && Instant::now() < until => {
+                        tokio::time::sleep(PAUSE).await;
+                    }
+                    opened => break opened?,
+                }
+            };
             let address = listener.local_addr()?;
             Ok((Self(listener), address))
         };
         open.await.map_err(|source| StatusPortError { address: address.clone(), source })
     }
 
-    /// Serves it, for ever.
+    /// Serves it, for ever, until the daemon is replaced: then the port is its successor's.
     pub(crate) async fn serve(self, sessions: Arc<Sessions>) -> Infallible {
+        let observation = sessions.daemon().observation().cloned();
+        let replaced = async {
+            match &observation {
+                Some(observation) => observation.is_replaced().await,
+                None => pending().await,
+            }
+        };
+        tokio::select! {
+            never = self.accept(sessions) => match never {},
+            () = replaced => {}
+        }
+        pending().await
+    }
+
+    async fn accept(self, sessions: Arc<Sessions>) -> Infallible {
         let pacer = AcceptPacer::new(|message| sessions.daemon().warn(message));
         let free = Arc::new(Semaphore::new(MOST_CONNECTIONS));
         let mut connections = JoinSet::new();

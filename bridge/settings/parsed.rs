@@ -11,7 +11,7 @@ use isthmus_state::{JournalDurability, KeySource, StoreAddress};
 
 use super::values::{self, choice};
 use super::{
-    ALL, ALLOW_USERS, AllowedUsers, DAEMON, DAEMON_AUTHORITIES, DAEMON_CERTIFICATE, DAEMON_KEY,
+    ALL, ALLOW_USERS, AUDIT_LOG, AllowedUsers, DAEMON, DAEMON_AUTHORITIES, DAEMON_CERTIFICATE, DAEMON_KEY,
     DAEMON_TOKEN_FILE, DEFAULT_STOP_GRACE_PERIOD, DURABILITY, DaemonAddress, EXACT_NUMBERS, HOME,
     HttpAddress, KEY, KEY_FILE, KILL_SESSIONS, LISTEN, LOCK_FILE, LOG_CALLS, METRICS, NAME_PROPERTIES,
     NameProperties, OFFLINE, PASSPHRASE, POLICY, POOL_AGE, POOL_IDLE, POOL_MEMORY, POOL_PROCESSES, PREFIX,
@@ -31,6 +31,8 @@ const DURABILITIES: [(&str, JournalDurability); 2] =
 pub struct Settings {
     /// The users whose connections are served.
     pub allowed_users: AllowedUsers,
+    /// The audit log of a shared daemon.
+    pub audit_log: Option<PathBuf>,
     /// The daemon that a plugin passes its calls on to.
     pub daemon: DaemonChoice,
     /// How the plugin identifies itself to a daemon at an address, and the daemon to it.
@@ -211,6 +213,7 @@ impl Settings {
         let authorities = reader.value(STORE_CA, values::path);
         let settings = Self {
             allowed_users: reader.value(ALLOW_USERS, AllowedUsers::parse).unwrap_or_default(),
+            audit_log: reader.value(AUDIT_LOG, values::path),
             daemon: reader.value(DAEMON, DaemonChoice::parse).unwrap_or(DaemonChoice::WellKnown),
             to_daemon: ToDaemon {
                 authorities: reader.value(DAEMON_AUTHORITIES, values::path),

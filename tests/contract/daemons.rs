@@ -1,5 +1,6 @@
 //! Plugins that pass the calls of their engines on to a shared daemon.
 
+mod auditing;
 mod commands;
 mod losses;
 mod metrics;
