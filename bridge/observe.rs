@@ -17,6 +17,7 @@ mod own_process;
 mod provider;
 mod rpc;
 mod session;
+mod traces;
 
 pub(crate) use audit::{AuditError, AuditLog};
 pub(crate) use failures::Failure;
@@ -25,4 +26,5 @@ pub(crate) use log_tap::LogTap;
 pub(crate) use metrics::{Figures, outcome};
 pub(crate) use observation::Observation;
 pub(crate) use provider::{ObservedProvider, ProviderName};
-pub(crate) use session::{AuditedCall, ObservedSession, Subject};
+pub(crate) use session::{AuditedCall, ObservedCall, ObservedSession, Subject};
+pub(crate) use traces::Traces;

@@ -24,6 +24,7 @@ use std::sync::Arc;
 use isthmus_common::fail_point;
 use isthmus_provider::Limit;
 use tonic::{Request, Response, Status};
+use tracing::Instrument as _;
 
 use crate::authorization::Operation;
 use crate::daemon::{Call, Session};
@@ -73,7 +74,12 @@ pub(crate) async fn run_to_completion<Answer: Send + 'static>(
     session: Arc<Session>,
     work: impl Future<Output = Result<Answer, Status>> + Send + 'static,
 ) -> Result<Response<Answer>, Status> {
-    let answer = session.daemon().spawn(work).await.map_err(RequestError::Interrupted)?.map(Response::new);
+    let answer = session
+        .daemon()
+        .spawn(work.in_current_span())
+        .await
+        .map_err(RequestError::Interrupted)?
+        .map(Response::new);
     fail_point("answering");
     answer
 }

@@ -31,7 +31,7 @@ use crate::attach::DaemonSocket;
 use crate::daemon::{Daemon as State, Pool};
 use crate::engine::EngineLog;
 use crate::handover::{Handover, ListeningSocket, TakeOverError, take_over};
-use crate::observe::{AuditError, AuditLog, Observation};
+use crate::observe::{AuditError, AuditLog, Observation, Traces};
 use crate::process_context::{ProcessContext, StartedBy};
 use crate::serve::{AccessControl, Listener, StatusPort, StatusPortError};
 use crate::settings::Settings;
@@ -160,7 +160,11 @@ async fn serve(
             None
         }
     };
-    let observation = Observation::new(audit);
+    let traces = Traces::start(context.environment()).unwrap_or_else(|error| {
+        warn(&error.to_string());
+        None
+    });
+    let observation = Observation::new(audit, traces);
     let daemon = State::shared(EngineLog::start(None), context, pool, Arc::clone(&observation));
     let (signals, mut ending) = (Signals::new(), Signals::new());
     let handover = Arc::new(Handover::new(socket));
@@ -208,6 +212,7 @@ async fn serve(
         // One that stays is removed by the next daemon.
         drop(std::fs::remove_file(&path));
     }
+    observation.end().await;
     code
 }
 

@@ -13,7 +13,7 @@
 #![expect(clippy::disallowed_methods, reason = "it is what the others have to use")]
 
 use std::borrow::Cow;
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
@@ -45,6 +45,17 @@ pub(crate) fn announce(bytes: &[u8]) -> io::Result<()> {
         return Err(io::Error::other("it is closed, or /dev/null"));
     }
     write_now(bytes)
+}
+
+/// Whether standard output is a terminal.
+pub(crate) fn is_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
+/// Columns and rows of the terminal that is standard output, if it tells them.
+pub(crate) fn terminal_size() -> Option<(usize, usize)> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    (size.ws_col > 0 && size.ws_row > 0).then(|| (size.ws_col.into(), size.ws_row.into()))
 }
 
 /// Shows clap's output: help or version on request, or a usage error.

@@ -24,6 +24,7 @@ use isthmus_provider::schema_cache::{Program, SchemaCache};
 use isthmus_provider::{Diagnostic, SchemaUpdate};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 use super::instance::{ConfigureError, ProviderProcess};
 use super::pool::{LaunchKey, Launcher};
@@ -195,7 +196,7 @@ impl ProviderSlot {
                     let before = Arc::new(before);
                     let starting = Starting { before, given_up, outcome: outcome.clone() };
                     let start = Arc::clone(self).start(scope.clone(), starting.clone(), sender);
-                    scope.daemon.spawn(start);
+                    scope.daemon.spawn(start.in_current_span());
                     *process = Process::Starting(starting);
                     outcome
                 }

@@ -16,6 +16,7 @@ use super::metrics::{Figures, Metrics};
 use super::own_process::OwnProcess;
 use super::provider::{ObservedProvider, ProviderName};
 use super::rpc::EngineRpc;
+use super::traces::Traces;
 use crate::authorization::Identity;
 use crate::engine::Severity;
 
@@ -35,6 +36,7 @@ pub(crate) struct Observation {
     failures: RecentFailures,
     lines: RecentLines,
     audit: Option<AuditLog>,
+    traces: Option<Arc<Traces>>,
     since: Instant,
     is_draining: AtomicBool,
     replaced: CancellationToken,
@@ -44,16 +46,17 @@ pub(crate) struct Observation {
 }
 
 impl Observation {
-    /// Counts, and writes the audit log if there is one.
-    pub(crate) fn new(audit: Option<AuditLog>) -> Arc<Self> {
+    /// Counts; writes the audit log and exports traces, if there are such.
+    pub(crate) fn new(audit: Option<AuditLog>, traces: Option<Arc<Traces>>) -> Arc<Self> {
         let metrics = Metrics::new();
         let none = ProviderName { address: NONE.to_owned(), version: String::new() };
-        let none = Arc::new(ObservedProvider::new(none, NONE.into(), &metrics));
+        let none = Arc::new(ObservedProvider::new(none, NONE.into(), &metrics, None));
         Arc::new(Self {
             metrics,
             failures: RecentFailures::default(),
             lines: RecentLines::default(),
             audit,
+            traces,
             since: Instant::now(),
             is_draining: AtomicBool::new(false),
             replaced: CancellationToken::new(),
@@ -64,16 +67,16 @@ impl Observation {
 
     /// The counters of a provider.
     pub(crate) fn provider(&self, name: ProviderName) -> Arc<ObservedProvider> {
-        let label = name.label();
+        let (label, traces) = (name.label(), self.traces.clone());
         let mut providers = self.providers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = providers.get(&label) {
             return Arc::clone(known);
         }
         if providers.len() >= MOST_PROVIDERS {
             // The counters of a label are found again, so this adds to those of others.
-            return Arc::new(ObservedProvider::new(name, OTHERS.into(), &self.metrics));
+            return Arc::new(ObservedProvider::new(name, OTHERS.into(), &self.metrics, traces));
         }
-        let provider = Arc::new(ObservedProvider::new(name, Arc::clone(&label), &self.metrics));
+        let provider = Arc::new(ObservedProvider::new(name, Arc::clone(&label), &self.metrics, traces));
         providers.insert(label, Arc::clone(&provider));
         provider
     }
@@ -81,6 +84,23 @@ impl Observation {
     /// The audit log.
     pub(super) fn audit(&self) -> Option<&AuditLog> {
         self.audit.as_ref()
+    }
+
+    /// The traces.
+    pub(super) fn traces(&self) -> Option<&Arc<Traces>> {
+        self.traces.as_ref()
+    }
+
+    /// Exports what is left of the traces, before the daemon ends.
+    pub(crate) async fn end(&self) {
+        if let Some(traces) = &self.traces {
+            traces.end().await;
+        }
+    }
+
+    /// The label of a session's provider.
+    pub(super) fn label<'a>(&'a self, provider: Option<&'a Arc<ObservedProvider>>) -> &'a Arc<str> {
+        provider.unwrap_or(&self.none).label()
     }
 
     /// How long the daemon has served.
@@ -188,7 +208,7 @@ mod tests {
 
     #[test]
     fn labels_are_bounded_whatever_clients_name() {
-        let observation = Observation::new(None);
+        let observation = Observation::new(None, None);
         for number in 0..MOST_PROVIDERS * 3 {
             let provider = observation.provider(named(&format!("local/p{number}")));
             observation.call_began();
@@ -203,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_label_is_escaped() {
-        let observation = Observation::new(None);
+        let observation = Observation::new(None, None);
         let provider = observation.provider(named("a\"b\\c\nd"));
         provider.started();
         let text = observation.scrape(&Figures::default()).expect("text");

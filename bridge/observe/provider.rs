@@ -13,6 +13,7 @@ use tonic::Code;
 
 use super::metrics::{CallFamilies, CallLabels, Metrics, OUTCOMES, OutcomeLabels, ProviderLabels, outcome};
 use super::rpc::EngineRpc;
+use super::traces::Traces;
 
 /// A provider's address and version.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +39,7 @@ pub(crate) struct ObservedProvider {
     calls: Counters<{ EngineRpc::COUNT }>,
     provider_calls: Counters<{ Rpc::ALL.len() }>,
     starts: Counter,
+    traces: Option<Arc<Traces>>,
 }
 
 /// Counters for each method. Those of a method are made at its first call.
@@ -53,13 +55,19 @@ struct MethodCounters {
 
 impl ObservedProvider {
     /// The counters of this label.
-    pub(super) fn new(name: ProviderName, label: Arc<str>, metrics: &Metrics) -> Self {
+    pub(super) fn new(
+        name: ProviderName,
+        label: Arc<str>,
+        metrics: &Metrics,
+        traces: Option<Arc<Traces>>,
+    ) -> Self {
         Self {
             name,
             calls: Counters::new(&metrics.calls),
             provider_calls: Counters::new(&metrics.provider_calls),
             starts: metrics.starts.get_or_create_owned(&ProviderLabels { provider: Arc::clone(&label) }),
             label,
+            traces,
         }
     }
 
@@ -81,6 +89,9 @@ impl ObservedProvider {
     pub(crate) fn called(&self, report: CallReport) {
         let name = || report.rpc.name(ProtocolVersion::V6);
         self.provider_calls.add(report.rpc as usize, name, &self.label, report.elapsed, report.code);
+        if let Some(traces) = &self.traces {
+            traces.provider_call(report, &self.label);
+        }
     }
 
     /// A call of an engine has ended.

@@ -4,7 +4,10 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+use http::HeaderMap;
+use isthmus_common::Environment;
 use tonic::{Code, Status};
+use tracing::Span;
 
 use super::audit::{AuditEntry, AuditError, AuditOutcome};
 use super::log_tap::LogTap;
@@ -12,6 +15,7 @@ use super::metrics::outcome;
 use super::observation::Observation;
 use super::provider::ObservedProvider;
 use super::rpc::EngineRpc;
+use super::traces::{note_end, note_resource_type};
 use crate::authorization::Identity;
 use crate::engine::Severity;
 
@@ -34,6 +38,8 @@ pub(crate) struct ObservedCall {
     rpc: EngineRpc,
     begun: Instant,
     code: Code,
+    /// In the trace, if there is one.
+    span: Span,
 }
 
 /// What a call is about. It may have neither a type nor a name.
@@ -78,6 +84,13 @@ impl ObservedSession {
     /// What its log adds to what is remembered.
     pub(crate) fn log_tap(&self) -> LogTap {
         LogTap::new(Arc::clone(&self.observation), self.identity.clone(), Some(self.number))
+    }
+
+    /// Notes in the trace what the call in whose task this is is about.
+    pub(crate) fn note(&self, subject: Subject<'_>) {
+        if self.observation.traces().is_some() {
+            note_resource_type(subject.resource_type);
+        }
     }
 
     /// Writes a call to the audit log, if there is one and the call belongs there. `redact` removes secrets from the
@@ -142,17 +155,31 @@ impl ObservedSession {
         self.in_flight.load(Ordering::Relaxed)
     }
 
-    /// A call begins; `None` for a method that no service has.
-    pub(crate) fn begin(self: &Arc<Self>, path: &str) -> Option<ObservedCall> {
+    /// A call begins; `None` for a method that no service has. `environment` is that of the session.
+    pub(crate) fn begin(
+        self: &Arc<Self>,
+        path: &str,
+        headers: &HeaderMap,
+        environment: &Environment,
+    ) -> Option<ObservedCall> {
         let rpc = EngineRpc::of_path(path)?;
+        let traces = self.observation.traces();
+        let span =
+            traces.map_or_else(Span::none, |traces| traces.call(rpc, self.number, headers, environment));
         self.observation.call_began();
         self.calls.fetch_add(1, Ordering::Relaxed);
         self.in_flight.fetch_add(1, Ordering::Relaxed);
-        Some(ObservedCall { session: Arc::clone(self), rpc, begun: Instant::now(), code: Code::Cancelled })
+        let (session, begun) = (Arc::clone(self), Instant::now());
+        Some(ObservedCall { session, rpc, begun, code: Code::Cancelled, span })
     }
 }
 
 impl ObservedCall {
+    /// The span in which the call is made; without traces, it is none.
+    pub(crate) fn span(&self) -> Span {
+        self.span.clone()
+    }
+
     /// The call has ended.
     pub(crate) fn end(mut self, code: Code) {
         self.code = code;
@@ -183,6 +210,9 @@ impl Drop for ObservedCall {
     fn drop(&mut self) {
         let session = &self.session;
         session.in_flight.fetch_sub(1, Ordering::Relaxed);
+        if !self.span.is_none() {
+            note_end(&self.span, session.observation.label(session.provider()), self.code);
+        }
         session.observation.call_ended(self.rpc, session.provider(), self.begun.elapsed(), self.code);
     }
 }

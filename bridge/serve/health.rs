@@ -3,9 +3,10 @@
 
 use std::convert::Infallible;
 use std::fmt;
+use std::future::ready;
 use std::sync::{Arc, OnceLock};
 
-use isthmus_grpc::Incoming;
+use isthmus_grpc::{Incoming, unimplemented};
 use isthmus_proto::daemon::{daemon_server, inspect_server};
 use isthmus_proto::pulumirpc::resource_provider_server;
 use tonic::body::Body;
@@ -53,18 +54,19 @@ impl StandardServices {
         set_all(&self.reporter, ServingStatus::NotServing).await;
     }
 
-    /// The answer to a call, if it is of one of these services.
-    pub(super) fn call(
-        &mut self,
-        request: Request<Incoming>,
-    ) -> Result<BoxFuture<Response<Body>, Infallible>, Request<Incoming>> {
-        match request.uri().path().split('/').nth(1) {
-            Some(health_server::SERVICE_NAME) => Ok(self.health.call(request)),
-            Some(REFLECTION) => match self.reflection.get_or_init(reflection).clone() {
-                Some(mut reflection) => Ok(Box::pin(async move { reflection.call(request).await })),
-                None => Err(request),
-            },
-            _ => Err(request),
+    /// Whether a service is one of these.
+    pub(super) fn have(service: &str) -> bool {
+        [health_server::SERVICE_NAME, REFLECTION].contains(&service)
+    }
+
+    /// Makes a call of one of these services.
+    pub(super) fn call(&mut self, request: Request<Incoming>) -> BoxFuture<Response<Body>, Infallible> {
+        if request.uri().path().split('/').nth(1) == Some(health_server::SERVICE_NAME) {
+            return self.health.call(request);
+        }
+        match self.reflection.get_or_init(reflection).clone() {
+            Some(mut reflection) => Box::pin(async move { reflection.call(request).await }),
+            None => Box::pin(ready(Ok(unimplemented(request.uri().path())))),
         }
     }
 }

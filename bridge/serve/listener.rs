@@ -23,6 +23,7 @@ use tonic::body::Body;
 use tonic::codegen::Service as _;
 use tonic::codegen::http::{Request, Response};
 use tonic::{Code, Status};
+use tracing::{Instrument as _, Span};
 
 use super::LARGEST_MESSAGE;
 use super::accept::AcceptPacer;
@@ -39,6 +40,7 @@ use crate::authorization::{HandshakeError, Identity, LocalUsers, Permissions, Po
 use crate::daemon::{Daemon, Memory, Session, Sessions};
 use crate::handover::Handover;
 use crate::lumirpc::LumiService;
+use crate::observe::ObservedCall;
 use crate::pulumirpc::PulumiService;
 use crate::status::RequestError;
 
@@ -477,7 +479,10 @@ impl Services {
         Content: http_body::Body<Data = bytes::Bytes, Error = Status> + Send + 'static,
     {
         let permitted = session.permissions().may_use_legacy_service();
-        let observed = session.observed().and_then(|observed| observed.begin(request.uri().path()));
+        let observed = session.observed().and_then(|observed| {
+            observed.begin(request.uri().path(), request.headers(), session.context().environment())
+        });
+        let span = observed.as_ref().map_or_else(Span::none, ObservedCall::span);
         request.extensions_mut().insert(session);
         let service = request.uri().path().split('/').nth(1).unwrap_or_default();
         let answer = match service {
@@ -493,7 +498,7 @@ impl Services {
         let memory = self.memory.used();
         Box::pin(async move {
             let _memory = memory;
-            match answer.await {
+            match answer.instrument(span).await {
                 Ok(answer) => {
                     let answer = of_undecodable(answer);
                     if let Some(observed) = observed {
@@ -512,23 +517,27 @@ impl Services {
         mut request: Request<Incoming>,
         connection: &Arc<PluginConnection>,
     ) -> BoxFuture<'static, Response<Body>> {
-        let own = match request.uri().path().split('/').nth(1) {
-            Some(daemon::SERVICE_NAME) => {
+        let answer = match request.uri().path().split('/').nth(1).unwrap_or_default() {
+            daemon::SERVICE_NAME => {
                 request.extensions_mut().insert(Arc::clone(connection));
-                Ok(self.plugins.call(request))
+                self.plugins.call(request)
             }
-            Some(inspect::SERVICE_NAME) => {
+            inspect::SERVICE_NAME => {
                 request.extensions_mut().insert(Arc::clone(connection));
-                Ok(self.inspect.call(request))
+                self.inspect.call(request)
             }
-            _ => self.standard.call(request),
+            service if StandardServices::have(service) => self.standard.call(request),
+            _ => return self.call_of_engine(request, connection),
         };
-        let request = match own {
-            Ok(answer) => {
-                return Box::pin(async move { answer.await.unwrap_or_else(|never| match never {}) });
-            }
-            Err(request) => request,
-        };
+        Box::pin(async move { answer.await.unwrap_or_else(|never| match never {}) })
+    }
+
+    /// Makes a call of a plugin's engine, in the session that the plugin has opened.
+    fn call_of_engine(
+        &mut self,
+        request: Request<Incoming>,
+        connection: &Arc<PluginConnection>,
+    ) -> BoxFuture<'static, Response<Body>> {
         let in_progress = connection.call();
         let Some(session) = connection.session() else {
             let (mut services, connection) = (self.clone(), Arc::clone(connection));

@@ -119,7 +119,7 @@ redacted! { lumirpc::resource_provider_server::ResourceProvider:
     delete(lumirpc::DeleteRequest) -> (), Usual [];
 }
 
-/// Writes a call to the audit log of a shared daemon that has one, before it is made.
+/// Notes what a call is about, in a shared daemon: in its trace, and before it is made in the audit log.
 fn audit(
     session: &Session,
     method: &'static str,
@@ -127,7 +127,9 @@ fn audit(
 ) -> Result<Option<AuditedCall>, Status> {
     let Some(observed) = session.observed() else { return Ok(None) };
     let redact = |name: &mut String| clean(name, session.secrets());
-    let audited = observed.audit(method, request.subject(), redact);
+    let subject = request.subject();
+    observed.note(subject);
+    let audited = observed.audit(method, subject, redact);
     audited.map_err(|error| RequestError::Audit(error).into())
 }
 

@@ -8,5 +8,6 @@ mod network;
 mod operators;
 mod sharing;
 mod standard;
+mod traces;
 mod trust;
 mod upgrades;

@@ -27,6 +27,7 @@ mod lists;
 mod local;
 mod moves;
 mod newcomer;
+mod observed;
 mod random;
 mod release;
 mod secrets;

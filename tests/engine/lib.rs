@@ -1,12 +1,14 @@
 //! The engine's side of the services for tests: property bags as JSON, the engine's own service,
-//! and a bridge as a process.
+//! and a bridge as a process. Besides, a collector of traces.
 
 mod bag;
+mod collector;
 mod engine;
 mod half_made;
 mod process;
 
 pub use bag::{SIGNATURE, bag, json_of, secret, unknown};
+pub use collector::{Collector, Span};
 pub use engine::{Engine, Line, Severity};
 pub use half_made::half_made;
 pub use process::{PATIENCE, Process, first_line, provider_logging};

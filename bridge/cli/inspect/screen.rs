@@ -4,11 +4,9 @@
 use std::io;
 use std::os::fd::AsFd as _;
 
-use rustix::termios::{
-    LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetwinsize, tcsetattr,
-};
+use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
 
-use crate::cli::output::print;
+use crate::cli::output::{print, terminal_size};
 
 /// Switches to the other screen, and hides the cursor.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l";
@@ -46,8 +44,7 @@ impl Screen {
 
     /// Shows a text in place of the one before, as far as there is space for it.
     pub(super) fn show(&self, text: &str) {
-        let size = tcgetwinsize(io::stdout()).ok().filter(|size| size.ws_row > 0 && size.ws_col > 0);
-        let (columns, rows) = size.map_or(USUAL, |size| (usize::from(size.ws_col), usize::from(size.ws_row)));
+        let (columns, rows) = terminal_size().unwrap_or(USUAL);
         let lines = text.lines().take(rows).map(|line| line.chars().take(columns).collect::<String>());
         let lines: Vec<String> = lines.map(|line| line + CLEAR_LINE).collect();
         print(&format!("{HOME}{}{CLEAR_REST}", lines.join("\r\n")));

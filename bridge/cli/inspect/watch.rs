@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use super::client::{Client, ClientError};
 use super::overview::{Before, text};
 use super::screen::Screen;
-use crate::cli::output::print;
+use crate::cli::output::{is_terminal, print};
 
 /// How often it is shown.
 const PERIOD: Duration = Duration::from_secs(2);
@@ -18,7 +18,7 @@ const PERIOD: Duration = Duration::from_secs(2);
 /// Shows what runs until the user ends it, or once without a terminal.
 pub(super) async fn watch(client: &mut Client) -> Result<(), ClientError> {
     let first = client.overview().await?;
-    if !io::stdout().is_terminal() {
+    if !is_terminal() {
         print(&text(&first, None));
         return Ok(());
     }

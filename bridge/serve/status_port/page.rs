@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn names_of_others_are_text() {
-        let observation = Observation::new(None);
+        let observation = Observation::new(None, None);
         let address = r#"local/<script>alert("x")</script>&"#.to_owned();
         let session = SessionView {
             number: 1,

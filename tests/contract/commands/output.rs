@@ -3,8 +3,12 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
+use isthmus_proto::daemon::OpenRequest;
+use isthmus_proto::daemon::daemon_client::DaemonClient;
+use isthmus_proto::pulumirpc::ParameterizeRequest;
+use isthmus_proto::pulumirpc::resource_provider_client::ResourceProviderClient;
 use isthmus_state::stacks::SequenceFile;
 use isthmus_state::{EncryptedStore, Intent, OperationKind, StoreKey};
 use rustix::process::Signal;
@@ -14,10 +18,11 @@ use tonic::transport::Endpoint;
 use super::network::Network;
 use super::settings::ask;
 use super::{Machine, Said};
+use crate::harness::daemon::channel;
 use crate::harness::{Json, json, processes};
 
 /// Every command, with arguments that make it print something.
-const COMMANDS: [&[&str]; 20] = [
+const COMMANDS: [&[&str]; 23] = [
     &["demo"],
     &["install", "@thing@", "1.0.0"],
     &["install", "--plugin"],
@@ -38,6 +43,9 @@ const COMMANDS: [&[&str]; 20] = [
     &["state", "rekey"],
     &["state", "backup", ".pulumi/isthmus/backup"],
     &["state", "restore", "given.backup"],
+    &["logs", "--no-follow", "--socket", "@daemon@"],
+    &["ps", "--socket", "@daemon@"],
+    &["top", "--socket", "@daemon@"],
 ];
 
 /// The same, of those that need a record.
@@ -70,7 +78,38 @@ impl Sink {
 struct World {
     network: Network,
     intent: String,
+    /// A shared daemon, with a line in its log. It ends with this.
+    _daemon: Daemon,
 }
+
+struct Daemon(Child);
+
+impl Daemon {
+    fn start(machine: &Machine) -> Self {
+        let mut command = machine.command(env!("CARGO_BIN_EXE_isthmus"));
+        command
+            .arg("daemon")
+            .arg("--socket")
+            .arg(machine.path(DAEMON))
+            .env("ISTHMUS_HOME", machine.path("home"));
+        let mut child = command.stderr(Stdio::piped()).spawn().expect("a process");
+        let mut said = std::io::BufReader::new(child.stderr.take().expect("a pipe"));
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut said, &mut line).expect("it listens");
+        assert!(line.contains("listening on"), "{line}");
+        leave_a_line(machine.path(DAEMON));
+        Self(child)
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        drop((self.0.kill(), self.0.wait()));
+    }
+}
+
+/// The socket of the daemon.
+const DAEMON: &str = "run/daemon.sock";
 
 impl World {
     fn new() -> Self {
@@ -96,7 +135,8 @@ impl World {
             value: prost::Message::encode_to_vec(&header),
         };
         machine.write("given.stack", &SequenceFile::Plan(vec![header]).write());
-        let world = Self { network, intent: String::new() };
+        let daemon = Daemon::start(machine);
+        let world = Self { network, intent: String::new(), _daemon: daemon };
         world.run(COMMANDS[14]).well();
         leave_an_intent(&machine_home(world.machine()));
         world.run(&["state", "backup", "given.backup"]).well();
@@ -129,6 +169,7 @@ impl World {
         let thing = self.network.address();
         let words =
             words.iter().map(|word| word.replace("@thing@", &thing).replace("@intent@", &self.intent));
+        let words = words.map(|word| word.replace("@daemon@", DAEMON));
         let mut command = self.network.command();
         command.args(words);
         command
@@ -169,6 +210,16 @@ async fn leave_an_intent(home: &Path) {
         companion: bytes::Bytes::new(),
     };
     drop(state_store.journal().begin(intent, None).await.expect("begun"));
+}
+
+/// A call that fails in a daemon, which it logs.
+#[tokio::main]
+async fn leave_a_line(socket: PathBuf) {
+    let channel = channel(socket).await;
+    let open = OpenRequest { plugin_version: "1.1.3".to_owned(), ..OpenRequest::default() };
+    DaemonClient::new(channel.clone()).open(open).await.expect("a session");
+    let nothing = ParameterizeRequest::default();
+    ResourceProviderClient::new(channel).parameterize(nothing).await.expect_err("it names nothing");
 }
 
 /// The arguments of `--help` for every command there is, by what `--help` itself lists.

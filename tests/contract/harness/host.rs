@@ -236,7 +236,11 @@ impl Setup {
 
     /// The environment of a shared daemon.
     fn variables_of_daemon(&self) -> Vec<(String, OsString)> {
-        let own = self.variables.iter().filter(|(name, _)| name.starts_with("ISTHMUS_")).cloned();
+        let own = self
+            .variables
+            .iter()
+            .filter(|(name, _)| name.starts_with("ISTHMUS_") || name.starts_with("OTEL_"))
+            .cloned();
         // Where every test has a shared daemon, most are about providers that end with their sessions.
         let end_at_once = everything_has_a_daemon().then(|| ("ISTHMUS_POOL_IDLE".to_owned(), "0".into()));
         end_at_once.into_iter().chain(own).collect()
