@@ -22,7 +22,7 @@ use crate::protocol::{Deferrable, Minor, Protocol};
 use crate::switch_error::{FileError, SwitchError, bad};
 
 /// Names of all switches.
-pub(crate) const NAMES: [&str; 23] = [
+pub(crate) const NAMES: [&str; 24] = [
     "SANDBOX_ANSWER",
     "SANDBOX_CALLS",
     "SANDBOX_CONFIGURE",
