@@ -153,7 +153,10 @@ async fn serve(
     let pool = Pool::new(context.settings().pool);
     let status_port = match (status_port(context.settings(), &origin).await, &origin) {
         (Ok(status_port), _) => status_port,
-        (Err(error), Origin::New) => return fail(&isthmus_common::error_chain(&error)),
+        (Err(error), Origin::New) => {
+            remove(socket.lock, &path);
+            return fail(&isthmus_common::error_chain(&error));
+        }
         // The socket has no other listener any more.
         (Err(error), Origin::TakenOver(_)) => {
             warn(&isthmus_common::error_chain(&error));
@@ -206,14 +209,18 @@ async fn serve(
         code = served => code,
         never = reported => match never {},
     };
-    if let Some(mut lock) = handover.into_lock().await
-        && path.symlink_metadata().is_ok_and(|found| is_named(&mut lock, &found))
-    {
-        // One that stays is removed by the next daemon.
-        drop(std::fs::remove_file(&path));
-    }
+    remove(handover.into_lock().await, &path);
     observation.end().await;
     code
+}
+
+/// Removes the socket of a daemon that holds the lock on it. One that stays is removed by the next daemon.
+fn remove(lock: Option<File>, path: &Path) {
+    if let Some(mut lock) = lock
+        && path.symlink_metadata().is_ok_and(|found| is_named(&mut lock, &found))
+    {
+        drop(std::fs::remove_file(path));
+    }
 }
 
 fn process(process: Option<i32>) -> String {

@@ -8,6 +8,7 @@ use serde_json::Value;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 
+use crate::harness::daemon::Daemon;
 use crate::harness::http::{exchange, get};
 use crate::harness::{Host, Outcome, Protocol, Setup, json, on_both_protocols};
 
@@ -200,6 +201,25 @@ async fn a_daemon_that_drains_is_alive_and_not_ready() {
     let (created, ()) = tokio::join!(faulty.create(&inputs), drained);
     created.expect_err("it was broken off");
     host.daemon_mut().ended().await;
+}
+
+#[tokio::test]
+async fn a_daemon_that_is_replaced_leaves_the_port_to_its_successor() -> Outcome {
+    let (host, address) = observed(Setup::sandbox(Protocol::V6)).await;
+    let session = host.session().await?;
+    session.note().make(&json!({"title": "one"})).await?;
+    assert_eq!(Metrics::scrape(&address).await.sum("isthmus_sessions", &[]), 1.0);
+    let variables = [("ISTHMUS_METRICS".to_owned(), address.clone().into())];
+    let successor = Daemon::replacing(host.directory(), &variables).await;
+    assert!(
+        successor.stderr().contains(&format!("metrics and status on http://{address}/")),
+        "{}",
+        successor.stderr()
+    );
+    // The session is still the predecessor's.
+    assert_eq!(Metrics::scrape(&address).await.sum("isthmus_sessions", &[]), 0.0);
+    session.note().make(&json!({"title": "two"})).await?;
+    Ok(())
 }
 
 #[tokio::test]
