@@ -97,7 +97,7 @@ on_both_protocols! {
 
         // A new run, and another call of an old one.
         let session = host.session().await?;
-        let mut of_new = make(&[session.clone()], ["of a new run".to_owned()].into_iter());
+        let mut of_new = make(std::slice::from_ref(&session), ["of a new run".to_owned()].into_iter());
         let mut of_old = make(&sessions[..1], ["of an old run".to_owned()].into_iter());
         host.provider_is_in("ApplyResourceChange", CALLS + 2).await;
         assert_eq!(host.provider_processes().len(), 2);
@@ -179,7 +179,7 @@ on_both_protocols! {
     async fn a_replaced_daemon_that_is_killed_takes_only_its_calls_in_flight_with_it(protocol) {
         let (mut host, gate) = gated(Setup::sandbox(protocol)).await;
         let session = host.session().await?;
-        let mut calls = make(&[session.clone()], ["lost".to_owned()].into_iter());
+        let mut calls = make(std::slice::from_ref(&session), ["lost".to_owned()].into_iter());
         host.provider_is_in("ApplyResourceChange", 1).await;
         let second = replace(host.directory()).await;
         host.daemon_mut().kill().await;
