@@ -10,6 +10,7 @@ pub(crate) mod daemon;
 pub(crate) mod host;
 pub(crate) mod http;
 pub(crate) mod processes;
+pub(crate) mod replicas;
 pub(crate) mod resource;
 pub(crate) mod scripted;
 pub(crate) mod session;

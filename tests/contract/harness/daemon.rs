@@ -1,6 +1,6 @@
 //! A shared daemon: `isthmus daemon` as a process of its own.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -35,12 +35,23 @@ impl Daemon {
         directory: &Path,
         variables: &[(String, OsString)],
     ) -> Option<Self> {
+        Self::start_by(&[], executable, directory, variables).await
+    }
+
+    /// The same, by a command whose last argument is the program that it starts.
+    pub(crate) async fn start_by(
+        starter: &[String],
+        executable: &Path,
+        directory: &Path,
+        variables: &[(String, OsString)],
+    ) -> Option<Self> {
         let socket = socket_in(directory);
         if std::os::unix::net::UnixStream::connect(&socket).is_ok() {
             return None;
         }
-        let mut command = Command::new(executable);
-        command.arg("daemon").arg("--socket").arg(&socket).stdin(Stdio::null());
+        let mut words = starter.iter().map(OsStr::new).chain([executable.as_os_str()]);
+        let mut command = Command::new(words.next().expect("there is the executable"));
+        command.args(words).arg("daemon").arg("--socket").arg(&socket).stdin(Stdio::null());
         Some(Self::run(command, directory, variables).await)
     }
 

@@ -56,7 +56,7 @@ pub(crate) struct Difference {
 
 impl Resource {
     pub(super) fn new(session: Session, token: &str, name: &str) -> Self {
-        let urn = format!("urn:pulumi:test::contract::{token}::{name}");
+        let urn = format!("urn:pulumi:{}::contract::{token}::{name}", session.stack());
         Self {
             session,
             token: token.to_owned(),
@@ -80,7 +80,10 @@ impl Resource {
     /// The same below a parent of this type.
     pub(crate) fn below(&self, parent: &str) -> Self {
         let Self { token, name, .. } = self;
-        Self { urn: format!("urn:pulumi:test::contract::{parent}${token}::{name}"), ..self.clone() }
+        Self {
+            urn: format!("urn:pulumi:{}::contract::{parent}${token}::{name}", self.session.stack()),
+            ..self.clone()
+        }
     }
 
     /// How the engine calls it.

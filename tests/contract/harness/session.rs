@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use isthmus_proto::pulumirpc::resource_provider_client::ResourceProviderClient;
 use isthmus_proto::pulumirpc::{
@@ -20,6 +21,9 @@ use super::{PATIENCE, bag, json_of};
 /// The engine's own limit on a message.
 const LARGEST_MESSAGE: usize = 400 * 1024 * 1024;
 
+/// The stack that tests work on, unless they say another one.
+const STACK: &str = "test";
+
 /// How much of a message the transcript shows.
 const SHOWN: usize = 4000;
 
@@ -28,6 +32,10 @@ const SHOWN: usize = 4000;
 pub(crate) struct Session {
     client: ResourceProviderClient<Channel>,
     transcript: Transcript,
+    /// The stack that is worked on.
+    stack: Arc<str>,
+    /// How long a call may take.
+    patience: Duration,
 }
 
 /// A page of a list.
@@ -68,7 +76,22 @@ impl Session {
         let client = ResourceProviderClient::new(channel)
             .max_decoding_message_size(LARGEST_MESSAGE)
             .max_encoding_message_size(usize::MAX);
-        Self { client, transcript }
+        Self { client, transcript, stack: STACK.into(), patience: PATIENCE }
+    }
+
+    /// The same, about another stack.
+    pub(crate) fn of_stack(self, stack: &str) -> Self {
+        Self { stack: stack.into(), ..self }
+    }
+
+    /// The same, with calls that may take this long.
+    pub(crate) fn patient(self, patience: Duration) -> Self {
+        Self { patience, ..self }
+    }
+
+    /// The stack that is worked on.
+    pub(super) fn stack(&self) -> &str {
+        &self.stack
     }
 
     /// The bare client, for calls that no helper has.
@@ -90,7 +113,7 @@ impl Session {
     {
         self.transcript.add("→", name, &request);
         let answering = call(self.client(), request);
-        let answer = tokio::time::timeout(PATIENCE, answering).await;
+        let answer = tokio::time::timeout(self.patience, answering).await;
         let answer = answer.unwrap_or_else(|_| panic!("{name} hangs")).map(Response::into_inner);
         match &answer {
             Ok(answer) => self.transcript.add("←", name, answer),
@@ -219,7 +242,7 @@ impl Session {
             accept_resources: true,
             sends_old_inputs: true,
             sends_old_inputs_to_delete: true,
-            urn: Some(PROVIDER_URN.to_owned()),
+            urn: Some(PROVIDER_URN.replacen(STACK, &self.stack, 1)),
             ..Default::default()
         };
         self.call("Configure", request, async |mut client, request| client.configure(request).await).await

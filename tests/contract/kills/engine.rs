@@ -4,7 +4,7 @@
 //! that stands for it) is killed: what it had saved, it has.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use tonic::Status;
 use crate::harness::engine::Severity;
 use crate::harness::host::EngineInput;
 use crate::harness::resource::{Resource, Stored};
-use crate::harness::{Host, Json, Protocol, Session, Setup, json, processes};
+use crate::harness::{Json, Protocol, Session, Setup, json, processes};
 
 const NOTE: &str = "sandbox:index/note:Note";
 /// The variable by which the processes of a run are found.
@@ -61,12 +61,20 @@ pub(super) struct Engine {
 
 /// A stack's state.
 #[derive(Clone, Debug, Default)]
-struct Saved {
-    resources: BTreeMap<String, Stored>,
+pub(super) struct Saved {
+    pub(super) resources: BTreeMap<String, Stored>,
     /// Replaced, and to be deleted.
-    condemned: Vec<(String, Stored)>,
+    pub(super) condemned: Vec<(String, Stored)>,
     /// Creations that the engine has no object of, of all runs.
     failed_creations: usize,
+}
+
+impl Saved {
+    /// The objects that the engine knows.
+    pub(super) fn ids(&self) -> BTreeSet<String> {
+        let all = self.resources.values().chain(self.condemned.iter().map(|(_, stored)| stored));
+        all.map(|stored| stored.id.clone()).collect()
+    }
 }
 
 /// What the provider has, and who knows of it.
@@ -106,7 +114,10 @@ impl Engine {
             setup = setup.with(name, value);
         }
         let host = setup.start().await;
-        let deploying = deploy(&host, program, &self.saved);
+        let deploying = async {
+            let session = host.session().await?;
+            deploy(session, program, &self.saved).await
+        };
         let died = async {
             let Some((victim, moment)) = killing else { return std::future::pending().await };
             tokio::time::sleep(moment).await;
@@ -163,25 +174,14 @@ impl Engine {
     /// Looks whether anything is lost: each object is known to the engine, or to `isthmus recover`.
     pub(super) fn survey(&self) -> Survey {
         let saved = self.saved().clone();
-        let known: BTreeSet<String> = saved
-            .resources
-            .values()
-            .chain(saved.condemned.iter().map(|(_, stored)| stored))
-            .map(|stored| stored.id.clone())
-            .collect();
+        let known = saved.ids();
         let strangers: Vec<(String, String)> =
             self.objects().into_iter().filter(|(id, _)| !known.contains(id)).collect();
         let open = self.recover(&["list", "--json"]);
         let open: Vec<Json> = serde_json::from_str(&open).unwrap_or_else(|_| panic!("no JSON: {open}"));
         for (id, title) in &strangers {
-            let is_listed = |open: &Json| {
-                let is_of_it = open["urn"].as_str().is_some_and(|urn| urn.ends_with(&format!("::{title}")));
-                open["kind"] == "creation"
-                    && is_of_it
-                    && (open["id"] == *id || open["condition"] == "unknown")
-            };
             assert!(
-                open.iter().any(is_listed),
+                open.iter().any(|open| is_listed(open, id, title)),
                 "{id} of {title} is lost: the engine has {:?}, open are {open:#?}",
                 self.saved().resources.get(title)
             );
@@ -191,18 +191,7 @@ impl Engine {
 
     /// The provider's objects: id and title.
     fn objects(&self) -> Vec<(String, String)> {
-        let directory = self.directory.path().join("objects");
-        let files = std::fs::read_dir(directory).expect("the provider's directory");
-        let files = files.map(|entry| entry.expect("an entry").path());
-        let note = |path: PathBuf| {
-            let name = path.file_name()?.to_str()?;
-            let id = name.strip_prefix("sandbox_note.")?.strip_suffix(".json")?.to_owned();
-            let object: Json = serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?;
-            let text = object.to_string();
-            let title = text.split("\"title\":").nth(1)?.split('"').nth(1)?.to_owned();
-            Some((id, title))
-        };
-        files.filter_map(note).collect()
+        objects_in(&self.directory.path().join("objects"))
     }
 
     /// The names of the resources that the engine has, and how many replaced ones.
@@ -233,14 +222,38 @@ impl Engine {
     }
 }
 
+/// The provider's objects in a directory: id and title.
+pub(super) fn objects_in(directory: &Path) -> Vec<(String, String)> {
+    let files = std::fs::read_dir(directory).expect("the provider's directory");
+    let files = files.map(|entry| entry.expect("an entry").path());
+    let note = |path: PathBuf| {
+        let name = path.file_name()?.to_str()?;
+        let id = name.strip_prefix("sandbox_note.")?.strip_suffix(".json")?.to_owned();
+        let object: Json = serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?;
+        let text = object.to_string();
+        let title = text.split("\"title\":").nth(1)?.split('"').nth(1)?.to_owned();
+        Some((id, title))
+    };
+    files.filter_map(note).collect()
+}
+
+/// Whether an open operation of `isthmus recover list --json` is the creation of an object.
+pub(super) fn is_listed(open: &Json, id: &str, title: &str) -> bool {
+    let is_of_it = open["urn"].as_str().is_some_and(|urn| urn.ends_with(&format!("::{title}")));
+    open["kind"] == "creation" && is_of_it && (open["id"] == *id || open["condition"] == "unknown")
+}
+
 /// Whether a warning is a report of an operation that is not settled.
-fn is_report(text: &str) -> bool {
+pub(super) fn is_report(text: &str) -> bool {
     text.contains("isthmus recover") || text.contains("pulumi refresh --target")
 }
 
 /// Deploys a program: all resources at once, then what is to be deleted. Ends with the first call that nobody answers.
-async fn deploy(host: &Host, program: &Program, saved: &Arc<Mutex<Saved>>) -> Result<(), Status> {
-    let session = host.session().await?;
+pub(super) async fn deploy(
+    session: Session,
+    program: &Program,
+    saved: &Arc<Mutex<Saved>>,
+) -> Result<(), Status> {
     let mut steps = JoinSet::new();
     for (name, wish) in program {
         steps.spawn(step(session.clone(), name.clone(), wish.clone(), Arc::clone(saved)));
@@ -315,6 +328,6 @@ async fn created(resource: &Resource, inputs: &Json, saved: &Mutex<Saved>) -> Re
     Ok(created)
 }
 
-fn lock(saved: &Mutex<Saved>) -> MutexGuard<'_, Saved> {
+pub(super) fn lock(saved: &Mutex<Saved>) -> MutexGuard<'_, Saved> {
     saved.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -13,10 +13,15 @@ const RESOURCES: usize = 16;
 const SLICE: usize = 10;
 
 /// What is random enough, and the same for the same seed (xorshift64*).
-struct Dice(u64);
+pub(super) struct Dice(u64);
 
 impl Dice {
-    fn below(&mut self, limit: usize) -> usize {
+    /// Other numbers for another seed.
+    pub(super) fn new(seed: usize) -> Self {
+        Self(0x9E37_79B9_7F4A_7C15 ^ u64::try_from(seed).expect("64 bits"))
+    }
+
+    pub(super) fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
@@ -31,8 +36,13 @@ fn setting(name: &str) -> Option<usize> {
 
 /// Changes some wishes: texts, colours, and whether it is wanted.
 fn change(program: &mut Program, dice: &mut Dice) {
-    for number in 0..RESOURCES {
-        let name = format!("note{number}");
+    let names = (0..RESOURCES).map(|number| format!("note{number}"));
+    change_some(program, names, dice);
+}
+
+/// The same for resources of these names.
+pub(super) fn change_some(program: &mut Program, names: impl Iterator<Item = String>, dice: &mut Dice) {
+    for name in names {
         match (dice.below(8), program.contains_key(&name)) {
             (0 | 1, true) => program.get_mut(&name).expect("it is there").body += 1,
             (2, true) => program.get_mut(&name).expect("it is there").color += 1,
@@ -46,7 +56,7 @@ fn change(program: &mut Program, dice: &mut Dice) {
 async fn whoever_is_killed(victim: Victim, protocol: Protocol) {
     let runs = setting("ISTHMUS_KILLS").unwrap_or(SLICE);
     let seed = setting("ISTHMUS_KILL_SEED").unwrap_or(1);
-    let mut dice = Dice(0x9E37_79B9_7F4A_7C15 ^ u64::try_from(seed).expect("64 bits"));
+    let mut dice = Dice::new(seed);
     let mut engine = Engine::new(protocol);
     let mut program = Program::new();
     (0..4).for_each(|_| change(&mut program, &mut dice));
