@@ -329,13 +329,14 @@ impl ResourceProvider for PulumiService {
             let target = work.configured_target(&request.r#type).await?;
             let target = target.timed(Operation::Create, request.timeout, None);
             let mut warnings = OperationWarnings::default();
-            let inputs = work.reveal(&target, request.properties);
             if request.preview {
+                let inputs = work.reveal(&target, request.properties);
                 let planning = resource::preview_create(&target, &inputs, &mut warnings);
                 let planned = work.limited(&target, planning).await;
                 let properties = Some(work.finish(&target, warnings, planned).await?);
                 return Ok(CreateResponse { id: String::new(), properties, refresh_before_update: false });
             }
+            let inputs = work.reveal_to_apply(&target, request.properties)?;
             let nothing = Struct::new();
             let state = EngineState { target: &target, id: "", olds: &nothing, inputs: &nothing };
             let created =
@@ -436,7 +437,10 @@ impl ResourceProvider for PulumiService {
             let target = target.timed(Operation::Update, request.timeout, request.old_inputs.as_ref());
             let mut warnings = OperationWarnings::default();
             let olds = request.olds.unwrap_or_default();
-            let news = work.reveal(&target, request.news);
+            let news = match request.preview {
+                true => work.reveal(&target, request.news),
+                false => work.reveal_to_apply(&target, request.news)?,
+            };
             let ignored = paths(&request.ignore_changes)?;
             let inputs = request.old_inputs.clone().unwrap_or_default();
             let state = EngineState { target: &target, id: &request.id, olds: &olds, inputs: &inputs };

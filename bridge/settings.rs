@@ -101,9 +101,9 @@ pub const DAEMON: Setting = Setting {
     scope: Scope::Run,
     value: "`off`, the path of a daemon's socket, or addresses such as `https://host:7443`, separated by commas",
     default: "the socket of the user's own daemon, if there is one",
-    effect: "The shared daemon that the plugin passes the calls of its engine on to. Several addresses are those of replicas, of \
-             which one is chosen at random. A daemon that cannot be reached is replaced by the plugin itself, with a warning, \
-             as long as no resource was changed through it.",
+    effect: "The shared daemon that the plugin passes the calls of its engine on to. Several addresses are those of \
+             [replicas](daemon.md#replicas), of which one is chosen at random. A daemon that cannot be reached is replaced by the \
+             plugin itself, with a warning, as long as no resource was changed through it.",
 };
 
 /// The authorities that a plugin trusts for the certificates of daemons.

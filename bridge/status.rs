@@ -83,6 +83,12 @@ pub(crate) enum RequestError {
     StateStore(#[from] OpenStoreError),
     #[error(transparent)]
     WriteOnly(#[from] NoSalt),
+    /// Write-only values were in the memory of a daemon that is gone.
+    #[error(
+        "nothing was changed: the write-only values of this resource were only in the memory of the process that has checked it, \
+         because ISTHMUS_WRITE_ONLY=hash withholds them from the engine, and that process is gone\nhelp: run this again"
+    )]
+    WriteOnlyLost,
 }
 
 impl From<RequestError> for Status {
@@ -107,9 +113,10 @@ impl From<RequestError> for Status {
             | RequestError::NoSession
             | RequestError::Settings(_)
             | RequestError::StateStore(_) => Self::failed_precondition(text),
-            RequestError::DaemonGone { .. } | RequestError::Draining | RequestError::WriteOnly(_) => {
-                Self::unavailable(text)
-            }
+            RequestError::DaemonGone { .. }
+            | RequestError::Draining
+            | RequestError::WriteOnly(_)
+            | RequestError::WriteOnlyLost => Self::unavailable(text),
         }
     }
 }
@@ -142,6 +149,7 @@ pub(super) fn of_operation(error: OperationError) -> Status {
         OperationError::Inputs(_) | OperationError::Continuation { .. } => Status::invalid_argument(text),
         OperationError::Denied(_) => Status::permission_denied(text),
         OperationError::Token(TokenError::Schema(CatalogueError::Unreadable { .. })) => Status::aborted(text),
+        OperationError::NotJournalled { .. } | OperationError::Overtaken => Status::unavailable(text),
         OperationError::Token(_) => Status::not_found(text),
         OperationError::UnmarkedPreviews { .. }
         | OperationError::ConfiguredAlready { .. }

@@ -37,9 +37,17 @@ const SESSION: [&str; 4] = ["Handshake", "Attach", "Parameterize", "Configure"];
 /// How often a call is made that changes nothing, and ends with its connection: it may be what ends the daemon.
 const ATTEMPTS: usize = 3;
 
-/// How long a run that has changed resources waits for a daemon that continues it.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a run that has changed resources waits for a daemon that continues it: as long as a machine takes to start one. A run
+/// that does not go on is left half done.
+const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(200);
+
+/// How long one that has changed nothing waits for another replica, before it goes on without any.
+const TAKEOVER: Duration = Duration::from_secs(2);
+
+/// What the engine is told when another daemon has taken over.
+const TAKEN_OVER: &str = "the connection to the isthmus daemon was lost, and the run goes on at another one, or at the same one that \
+                          was started again; ephemeral resources that were opened before are neither renewed nor closed";
 
 /// The calls that change resources, unless they are part of a preview.
 const CHANGES: [&str; 3] = ["Create", "Update", "Delete"];
@@ -62,6 +70,8 @@ pub(crate) struct RelayConnection {
     engine: watch::Sender<Option<String>>,
     /// The calls that the session was made by.
     made_by: StdMutex<Vec<Call>>,
+    /// How often the engine has sent Cancel, upon which nothing is waited for.
+    cancelled: watch::Sender<u64>,
 }
 
 #[derive(Debug)]
@@ -136,7 +146,8 @@ impl RelayConnection {
     pub(super) fn new(daemon: Destination, engine: Option<String>) -> Self {
         let engine = watch::Sender::new(engine);
         let route = Mutex::new(Route::Open { has_changed: false });
-        Self { daemon, route, engine, made_by: StdMutex::default() }
+        let cancelled = watch::Sender::default();
+        Self { daemon, route, engine, made_by: StdMutex::default(), cancelled }
     }
 
     /// Makes a call of the engine, at the daemon if there is one, else here.
@@ -151,6 +162,9 @@ impl RelayConnection {
             && let Ok(attach) = PluginAttach::decode(call.content.get(PREFIX..).unwrap_or_default())
         {
             self.engine.send_replace(Some(attach.address));
+        }
+        if call.method == "Cancel" {
+            self.cancelled.send_modify(|cancelled| *cancelled += 1);
         }
         let mut attempts = ATTEMPTS;
         loop {
@@ -194,9 +208,22 @@ impl RelayConnection {
             Route::Open { .. } => {}
         }
         let Route::Open { has_changed } = *route else { return Ok(None) };
-        let connected = if has_changed { self.connect_patiently().await } else { self.connect().await };
+        let patience = match has_changed {
+            // Nothing is under way that it could stop.
+            _ if call.method == "Cancel" => Duration::ZERO,
+            true => PATIENCE,
+            // A replica may be lost while it opens the session, which another one opens as well.
+            false if self.daemon.has_replicas() => TAKEOVER,
+            false => Duration::ZERO,
+        };
+        let connected = self.connect_within(patience).await;
         match connected {
             Ok(link) => {
+                // What engines open by an invoke, and what Check withholds from them, is in the memory of one process.
+                if !self.made_by().is_empty() {
+                    here.session().warn(TAKEN_OVER.to_owned(), "");
+                    here.session().flush_logs(true).await;
+                }
                 let link = Arc::new(link);
                 *route =
                     Route::Daemon { link: Arc::clone(&link), has_changed: has_changed || call.changes() };
@@ -218,16 +245,24 @@ impl RelayConnection {
         }
     }
 
-    /// As [`Self::connect`], again and again for a while: a daemon is being replaced, or another replica takes over.
-    async fn connect_patiently(&self) -> Result<Link, LinkError> {
-        let until = Instant::now() + PATIENCE;
+    /// As [`Self::connect`], again and again for a while: a daemon is being replaced, or another replica takes over. The engine's
+    /// Cancel ends it.
+    async fn connect_within(&self, patience: Duration) -> Result<Link, LinkError> {
+        let until = Instant::now() + patience;
+        let mut cancelled = self.cancelled.subscribe();
         loop {
-            match self.connect().await {
+            let error = match self.connect().await {
                 // It is there, and does not change its mind.
                 Err(error @ LinkError::Refused(_)) => return Err(error),
-                Err(error) if Instant::now() >= until => return Err(error),
-                Err(_) => tokio::time::sleep(PAUSE).await,
+                Err(error) => error,
                 Ok(link) => return Ok(link),
+            };
+            if Instant::now() >= until {
+                return Err(error);
+            }
+            tokio::select! {
+                () = tokio::time::sleep(PAUSE) => {}
+                _ = cancelled.changed() => return Err(error),
             }
         }
     }

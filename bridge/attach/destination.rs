@@ -36,6 +36,11 @@ impl fmt::Debug for Destination {
 }
 
 impl Destination {
+    /// Whether there are several daemons that serve alike.
+    pub(super) fn has_replicas(&self) -> bool {
+        matches!(&self.place, Place::Addresses(replicas) if replicas.are_several())
+    }
+
     /// The daemon that the settings of a plugin name, or the one of its user if there is its socket.
     pub(super) fn find(context: &ProcessContext) -> Option<Self> {
         let place = match &context.settings().daemon {

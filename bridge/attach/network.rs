@@ -120,6 +120,10 @@ impl Replicas {
         Self(Arc::new(Inner { addresses, authorities, certificate, token }))
     }
 
+    pub(super) fn are_several(&self) -> bool {
+        self.0.addresses.len() > 1
+    }
+
     /// Connects to one of them, beginning with any: so each has its share of the plugins. The files are read anew.
     pub(super) async fn connect(&self) -> Result<Connected, NetworkError> {
         let inner = Arc::clone(&self.0);

@@ -11,6 +11,7 @@ use tonic::{Request, Status};
 use crate::daemon::{Call, Instance, Session};
 use crate::resource::{EarlierPlans, Memory, OperationError, OperationWarnings, Target, Timeouts};
 use crate::serve::{limit, session_of, show_warnings};
+use crate::settings::WriteOnly;
 use crate::status::{self, RequestError};
 use crate::urn::Urn;
 
@@ -98,6 +99,23 @@ impl Work {
     /// Restores the write-only values that are withheld from the engine.
     pub(super) fn reveal(&self, target: &Target<'_>, inputs: Option<Struct>) -> Struct {
         self.instance.write_only.reveal(&self.urn, inputs.unwrap_or_default(), &target.shape.object)
+    }
+
+    /// The same for what is about to be applied.
+    ///
+    /// # Errors
+    /// If the values were only in the memory of another process.
+    pub(super) fn reveal_to_apply(
+        &self,
+        target: &Target<'_>,
+        inputs: Option<Struct>,
+    ) -> Result<Struct, RequestError> {
+        let inputs = inputs.unwrap_or_default();
+        let is_withholding = self.session.settings().write_only == WriteOnly::Hash;
+        if is_withholding && self.instance.write_only.are_lost(&self.urn, &inputs, &target.shape.object) {
+            return Err(RequestError::WriteOnlyLost);
+        }
+        Ok(self.reveal(target, Some(inputs)))
     }
 
     /// Runs an operation until it is interrupted or the engine's timeout passes.

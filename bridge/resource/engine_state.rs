@@ -66,7 +66,7 @@ impl<'a> StateManager for EngineState<'a> {
         _: Option<&Prior>,
         warnings: &mut OperationWarnings,
     ) -> Result<Option<EngineIntent<'a>>, OperationError> {
-        Ok(self.target.begin(operation, warnings).await)
+        self.target.begin(operation, warnings).await
     }
 
     async fn created(

@@ -20,6 +20,18 @@ pub(crate) enum OperationError {
     /// The policy of the daemon does not permit it.
     #[error(transparent)]
     Denied(PolicyDenied),
+    /// The journal that replicas share cannot be written.
+    #[error(
+        "nothing was changed, because the journal that replicas share cannot be written: {reason}\nhelp: run this again when \
+         the database is back"
+    )]
+    NotJournalled { reason: String },
+    /// This process slept, and another replica has taken the operation over.
+    #[error(
+        "nothing was changed: this daemon was not heard of for so long that another replica has taken the operation over\nhelp: \
+         run this again"
+    )]
+    Overtaken,
     #[error(transparent)]
     Token(#[from] TokenError),
     /// The stored state is invalid.

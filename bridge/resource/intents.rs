@@ -5,10 +5,10 @@
 //! may be killed. What is not settled is reported, and never resolved by guessing: engines create a second
 //! resource under one URN on purpose.
 //!
-//! For today's engine, which journals its operations itself, a journal that cannot be written
-//! causes a warning, and the change continues.
+//! For today's engine, which stores objects itself, a journal of one machine that cannot be written causes a warning, and the
+//! change continues. A journal that replicas share is what they know of each other: without it, nothing is changed.
 
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
 use isthmus_common::{fail_point, split_output};
@@ -23,6 +23,9 @@ use super::operations::{Memory, OperationsError};
 use super::state_manager::Created;
 use super::{OperationError, OperationWarnings, Target, reports};
 
+/// How long journalling an operation may take before it is looked whether the operation is still this process's.
+const MOMENT: Duration = Duration::from_secs(1);
+
 /// The intent of a change for today's engine, if it was journaled.
 #[derive(Debug)]
 pub(crate) struct EngineIntent<'a> {
@@ -32,13 +35,16 @@ pub(crate) struct EngineIntent<'a> {
 
 impl<'a> Target<'a> {
     /// Journals the intent of a change. `None`: the operation concerns no resource, or it could not be
-    /// written.
+    /// written to the journal of this machine.
+    ///
+    /// # Errors
+    /// If the journal that replicas share cannot be written, or another replica has taken the operation over.
     pub(super) async fn begin(
         &self,
         intention: OperationKind,
         warnings: &mut OperationWarnings,
-    ) -> Option<EngineIntent<'a>> {
-        let memory = self.memory?;
+    ) -> Result<Option<EngineIntent<'a>>, OperationError> {
+        let Some(memory) = self.memory else { return Ok(None) };
         if intention == OperationKind::Create {
             report_lost_creations(&memory, warnings);
             memory.operations.doubt(memory.urn, memory.caller).await;
@@ -56,10 +62,21 @@ impl<'a> Target<'a> {
             companion: memory.caller.origin(self.package),
         };
         fail_point("intent-begins");
+        let asked = (Instant::now(), SystemTime::now());
         let begun = memory.operations.begin(intent.clone()).await;
         fail_point("intent-written");
         match begun {
             Ok(id) => {
+                // This process may have slept, and another replica may have reported the operation as interrupted.
+                let slept = asked.0.elapsed().max(asked.1.elapsed().unwrap_or_default());
+                if slept > MOMENT {
+                    let held = memory.operations.is_held(id).await;
+                    match held.map_err(|error| isthmus_common::error_chain(&error)) {
+                        Ok(true) => {}
+                        Ok(false) => return Err(OperationError::Overtaken),
+                        Err(reason) => return Err(OperationError::NotJournalled { reason }),
+                    }
+                }
                 let open = OpenIntent {
                     id,
                     intent,
@@ -72,12 +89,15 @@ impl<'a> Target<'a> {
                     passed: 0,
                     object: Bytes::new(),
                 };
-                Some(EngineIntent { memory, open })
+                Ok(Some(EngineIntent { memory, open }))
+            }
+            Err(error) if memory.operations.are_shared() => {
+                Err(OperationError::NotJournalled { reason: isthmus_common::error_chain(&error) })
             }
             Err(error) => {
                 let consequence = "An operation that this process does not complete will not be reported.";
                 memory.operations.warn("Failed to write the journal", &error, consequence, warnings);
-                None
+                Ok(None)
             }
         }
     }
@@ -119,7 +139,7 @@ impl EngineIntent<'_> {
         fail_point("outcome-known");
         memory.operations.superseded(memory.urn, memory.id).await;
         // There may be no further call about it: the engine forgets what is deleted.
-        warn_of(memory.operations.settle(&[open.id], true).await, &memory, warnings);
+        warn_of(memory.operations.changed(open.id).await, &memory, warnings);
         fail_point("outcome-written");
     }
 

@@ -9,6 +9,7 @@ mod origin;
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher as _, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -45,6 +46,9 @@ pub(crate) struct Memory<'a> {
 pub(crate) struct Operations {
     journal: Result<OperationJournal, StateDirectoryError>,
     open: Mutex<OpenOperations>,
+    /// Reading the journal: how many were asked for, and, while it is held, how many of them the last one has served.
+    asked: AtomicU64,
+    learning: tokio::sync::Mutex<u64>,
     /// Hashes of the warnings that were shown: texts may be of any length.
     warned: Mutex<HashSet<u64>>,
     hashes: RandomState,
@@ -57,6 +61,8 @@ struct OpenOperations {
     sessions: HashSet<u64>,
     /// What cannot be read, and was not reported.
     faults: Vec<JournalFault>,
+    /// What was settled while the journal is being read.
+    settled: Option<HashSet<OperationId>>,
 }
 
 /// What is to be reported to the engine of a stack.
@@ -79,11 +85,22 @@ impl Operations {
     /// The operations of a journal, or why there is none.
     pub(crate) fn new(journal: Result<OperationJournal, StateDirectoryError>) -> Self {
         let (open, warned, hashes) = (Mutex::default(), Mutex::default(), RandomState::new());
-        Self { journal, open, warned, hashes }
+        let (asked, learning) = (AtomicU64::default(), tokio::sync::Mutex::default());
+        Self { journal, open, asked, learning, warned, hashes }
     }
 
     fn journal(&self) -> Result<&OperationJournal, OperationsError> {
         Ok(self.journal.as_ref().map_err(StateDirectoryError::clone)?)
+    }
+
+    /// Whether replicas share the journal: then nothing may be changed without it.
+    pub(super) fn are_shared(&self) -> bool {
+        self.journal.as_ref().is_ok_and(OperationJournal::is_shared)
+    }
+
+    /// Whether an operation that was journalled is still this process's.
+    pub(super) async fn is_held(&self, id: OperationId) -> Result<bool, OperationsError> {
+        Ok(self.journal()?.is_held(id).await?)
     }
 
     /// Journals an intent.
@@ -100,8 +117,10 @@ impl Operations {
     ) -> Result<(), OperationsError> {
         let made = self.journal()?.made(open.id, &open.intent.key.id, object).await;
         open.condition = Condition::Unconfirmed;
+        open.id = made.as_ref().map_or(open.id, |id| *id);
         self.add(open, caller);
-        Ok(made?)
+        made?;
+        Ok(())
     }
 
     /// Journals that the outcome of an operation is unknown.
@@ -113,8 +132,19 @@ impl Operations {
     ) -> Result<(), OperationsError> {
         let noted = self.journal()?.unknown(open.id, known).await;
         open.condition = Condition::Ended { text: known.to_owned(), object: None };
+        open.id = noted.as_ref().map_or(open.id, |id| *id);
         self.add(open, caller);
-        Ok(noted?)
+        noted?;
+        Ok(())
+    }
+
+    /// Settles an update or a deletion that has succeeded.
+    pub(super) async fn changed(&self, id: OperationId) -> Result<(), OperationsError> {
+        let journal = self.journal()?;
+        self.open().settled(&[id]);
+        journal.changed(id).await?;
+        journal.write().await?;
+        Ok(())
     }
 
     /// Settles an operation. With `now`, that survives this process when it returns.
@@ -123,6 +153,7 @@ impl Operations {
             return Ok(());
         }
         let journal = self.journal()?;
+        self.open().settled(ids);
         journal.settle(ids).await?;
         if now {
             journal.write().await?;
@@ -153,14 +184,33 @@ impl Operations {
     /// Reads what other processes have left in the journal.
     pub(crate) async fn learn(&self) -> Result<(), OperationsError> {
         let Ok(journal) = &self.journal else { return Ok(()) };
+        let asked = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut served = self.learning.lock().await;
+        if *served >= asked {
+            return Ok(());
+        }
+        // It serves all that wait by now.
+        let serves = self.asked.load(Ordering::Relaxed);
         journal.forget_cached().await;
+        let own: HashSet<OperationId> = {
+            let mut all = self.open();
+            all.settled = Some(HashSet::new());
+            all.known.iter().filter(|known| known.is_own).map(|known| known.open.id).collect()
+        };
         let OpenIntents { intents, faults, .. } = journal.open_intents().await?;
+        *served = serves;
         let mut all = self.open();
-        // Others may have been settled elsewhere.
-        all.known.remove_where(|known| !known.is_own);
+        let settled = all.settled.take().unwrap_or_default();
+        let found: HashSet<OperationId> = intents.iter().map(|open| open.id).collect();
+        let is_whole = faults.is_empty();
+        // They may have been settled elsewhere: other processes have heard of what this one has made.
+        all.known.remove_where(|known| {
+            let id = known.open.id;
+            !known.is_own || is_whole && own.contains(&id) && !found.contains(&id)
+        });
         let own: HashSet<OperationId> = all.known.iter().map(|known| known.open.id).collect();
         for open in intents {
-            if !matches!(open.condition, Condition::InProgress) && !own.contains(&open.id) {
+            if !own.contains(&open.id) && !settled.contains(&open.id) {
                 all.known.insert(KnownOperation::of_others(open));
             }
         }
@@ -245,7 +295,7 @@ impl Operations {
                 if known.session == Some(caller.number()) {
                     open.is_ended = true;
                     ended.push(open.id);
-                } else if stack.is_some() && is_of_stack {
+                } else if stack.is_some() && is_of_stack && !known.is_held {
                     open.passed += 1;
                     passed.push(open.id);
                 }
@@ -262,7 +312,9 @@ impl Operations {
     pub(crate) fn unconfirmed(&self) -> usize {
         let is_unconfirmed = |known: &&KnownOperation| match known.open.condition {
             Condition::Interrupted | Condition::Ended { .. } => true,
-            Condition::Unconfirmed => known.session.is_none() && !known.open.is_presumably_known(),
+            Condition::Unconfirmed => {
+                known.session.is_none() && !known.is_held && !known.open.is_presumably_known()
+            }
             Condition::InProgress => false,
         };
         self.open().known.iter().filter(is_unconfirmed).count()
@@ -280,6 +332,7 @@ impl Operations {
             };
             is_due
                 && !open.is_shown
+                && !known.is_held
                 && known.session.is_none()
                 && open.intent.intention == OperationKind::Create
                 && open.intent.key.package == package
@@ -342,12 +395,20 @@ impl Operations {
     fn take(&self, find: impl FnOnce(&KnownOperations) -> Vec<OperationId>) -> Vec<OperationId> {
         let mut all = self.open();
         let found = find(&all.known);
-        found.iter().for_each(|id| all.known.remove(*id));
+        all.settled(&found);
         found
     }
 
     fn open(&self) -> MutexGuard<'_, OpenOperations> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl OpenOperations {
+    /// They are settled, or about to be.
+    fn settled(&mut self, ids: &[OperationId]) {
+        ids.iter().for_each(|id| self.known.remove(*id));
+        self.settled.iter_mut().for_each(|settled| settled.extend(ids));
     }
 }
 

@@ -4,7 +4,8 @@
 //! secrets. With [`settings::WRITE_ONLY`](crate::settings::WRITE_ONLY), Check replaces each by a
 //! mark: a random salt, and the value's salted hash, which changes only with the value. The value
 //! itself stays in memory until the next Check of the resource: an engine calls Check, Diff, and
-//! Create or Update of a resource in one process.
+//! Create or Update of a resource in one process. A process that is lost in between, such as a replica of a shared daemon, takes
+//! the values with it: Create and Update fail then.
 //!
 //! A mark without a value in memory comes from a state, where `ignoreChanges` excludes the
 //! program's value. It counts as null, as in Terraform a write-only value that is not configured,
@@ -58,12 +59,15 @@ impl WriteOnlyValues {
         let mut hiding = Hiding { held: HashMap::new() };
         hiding.object(inputs, Some(olds), shape)?;
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        if hiding.held.is_empty() {
-            held.remove(urn);
-        } else {
-            held.insert(urn.to_owned(), hiding.held);
-        }
+        // Also without any: the resource was checked here.
+        held.insert(urn.to_owned(), hiding.held);
         Ok(())
+    }
+
+    /// Whether `inputs` have a mark, and the resource was not checked here: another process has, which had the values.
+    pub(crate) fn are_lost(&self, urn: &str, inputs: &Struct, shape: &ObjectShape) -> bool {
+        let was_checked = self.held.lock().unwrap_or_else(PoisonError::into_inner).contains_key(urn);
+        !was_checked && without_marks(inputs.clone(), shape) != *inputs
     }
 
     /// Restores values in place of their marks in `inputs`; other marks are removed.

@@ -2,7 +2,8 @@
 //!
 //! With the feature `fail-points`, which only tests turn on, the variable `FAIL_POINT` names the place at which
 //! the process is killed, as `NAME` or `NAME:N` for the Nth time, and `FAIL_POINTS_FILE` a file that the names of
-//! the places are appended to as they are reached. Without it, this is nothing.
+//! the places are appended to as they are reached. With `FAIL_POINT_STOPS`, the process is stopped there instead, until it is
+//! continued. Without the feature, this is nothing.
 
 /// Kills this process, if a test has named this place.
 #[cfg(not(feature = "fail-points"))]
@@ -50,7 +51,11 @@ mod armed {
     /// Kills this process, if a test has named this place.
     pub fn fail_point(name: &str) {
         if is_armed(name) {
-            kill();
+            if std::env::var_os("FAIL_POINT_STOPS").is_some() {
+                kill_process(getpid(), Signal::STOP).expect("a process may stop itself");
+            } else {
+                kill();
+            }
         }
     }
 

@@ -6,6 +6,17 @@ use super::key_error::KeyError;
 use super::record::RecordError;
 use super::store::{RecordNumber, SealedRecord, StoreError, StoreKey};
 
+impl EncryptedStoreError {
+    /// Whether the store may be usable again later: its server cannot be reached.
+    pub(crate) fn is_unreachable(&self) -> bool {
+        let Self::Store(error) = self else { return false };
+        matches!(
+            error,
+            StoreError::Server { .. } | StoreError::Unknown { .. } | StoreError::Interrupted { .. }
+        )
+    }
+}
+
 /// A failure of the state store.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -94,18 +94,19 @@ impl PostgresStore {
         let opening = async {
             let mut used = pool.take().await?;
             let mut found = format::found(&used.connection).await?;
-            if matches!(found, None | Some(format::OLDER_FORMAT)) {
+            if found.is_none_or(|found| found.version == format::OLDER_FORMAT) {
                 format::migrate(&mut used.connection).await?;
                 found = format::found(&used.connection).await?;
             }
             used.put_back();
-            Ok::<_, Error>(found.unwrap_or(0))
+            Ok::<_, Error>(found)
         };
         let found = timeout_at(Instant::now() + patience, opening)
             .await
             .map_err(|late| fault("connecting", late.into()))?
             .map_err(|error| fault("connecting", error.into()))?;
-        if found != format::FORMAT {
+        if !found.is_some_and(format::Found::is_usable) {
+            let found = found.map_or(0, |found| found.version);
             return Err(StoreError::Format { location, found, known: format::FORMAT });
         }
         let server = Server { pool, location, patience };

@@ -6,6 +6,7 @@ mod losses;
 mod metrics;
 mod network;
 mod operators;
+mod replicas;
 mod sharing;
 mod standard;
 mod traces;

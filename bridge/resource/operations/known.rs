@@ -16,20 +16,28 @@ pub(super) struct KnownOperation {
     pub(super) session: Option<u64>,
     /// Whether it is of this process.
     pub(super) is_own: bool,
+    /// Whether another process, as far as is known, still runs that carries it out or has made its object a moment ago. Then
+    /// nothing is reported of it, unless the engine creates the resource again.
+    pub(super) is_held: bool,
     origin: Origin,
 }
 
 impl KnownOperation {
     /// An operation of this process.
     pub(super) fn own(open: OpenIntent, session: Option<u64>) -> Self {
-        Self { session, is_own: true, ..Self::of_others(open) }
+        Self { session, is_own: true, is_held: false, ..Self::of_others(open) }
     }
 
     /// An operation of another process, or an earlier one.
-    pub(super) fn of_others(open: OpenIntent) -> Self {
+    pub(super) fn of_others(mut open: OpenIntent) -> Self {
+        let is_held = matches!(open.condition, Condition::InProgress);
+        // The engine may have the answer by now, and may mention the object to this process.
+        if is_held && open.intent.intention == OperationKind::Create && !open.intent.key.id.is_empty() {
+            open.condition = Condition::Unconfirmed;
+        }
         // What cannot be decoded is of a newer version: nothing is known of it.
         let origin = Origin::decode(&open.intent.companion[..]).unwrap_or_default();
-        Self { open, session: None, is_own: false, origin }
+        Self { open, session: None, is_own: false, is_held, origin }
     }
 
     /// Whether it may be of the stack of a connection, if it has that stack's name.

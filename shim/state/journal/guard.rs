@@ -7,14 +7,15 @@ use prost::Message as _;
 use tokio::task::JoinHandle;
 
 use super::intent::{Ended, Entry, OperationKind};
+use crate::encryption::CipherKey;
 use crate::error::EncryptedStoreError;
 #[cfg(test)]
 use crate::holder::Holder;
 use crate::holder::LEASE;
 use crate::saved::{Envelope, Saved};
-use crate::sealed_store::SealedStore;
+use crate::sealed_store::{ATTEMPTS, SealedStore};
 use crate::store::{
-    Batch, Change, Committed, Kind, Lease, RecordNumber, RecordRef, Refusal, Store, StoreKey,
+    Batch, Change, Committed, Kind, Lease, RecordNumber, RecordRef, Refusal, Store, StoreError, StoreKey,
 };
 use crate::tombstones::{Deletion, Tombstones, removed};
 
@@ -30,6 +31,8 @@ pub struct IntentGuard {
     place: RecordRef,
     lease: Option<Lease>,
     renewing: JoinHandle<()>,
+    /// Whether a change of it may have been committed although its answer was lost.
+    is_uncertain: bool,
     /// Tombstones to remove with storing the outcome.
     superseded: Vec<RecordNumber>,
 }
@@ -51,12 +54,59 @@ impl IntentGuard {
         lease: Option<Lease>,
     ) -> Self {
         let renewing = renew(Arc::clone(&sealed.store), lease.clone());
-        Self { sealed, tombstones, entry, key, place, lease, renewing, superseded: Vec::new() }
+        Self {
+            sealed,
+            tombstones,
+            entry,
+            key,
+            place,
+            lease,
+            renewing,
+            is_uncertain: false,
+            superseded: Vec::new(),
+        }
     }
 
     /// The intent's number.
     pub fn number(&self) -> RecordNumber {
         self.place.number
+    }
+
+    /// Renews the lease. `false`: another process has reported or settled the operation since.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
+    pub async fn is_held(&self) -> Result<bool, EncryptedStoreError> {
+        let require = vec![(Kind::Intent, self.place)];
+        let renewal = self.lease.clone().map(|lease| (lease, LEASE));
+        let committed = self.sealed.store.commit(Batch { require, renewal, ..Batch::default() }).await?;
+        Ok(matches!(committed, Committed::Done { .. }))
+    }
+
+    /// Ends the intent of an update or a deletion that has succeeded. If another process has reported or settled the
+    /// operation since, because this one was not heard of for so long, the intent stays open with what came of it.
+    ///
+    /// # Errors
+    /// When the journal cannot be written; the intent stays open.
+    pub async fn changed(&mut self) -> Result<(), EncryptedStoreError> {
+        let remove = Change::remove(Kind::Intent, self.place.number);
+        let (require, releases) = (vec![(Kind::Intent, self.place)], self.lease.iter().cloned().collect());
+        let batch = Batch { require, releases, ..Batch::of(remove) };
+        let committed = self.sealed.store.commit(batch.soon()).await;
+        if let Committed::Done { .. } = self.certain(committed)? {
+            self.lease = None;
+            return Ok(());
+        }
+        if self.is_uncertain && self.reread().await?.is_none() {
+            // This process has removed it.
+            self.lease = None;
+            return Ok(());
+        }
+        let done = OperationKind::of(self.entry.intention).done();
+        let text = format!(
+            "it was {done} by a process that was not heard of for so long that another one has taken the operation over meanwhile"
+        );
+        self.note(text, None).await
     }
 
     /// Ends the intent after its outcome was sent to the engine. Does not wait for the disk: after
@@ -248,20 +298,55 @@ impl IntentGuard {
 
     /// Replaces the intent in the journal, and releases its lease.
     async fn update(&mut self) -> Result<(), EncryptedStoreError> {
-        let plain = self.entry.encode_to_vec();
-        let (place, key, lease) = (self.place, &self.key, self.lease.take());
-        let committed = self
-            .sealed
-            .write(|cipher| Batch {
+        let mut place = Some(self.place);
+        for _ in 0..ATTEMPTS {
+            let plain = self.entry.encode_to_vec();
+            let (key, lease) = (&self.key, &self.lease);
+            let written = |cipher: &CipherKey| Batch {
                 releases: lease.iter().cloned().collect(),
-                ..Batch::of(cipher.replace(Kind::Intent, place, key, &plain))
-            })
-            .await?;
-        match committed {
-            Committed::Done { .. } => Ok(()),
-            // The intent was acknowledged meanwhile.
-            Committed::Refused(_) => Err(self.sealed.changed(&self.key)),
+                ..Batch::of(match place {
+                    Some(place) => cipher.replace(Kind::Intent, place, key, &plain),
+                    None => cipher.add(Kind::Intent, key, &plain),
+                })
+            };
+            let committed = self.sealed.write(written).await;
+            if let Committed::Done { places, .. } = self.certain(committed)? {
+                self.place = *places.first().expect("what was written has a place");
+                self.lease = None;
+                return Ok(());
+            }
+            // Another process has reported it, or has settled it: what came of it is noted all the same.
+            place = self.reread().await?;
         }
+        Err(self.sealed.changed(&self.key))
+    }
+
+    /// Takes over what other processes have noted of the operation. `None`: it was settled.
+    async fn reread(&mut self) -> Result<Option<RecordRef>, EncryptedStoreError> {
+        let before = RecordNumber(self.place.number.0.saturating_sub(1));
+        let page = self.sealed.store.page(Kind::Intent, None, before, 1).await?;
+        let record = page.records.into_iter().find(|record| record.place.number == self.place.number);
+        let Some(record) = record else { return Ok(None) };
+        let found: Entry = self.sealed.decoded(Kind::Intent, &record).await?;
+        self.entry.passed = found.passed;
+        self.entry.is_ended = found.is_ended;
+        self.entry.is_doubted = found.is_doubted;
+        // A report of an object whose id was not known does not count for the one whose id is.
+        self.entry.is_shown = found.is_shown && self.entry.unconfirmed.is_none();
+        Ok(Some(record.place))
+    }
+
+    /// Notes whether the outcome of a commit is unknown.
+    fn certain<E: Into<EncryptedStoreError>>(
+        &mut self,
+        committed: Result<Committed, E>,
+    ) -> Result<Committed, EncryptedStoreError> {
+        let committed = committed.map_err(E::into);
+        let unknown = |error: &EncryptedStoreError| {
+            matches!(error, EncryptedStoreError::Store(StoreError::Unknown { .. }))
+        };
+        self.is_uncertain |= committed.as_ref().is_err_and(unknown);
+        committed
     }
 
     /// The batch that removes the intent and releases its lease.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -9,9 +10,14 @@ use super::error::JournalError;
 use super::files::JournalFiles;
 use super::guard::IntentGuard;
 use super::intent::{Intent, Mark, OpenIntents, OperationId};
+use crate::error::EncryptedStoreError;
 use crate::lazy_store::LazyEncryptedStore;
 use crate::saved::Sent;
 use crate::store::{RecordNumber, StoreKey};
+
+/// How long the outcome of an operation is written again and again to a store that cannot be reached, and the pause between.
+const RETRYING: Duration = Duration::from_secs(3600);
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Limit of states that failed deletions have left, per resource; the oldest are removed first. There are
 /// several only if resources share an id.
@@ -32,6 +38,45 @@ enum Place {
         /// The operations of this process, whose leases are renewed.
         running: Mutex<HashMap<OperationId, IntentGuard>>,
     },
+}
+
+/// What came of an operation.
+enum Outcome {
+    Made { id: String, object: Bytes },
+    Changed,
+    Unknown { known: String },
+    Nothing,
+}
+
+impl Outcome {
+    async fn write(&self, guard: &mut IntentGuard) -> Result<(), EncryptedStoreError> {
+        match self {
+            Self::Made { id, object } => guard.made(id, object.clone()).await,
+            Self::Changed => guard.changed().await,
+            Self::Unknown { known } => guard.leave_open(known).await,
+            Self::Nothing => guard.end().await,
+        }
+    }
+
+    /// Writes it to a store. While its server cannot be reached, this process keeps it and its lease, and writes it later.
+    async fn note(self, mut guard: IntentGuard) -> Result<OperationId, JournalError> {
+        match self.write(&mut guard).await {
+            Ok(()) => Ok(OperationId::InStore(guard.number())),
+            Err(error) if error.is_unreachable() => {
+                tokio::spawn(tokio::time::timeout(RETRYING, async move {
+                    loop {
+                        tokio::time::sleep(PAUSE).await;
+                        match self.write(&mut guard).await {
+                            Err(error) if error.is_unreachable() => {}
+                            _ => break,
+                        }
+                    }
+                }));
+                Err(error.into())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
 }
 
 /// What failed deletions have left, by resource, oldest first.
@@ -61,6 +106,29 @@ impl OperationJournal {
         Self { place, left: tokio::sync::Mutex::default() }
     }
 
+    /// Whether replicas share it.
+    pub fn is_shared(&self) -> bool {
+        matches!(self.place, Place::Store { .. })
+    }
+
+    /// Whether an operation of this process is still its own. `false`: this process was not heard of for so long that another
+    /// one has reported or settled it, so it must not be carried out; the journal says so.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
+    pub async fn is_held(&self, id: OperationId) -> Result<bool, JournalError> {
+        let Place::Store { running, .. } = &self.place else { return Ok(true) };
+        let Some(guard) = lock(running).remove(&id) else { return Ok(true) };
+        if guard.is_held().await? {
+            lock(running).insert(id, guard);
+            return Ok(true);
+        }
+        let known =
+            "the provider was not asked, because another process had taken the operation over".to_owned();
+        Outcome::Unknown { known }.note(guard).await?;
+        Ok(false)
+    }
+
     /// Its location, for messages.
     pub fn location(&self) -> String {
         match &self.place {
@@ -86,38 +154,58 @@ impl OperationJournal {
     }
 
     /// Journals that an object was made. Only when this has returned may the engine be answered.
-    /// `object` is opaque; a large one may be left out.
+    /// `object` is opaque; a large one may be left out. Returns the id that the operation has from now on.
     ///
     /// # Errors
     /// When the journal cannot be written.
-    pub async fn made(&self, id: OperationId, made: &str, object: Bytes) -> Result<(), JournalError> {
+    pub async fn made(
+        &self,
+        id: OperationId,
+        made: &str,
+        object: Bytes,
+    ) -> Result<OperationId, JournalError> {
         match &self.place {
-            Place::Files(files) => Ok(files.made(id, made, object).await?),
+            Place::Files(files) => files.made(id, made, object).await?,
             Place::Store { running, .. } => {
                 let guard = lock(running).remove(&id);
-                match guard {
-                    Some(mut guard) => Ok(guard.made(made, object).await?),
-                    None => Ok(()),
+                if let Some(guard) = guard {
+                    return Outcome::Made { id: made.to_owned(), object }.note(guard).await;
                 }
             }
         }
+        Ok(id)
     }
 
-    /// Journals that the outcome is unknown, with what is known.
+    /// Settles an update or a deletion of this process that has succeeded.
     ///
     /// # Errors
     /// When the journal cannot be written.
-    pub async fn unknown(&self, id: OperationId, known: &str) -> Result<(), JournalError> {
+    pub async fn changed(&self, id: OperationId) -> Result<(), JournalError> {
+        if let Place::Store { running, .. } = &self.place {
+            let guard = lock(running).remove(&id);
+            if let Some(guard) = guard {
+                Outcome::Changed.note(guard).await?;
+                return Ok(());
+            }
+        }
+        self.settle(&[id]).await
+    }
+
+    /// Journals that the outcome is unknown, with what is known. Returns the id that the operation has from now on.
+    ///
+    /// # Errors
+    /// When the journal cannot be written.
+    pub async fn unknown(&self, id: OperationId, known: &str) -> Result<OperationId, JournalError> {
         match &self.place {
-            Place::Files(files) => Ok(files.unknown(id, known).await?),
+            Place::Files(files) => files.unknown(id, known).await?,
             Place::Store { running, .. } => {
                 let guard = lock(running).remove(&id);
-                match guard {
-                    Some(mut guard) => Ok(guard.leave_open(known).await?),
-                    None => Ok(()),
+                if let Some(guard) = guard {
+                    return Outcome::Unknown { known: known.to_owned() }.note(guard).await;
                 }
             }
         }
+        Ok(id)
     }
 
     /// Settles operations: nothing of them is left to be told. That may be lost if this process is killed;
@@ -136,7 +224,7 @@ impl OperationJournal {
                 for id in ids {
                     let guard = lock(running).remove(id);
                     match (guard, id) {
-                        (Some(mut guard), _) => guard.end().await?,
+                        (Some(guard), _) => drop(Outcome::Nothing.note(guard).await?),
                         (None, OperationId::InStore(number)) => drop(journal.dismiss(*number).await?),
                         (None, OperationId::InFile { .. }) => {}
                     }

@@ -45,10 +45,29 @@ fn table_of(kind: Kind) -> String {
     )
 }
 
-/// The format version of a database; `None` without tables.
-pub(super) async fn found(connection: &Connection) -> Result<Option<i64>, Error> {
-    match connection.client.query_one("SELECT version FROM isthmus.format", &[]).await {
-        Ok(row) => row.try_get(0),
+/// The format of a database's tables.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    pub(super) version: i64,
+    /// The oldest version whose programs can use them, where a later version has said so.
+    usable_from: Option<i64>,
+}
+
+impl Found {
+    /// Whether this program can use the tables. Later versions add to them what this one need not know, before they remove
+    /// what it needs.
+    pub(super) fn is_usable(self) -> bool {
+        self.version == FORMAT
+            || (self.version > FORMAT && self.usable_from.is_some_and(|oldest| oldest <= FORMAT))
+    }
+}
+
+/// The format of a database; `None` without tables.
+pub(super) async fn found(connection: &Connection) -> Result<Option<Found>, Error> {
+    // No version has the second column so far: whole rows can be read without knowing which columns there are.
+    let text = "SELECT version, (to_jsonb(format) ->> 'usable_from')::bigint FROM isthmus.format";
+    match connection.client.query_one(text, &[]).await {
+        Ok(row) => Ok(Some(Found { version: row.try_get(0)?, usable_from: row.try_get(1)? })),
         Err(error)
             if matches!(error.code(), Some(&SqlState::UNDEFINED_TABLE | &SqlState::INVALID_SCHEMA_NAME)) =>
         {

@@ -304,3 +304,26 @@ async fn a_server_that_is_not_there_is_named() {
         isthmus_common::error_chain(&PostgresStore::connect(&address).await.expect_err("nobody listens"));
     assert!(text.contains("postgres://127.0.0.1:1/states") && !text.contains("hunter2"), "{text}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tables_of_a_later_version_are_used_as_long_as_it_says_that_they_can_be() {
+    let world = World::postgres().await;
+    let address = server_of(&world);
+    let running = PostgresStore::connect(&address).await.expect("the tables are made");
+    let later = format::FORMAT + 1;
+    // A later version expands the tables.
+    world.sql("ALTER TABLE isthmus.format ADD COLUMN usable_from bigint").await;
+    world.sql("ALTER TABLE isthmus.objects ADD COLUMN region text").await;
+    let set = |oldest: i64| format!("UPDATE isthmus.format SET version = {later}, usable_from = {oldest}");
+    world.sql(&set(format::FORMAT)).await;
+    let started = PostgresStore::connect(&address).await.expect("it can use them");
+    for store in [running, started] {
+        let store: Arc<dyn Store> = Arc::new(store);
+        commit_one(&store, add("one", b"content")).await;
+        assert!(!store.find(Kind::Object, &key("one")).await.expect("records").is_empty());
+    }
+    // It contracts them when no older one runs any more.
+    world.sql(&set(later)).await;
+    let refused = PostgresStore::connect(&address).await.expect_err("it cannot use them any more");
+    assert!(matches!(refused, StoreError::Format { found, .. } if found == later), "{refused}");
+}

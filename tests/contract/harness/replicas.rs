@@ -114,15 +114,23 @@ fn succeeds(program: &str, words: &[&str]) -> bool {
 }
 
 impl Replicas {
-    /// Starts a database and the replicas, with these variables in their environment.
-    pub(crate) async fn start(variables: &[(&str, &str)]) -> Self {
+    /// Starts a database and the replicas, as on machines of their own where that can be had.
+    pub(crate) async fn start() -> Self {
+        Self::start_in(Network::new(), &[]).await
+    }
+
+    /// The same on this machine, the first one with these variables in its environment.
+    pub(crate) async fn start_here(of_first: &[(&str, &str)]) -> Self {
+        Self::start_in(Network::Loopback, of_first).await
+    }
+
+    async fn start_in(network: Network, of_first: &[(&str, &str)]) -> Self {
         let server = tokio::task::spawn_blocking(|| PostgresServer::start(None, false)).await;
         let server = server.expect("no panic");
         let server = server.unwrap_or_else(|reason| panic!("replicas need a PostgreSQL server: {reason}"));
         let directory = Arc::new(tempfile::tempdir().expect("a directory"));
         let authority = Authority::new();
         let authority_file = authority.file(directory.path());
-        let network = Network::new();
         let own: [(&str, OsString); 4] = [
             ("ISTHMUS_STORE", server.address("postgres").into()),
             ("ISTHMUS_KEY", "7".repeat(64).into()),
@@ -132,9 +140,8 @@ impl Replicas {
         private(&directory.path().join("tokens"), &format!("programs {TOKEN}\n"));
         private(&directory.path().join("token"), TOKEN);
         std::fs::write(directory.path().join("policy.toml"), EVERYTHING).expect("a directory of ours");
-        let given = variables.iter().map(|(name, value)| (*name, OsString::from(value)));
         let variables: Vec<(String, OsString)> =
-            own.into_iter().chain(given).map(|(name, value)| (name.to_owned(), value)).collect();
+            own.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         let all = std::array::from_fn(|number| {
             let (address, port, starter) = match &network {
                 Network::Namespaces(names) => {
@@ -150,6 +157,8 @@ impl Replicas {
             };
             let certified = authority.issue(directory.path(), &address);
             let mut variables = variables.clone();
+            let given = of_first.iter().filter(|_| number == 0);
+            variables.extend(given.map(|(name, value)| ((*name).to_owned(), value.into())));
             variables.extend([
                 ("ISTHMUS_LISTEN".to_owned(), format!("{address}:{port}").into()),
                 ("ISTHMUS_TLS_CERTIFICATE".to_owned(), certified.certificate.into_os_string()),
@@ -172,11 +181,6 @@ impl Replicas {
             Network::Namespaces(_) => "3 network and process namespaces",
             Network::Loopback => "3 loopback addresses",
         }
-    }
-
-    /// Where a replica listens.
-    pub(crate) fn address(&self, number: usize) -> &str {
-        &self.all[number].address
     }
 
     /// Starts a replica that does not run.
@@ -210,10 +214,15 @@ impl Replicas {
 
     /// Plugins of these replicas, with the sandbox for a provider.
     pub(crate) fn plugin_of(&self, replicas: &[usize]) -> Setup {
+        self.plugin_by(Setup::sandbox(Protocol::V6), replicas)
+    }
+
+    /// Plugins of these replicas.
+    pub(crate) fn plugin_by(&self, setup: Setup, replicas: &[usize]) -> Setup {
         let addresses = replicas.iter().map(|number| &self.all[*number]);
         let addresses: Vec<String> =
             addresses.map(|replica| format!("https://{}:{}", replica.address, replica.port)).collect();
-        Setup::sandbox(Protocol::V6)
+        setup
             .within(&self.directory)
             .with("ISTHMUS_DAEMON", &addresses.join(","))
             .with_value("ISTHMUS_DAEMON_AUTHORITIES", self.authority.as_os_str())
@@ -254,6 +263,15 @@ impl Replicas {
         let main: u32 = text.lines().next().expect("a process id").parse().expect("a number");
         processes::signal(main, signal);
         processes::children(main).into_iter().for_each(|child| processes::signal(child, signal));
+    }
+
+    /// Makes all leases expire, as after the minute that they have.
+    pub(crate) fn expire_leases(&self) {
+        let directory = self.server.directory.to_str().expect("a path in UTF-8");
+        let port = self.server.port.to_string();
+        let text = "UPDATE isthmus.leases SET expires = now() - interval '1 hour'";
+        let words = ["-q", "-h", directory, "-p", &port, "-U", "postgres", "-c", text];
+        assert!(succeeds("psql", &words), "psql cannot expire leases");
     }
 
     /// The processes that are connected to a replica.
