@@ -216,7 +216,7 @@ impl RelayConnection {
             false if self.daemon.has_replicas() => TAKEOVER,
             false => Duration::ZERO,
         };
-        let connected = self.connect_within(patience).await;
+        let connected = self.connect_within(patience, here).await;
         match connected {
             Ok(link) => {
                 // What engines open by an invoke, and what Check withholds from them, is in the memory of one process.
@@ -247,9 +247,10 @@ impl RelayConnection {
 
     /// As [`Self::connect`], again and again for a while: a daemon is being replaced, or another replica takes over. The engine's
     /// Cancel ends it.
-    async fn connect_within(&self, patience: Duration) -> Result<Link, LinkError> {
+    async fn connect_within(&self, patience: Duration, here: &impl Here) -> Result<Link, LinkError> {
         let until = Instant::now() + patience;
         let mut cancelled = self.cancelled.subscribe();
+        let mut is_said = false;
         loop {
             let error = match self.connect().await {
                 // It is there, and does not change its mind.
@@ -259,6 +260,15 @@ impl RelayConnection {
             };
             if Instant::now() >= until {
                 return Err(error);
+            }
+            if patience == PATIENCE && !std::mem::replace(&mut is_said, true) {
+                let seconds = PATIENCE.as_secs();
+                let text = format!(
+                    "{}; waiting up to {seconds} seconds for the isthmus daemon, or another one, to go on",
+                    isthmus_common::error_chain(&error)
+                );
+                here.session().warn(text, "");
+                here.session().flush_logs(true).await;
             }
             tokio::select! {
                 () = tokio::time::sleep(PAUSE) => {}

@@ -58,7 +58,17 @@ on_both_protocols! {
         assert_eq!(status.code(), Code::Unknown, "{status}");
         assert!(status.message().contains("isthmus recover"), "{status}");
         host.daemon_mut().kill().await;
-        let status = session.note().create(&json!({"title": "two"})).await.expect_err("it is not made here");
+        // It waits for a daemon that goes on, until the engine cancels.
+        let note = session.note();
+        let inputs = json!({"title": "two"});
+        let creating = note.create(&inputs);
+        let waits = async {
+            host.engine.line("that it waits", |line| line.message.contains("waiting up to 60 seconds")).await;
+            session.cancel().await
+        };
+        let (created, cancelled) = tokio::join!(creating, waits);
+        cancelled.expect_err("there is no daemon to cancel anything at");
+        let status = created.expect_err("it is not made here");
         assert_eq!(status.code(), Code::Unavailable, "{status}");
         assert!(status.message().contains("start the daemon again"), "{status}");
         assert!(host.children().is_empty(), "no provider was started");

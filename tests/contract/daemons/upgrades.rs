@@ -10,6 +10,7 @@ use isthmus_proto::daemon::HandOverRequest;
 use isthmus_proto::daemon::daemon_client::DaemonClient;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use rustix::process::Signal;
+use tokio::io::AsyncReadExt as _;
 use tokio::process::Command;
 use tokio::task::JoinSet;
 
@@ -332,9 +333,8 @@ async fn a_successor_that_dies_before_it_has_taken_over_changes_nothing() {
     let path = std::os::unix::ffi::OsStrExt::as_bytes(meeting.as_os_str()).to_vec();
     let died = async {
         // It goes without a word, with what it was given.
-        let (stream, _) = listener.accept().await.expect("the daemon connects");
-        stream.readable().await.expect("the daemon sends");
-        drop(stream);
+        let (mut stream, _) = listener.accept().await.expect("the daemon connects");
+        stream.read_u8().await.expect("the daemon sends");
     };
     let (answer, ()) = tokio::join!(client.hand_over(HandOverRequest { socket: path.into() }), died);
     let status = answer.expect_err("none has taken over");
