@@ -287,6 +287,22 @@ mod tests {
         let values = WriteOnlyValues::default();
         let inputs = bag(&[("key", secret(unknown())), ("logins", list(&[])), ("only", Value::Null)]);
         assert_eq!(held(&values, "a", inputs.clone(), &Struct::default()), inputs);
-        assert!(values.held.lock().unwrap().is_empty());
+        assert!(values.held.lock().unwrap().values().all(HashMap::is_empty));
+    }
+
+    #[test]
+    fn values_are_lost_where_a_mark_comes_from_a_check_by_another_process() {
+        let values = WriteOnlyValues::default();
+        let inputs = held(&values, "a", program("zero"), &Struct::default());
+        let shape = thing();
+        assert!(!values.are_lost("a", &inputs, &shape.object));
+        let successor = WriteOnlyValues::default();
+        assert!(successor.are_lost("a", &inputs, &shape.object));
+        assert!(!successor.are_lost("a", &program("zero"), &shape.object), "there is no mark in it");
+        held(&successor, "a", Struct::default(), &inputs);
+        assert!(
+            !successor.are_lost("a", &inputs, &shape.object),
+            "a mark of the state, after a Check without a value"
+        );
     }
 }
