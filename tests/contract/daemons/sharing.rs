@@ -208,8 +208,10 @@ on_both_protocols! {
     async fn runs_that_wait_for_the_same_process_leave_it_its_place(protocol) {
         let (host, second) = two(Setup::sandbox(protocol).with("ISTHMUS_POOL_PROCESSES", "1")).await;
         let session = configured(&host, &json!({"token": "a"})).await?;
-        let waiting = async || {
-            let waiting = configured(&second, &json!({"token": "b"})).await?;
+        // So far both have come when the first one's process is free: one that comes later may need another process.
+        let (one, other) = (second.parameterized().await?, second.parameterized().await?);
+        let run = async |waiting: &Session| {
+            waiting.configure(&json!({"token": "b"})).await?;
             waiting.note().make(&json!({"title": "one"})).await
         };
         let freeing = async {
@@ -217,9 +219,9 @@ on_both_protocols! {
             until("a run is told", || second.engine.lines().iter().any(is_told).then_some(())).await;
             drop(session);
         };
-        let (one, other, ()) = tokio::join!(waiting(), waiting(), freeing);
-        one?;
-        other?;
+        let (made, also_made, ()) = tokio::join!(run(&one), run(&other), freeing);
+        made?;
+        also_made?;
         assert_eq!(host.provider_processes().len(), 2);
     }
 
