@@ -45,7 +45,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// How long one that has changed nothing waits for another replica, before it goes on without any.
 const TAKEOVER: Duration = Duration::from_secs(2);
 
-/// What the engine is told when another daemon has taken over.
+/// The warning when another daemon has taken over.
 const TAKEN_OVER: &str = "the connection to the isthmus daemon was lost, and the run goes on at another one, or at the same one that \
                           was started again; ephemeral resources that were opened before are neither renewed nor closed";
 

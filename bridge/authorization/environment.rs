@@ -14,7 +14,7 @@ use super::pattern::Pattern;
 use crate::settings;
 
 /// Variables of the machine, by their names.
-const NAMES: [&str; 17] = [
+const NAMES: [&str; 16] = [
     "HOME",
     "USER",
     "LOGNAME",
@@ -28,15 +28,26 @@ const NAMES: [&str; 17] = [
     "NETRC",
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",
-    "PULUMI_HOME",
     "SSLKEYLOGFILE",
     "GOCOVERDIR",
     "LANG",
 ];
 
-/// Variables of the machine, by the beginnings of their names: of the loader, of desktops and locales, and of Terraform and
-/// OpenTofu, whose command line is configured by files.
-const PREFIXES: [&str; 8] = ["LD_", "DYLD_", "GLIBC_", "XDG_", "LC_", "TF_", "TOFU_", "OPENTOFU_"];
+/// Variables of the machine, by the beginnings of their names: of the loader, of desktops and locales, of plugins of Go, and of
+/// Terraform, OpenTofu and Pulumi, which are configured by files, write logs into files, and attach to running processes.
+const PREFIXES: [&str; 11] = [
+    "LD_",
+    "DYLD_",
+    "GLIBC_",
+    "XDG_",
+    "LC_",
+    "PLUGIN_",
+    "TF_",
+    "TERRAFORM_",
+    "TOFU_",
+    "OPENTOFU_",
+    "PULUMI_",
+];
 
 /// What begins like a variable of the machine, and is the plugin's: credentials of registries, and the level of logs.
 const EXCEPTIONS: [&str; 2] = ["TF_TOKEN_", "TF_LOG"];
@@ -126,6 +137,35 @@ mod tests {
             ["AWS_REGION=plugin", "HOME=daemon", "ISTHMUS_EXACT_NUMBERS=plugin", "TF_LOG=plugin"]
         );
         assert_eq!(of_session(&plugin, &daemon, false, None), plugin);
+    }
+
+    #[test]
+    fn nothing_that_this_program_reads_as_a_file_or_a_process_is_of_another_machine() {
+        for name in [
+            "DYLD_INSERT_LIBRARIES",
+            "LD_AUDIT",
+            "PLUGIN_UNIX_SOCKET_DIR",
+            "PULUMI_BRIDGE_REATTACH_PROVIDERS",
+            "PULUMI_CREDENTIALS_PATH",
+            "PULUMI_DYNAMIC_TF_PLUGIN_CACHE_DIR",
+            "PULUMI_HOME",
+            "PULUMI_TF_DEBUG_GRPC",
+            "SSL_CERT_DIR",
+            "SSL_CERT_FILE",
+            "TERRAFORM_CONFIG",
+            "TF_CLI_CONFIG_FILE",
+            "TF_LOG_PATH",
+            "TF_PLUGIN_CACHE_DIR",
+            "TF_REATTACH_PROVIDERS",
+            "XDG_CONFIG_HOME",
+        ] {
+            assert!(is_of_machine(OsStr::new(name)), "{name}");
+        }
+        for name in
+            ["AWS_REGION", "HTTPS_PROXY", "TF_LOG_PROVIDER", "TF_TOKEN_app_example_org", "TRACEPARENT"]
+        {
+            assert!(!is_of_machine(OsStr::new(name)), "{name}");
+        }
     }
 
     #[test]

@@ -81,7 +81,7 @@ enum Denial {
         "the policy of this daemon does not permit {identity} to {operation} with this provider and its configuration"
     )]
     Operation { identity: Identity, operation: Operation },
-    /// The service of 2017 says too little of its calls.
+    /// Its calls say too little.
     #[error("this daemon has a policy for {0}, which cannot judge calls of lumirpc.ResourceProvider")]
     Legacy(Identity),
     #[error("the daemon cannot read its policy, so it permits nothing; its log says why")]
@@ -120,6 +120,16 @@ pub(crate) enum ProviderName {
     Registry(ProviderAddress),
     /// An executable, or the process of one that runs already.
     File(PathBuf),
+}
+
+impl ProviderName {
+    /// The executable at a path, in the directory that it is really in: no `..` and no link leads out of a directory that a
+    /// policy permits. Without such a directory there is nothing to start, and no path. Blocks on the file system.
+    pub(crate) fn of_file(path: &Path) -> Self {
+        let directory = path.parent().and_then(|directory| directory.canonicalize().ok());
+        let file = directory.zip(path.file_name()).map(|(directory, name)| directory.join(name));
+        Self::File(file.unwrap_or_default())
+    }
 }
 
 impl fmt::Display for ProviderName {
@@ -279,6 +289,11 @@ impl Permissions {
         Self(Some(Restricted { identity: identity.clone(), rules: Mutex::new(rules) }))
     }
 
+    /// Whether there is anything that the session may not do.
+    pub(crate) fn are_restricted(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// Whether the session may choose this provider in some version.
     pub(crate) fn may_use(&self, provider: &ProviderName) -> Result<(), PolicyDenied> {
         let Some(restricted) = &self.0 else { return Ok(()) };
@@ -337,7 +352,7 @@ impl Permissions {
         Err(Denial::Operation { identity: restricted.identity.clone(), operation }.into())
     }
 
-    /// The session makes a call of the service of 2017, whose provider and configuration no rule judges.
+    /// The session makes a call of the legacy service, whose provider and configuration no rule judges.
     pub(crate) fn may_use_legacy_service(&self) -> Result<(), PolicyDenied> {
         match &self.0 {
             None => Ok(()),
@@ -488,6 +503,22 @@ mod tests {
         own.may_use(&ProviderName::File("/opt/providers/a".into())).expect("a permitted directory");
         own.may_use(&ProviderName::File("/tmp/a".into())).expect_err("another directory");
         own.may_use_legacy_service().expect_err("no rule judges it");
+    }
+
+    #[test]
+    fn a_path_does_not_lead_out_of_a_directory_that_is_permitted() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (permitted, other) = (directory.path().join("permitted"), directory.path().join("other"));
+        std::fs::create_dir(&permitted).expect("a new directory");
+        std::fs::create_dir(&other).expect("a new directory");
+        std::os::unix::fs::symlink(&other, permitted.join("link")).expect("a new link");
+        let pattern = ProviderPattern::parse(&format!("file:{}/*", permitted.display()));
+        let matches = |path: PathBuf| pattern.matches(&ProviderName::of_file(&path));
+        assert!(matches(permitted.join("a")));
+        assert!(matches(other.join("../permitted/a")));
+        for path in ["../other/a", "link/a", "..", "nowhere/a"] {
+            assert!(!matches(permitted.join(path)), "{path}");
+        }
     }
 
     #[test]

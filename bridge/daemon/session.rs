@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use isthmus_common::fail_point;
+use isthmus_common::{blocking, fail_point};
 use isthmus_install::ProviderAddress;
 use isthmus_provider::{KnownSecrets, Provider};
 use tokio::sync::{Mutex, Notify, OnceCell};
@@ -308,7 +308,9 @@ impl Session {
         let mut cancelled = std::pin::pin!(self.cancelled.notified());
         let name = arguments.source.name().to_owned();
         // Before anything is downloaded or started.
-        if let Some(wanted) = self.wanted(&arguments.source) {
+        if self.permissions.are_restricted()
+            && let Some(wanted) = self.wanted(&arguments.source).await
+        {
             self.permissions.may_use(&wanted)?;
         }
         let report = |line| self.send_log(Severity::Info, line, "");
@@ -330,7 +332,9 @@ impl Session {
             Ok(resolved) => resolved,
             Err(error) => return Err(SessionError::Resolve { error: Box::new(error), warnings }),
         };
-        self.permissions.chosen(&provider_name(&source, &identity), &identity.version)?;
+        if self.permissions.are_restricted() {
+            self.permissions.chosen(&provider_name(&source, &identity).await, &identity.version)?;
+        }
         let has_warnings = !warnings.is_empty();
         for warning in warnings {
             self.warn(warning, "");
@@ -357,11 +361,9 @@ impl Session {
     }
 
     /// The provider that arguments name; `None` if they are invalid.
-    fn wanted(&self, source: &Source) -> Option<ProviderName> {
+    async fn wanted(&self, source: &Source) -> Option<ProviderName> {
         match source {
-            Source::Local(local) => {
-                Some(ProviderName::File(self.scope.context.resolve(Path::new(&local.path))))
-            }
+            Source::Local(local) => Some(at(self.scope.context.resolve(Path::new(&local.path))).await),
             Source::Remote(remote) => ProviderAddress::parse(&remote.name).ok().map(ProviderName::Registry),
         }
     }
@@ -495,14 +497,17 @@ impl Session {
 }
 
 /// A provider as a policy names it. A process that runs already is no registry's, whatever address it is to stand for.
-fn provider_name(source: &ProviderSource, identity: &Identity) -> ProviderName {
-    let file = match (&source.program, &identity.parameter.source) {
-        (Program::Running(_), _) => PathBuf::new(),
-        (Program::File(path), ParameterSource::Local { .. }) => path.clone(),
+async fn provider_name(source: &ProviderSource, identity: &Identity) -> ProviderName {
+    match (&source.program, &identity.parameter.source) {
+        (Program::Running(_), _) => ProviderName::File(PathBuf::new()),
+        (Program::File(path), ParameterSource::Local { .. }) => at(path.clone()).await,
         (Program::File(path), ParameterSource::Remote { url, .. }) => match ProviderAddress::parse(url) {
-            Ok(address) => return ProviderName::Registry(address),
-            Err(_) => path.clone(),
+            Ok(address) => ProviderName::Registry(address),
+            Err(_) => at(path.clone()).await,
         },
-    };
-    ProviderName::File(file)
+    }
+}
+
+async fn at(executable: PathBuf) -> ProviderName {
+    blocking(move || ProviderName::of_file(&executable)).await
 }

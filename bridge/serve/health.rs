@@ -21,7 +21,7 @@ use tower::util::BoxCloneSyncService;
 /// The package of reflection.
 const REFLECTION: &str = "grpc.reflection.v1.ServerReflection";
 
-/// The services whose health is told; the empty name is the daemon as a whole.
+/// The services whose health is reported; the empty name is the daemon as a whole.
 const SERVICES: [&str; 4] =
     ["", daemon_server::SERVICE_NAME, inspect_server::SERVICE_NAME, resource_provider_server::SERVICE_NAME];
 

@@ -428,10 +428,15 @@ async fn a_policy_says_which_provider_configuration_and_operation_an_identity_ma
     session.note().create(&json!({"title": "one"})).await?;
 
     let (other, trace) = traced(place.path());
-    let session = place.plugin_with_token(port, TOKEN).start().await;
-    let session = session.greeted().await?;
-    let status = session.parameterize(&[&other]).await.expect_err("another executable");
-    assert_eq!(status.code(), Code::PermissionDenied, "{status}");
+    let host = place.plugin_with_token(port, TOKEN).start().await;
+    for path in [
+        other.clone(),
+        other.replace("terraform-provider-trace", "terraform-provider-sandbox/../terraform-provider-trace"),
+    ] {
+        let session = host.greeted().await?;
+        let status = session.parameterize(&[&path]).await.expect_err("another executable");
+        assert_eq!(status.code(), Code::PermissionDenied, "{status}");
+    }
     assert!(!trace.exists(), "it was run");
     Ok(())
 }
@@ -453,6 +458,8 @@ async fn what_names_files_of_another_machine_is_the_daemons_and_credentials_can_
     let (daemon, port) = place.start().await;
     let setup = place.plugin_with_token(port, TOKEN);
     let setup = setup.with("CLOUD_REGION", "of-the-plugin").with("CLOUD_ENDPOINT", "of-the-plugin");
+    let written = place.path().join("calls");
+    let setup = setup.with_value("PULUMI_TF_DEBUG_GRPC", written.as_os_str());
     let setup = setup.with("CLOUD_SECRET", "of-the-plugin").with("LD_LIBRARY_PATH", "/of-the-plugin");
     let host = setup.start().await;
     host.session().await?.note().make(&json!({"title": "one"})).await?;
@@ -466,6 +473,7 @@ async fn what_names_files_of_another_machine_is_the_daemons_and_credentials_can_
     assert_eq!(value("CLOUD_SECRET").as_deref(), Some("of-the-daemon"));
     assert_eq!(value("CLOUD_REGION").as_deref(), Some("of-the-plugin"));
     assert_eq!(value("HOME").as_deref(), place.path().to_str());
+    assert!(!written.exists(), "a plugin of another machine has made the daemon write a file");
     for name in
         ["CLOUD_ENDPOINT", "CLOUD_OTHER", "LD_LIBRARY_PATH", "ISTHMUS_TOKENS", "ISTHMUS_DAEMON_TOKEN_FILE"]
     {
