@@ -13,8 +13,7 @@ use http::HeaderValue;
 use isthmus_common::permissions::{PermissionsError, require_private_file};
 use isthmus_common::trust::{TrustError, client_config};
 use isthmus_common::{Links, blocking, read_regular};
-use isthmus_grpc::Stream;
-use rustix::net::sockopt;
+use isthmus_grpc::{Stream, prepare_tcp};
 use rustls::ClientConfig;
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::ServerName;
@@ -40,8 +39,6 @@ const ACCEPTING: Duration = Duration::from_millis(10);
 
 /// How long a machine may be silent, in the midst of a call: it is gone then, and its calls have unknown outcomes.
 const SILENCE: Duration = Duration::from_secs(10);
-const PROBE: Duration = Duration::from_secs(5);
-const PROBES: u32 = 3;
 
 /// Why no daemon is reached.
 #[derive(Debug, thiserror::Error)]
@@ -196,7 +193,7 @@ async fn connect(
         DaemonHost::Loopback(ip) => within(TcpStream::connect(SocketAddr::new(*ip, address.port))).await,
     };
     let stream = stream.map_err(absent)?;
-    prepare(&stream).map_err(absent)?;
+    prepare_tcp(&stream, SILENCE).map_err(absent)?;
     match (&address.host, config) {
         (DaemonHost::Certified(host), Some(config)) => {
             let tls = |source| NetworkError::Tls { address: address.clone(), source };
@@ -232,14 +229,4 @@ async fn listener_is_ours(stream: &TcpStream) -> Result<(), AccessDenied> {
 
 async fn within<T>(connecting: impl Future<Output = io::Result<T>>) -> io::Result<T> {
     tokio::time::timeout(CONNECTING, connecting).await?
-}
-
-/// Messages are sent at once, and a machine that is gone is noticed.
-fn prepare(stream: &TcpStream) -> io::Result<()> {
-    stream.set_nodelay(true)?;
-    sockopt::set_socket_keepalive(stream, true)?;
-    sockopt::set_tcp_keepidle(stream, SILENCE)?;
-    sockopt::set_tcp_keepintvl(stream, PROBE)?;
-    sockopt::set_tcp_keepcnt(stream, PROBES)?;
-    Ok(())
 }

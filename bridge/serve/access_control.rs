@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use isthmus_common::blocking;
-use rustix::net::sockopt;
+use isthmus_grpc::prepare_tcp;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -29,8 +29,6 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// How long a machine may be silent: it is gone then, and its sessions end.
 const SILENCE: Duration = Duration::from_secs(30);
-const PROBE: Duration = Duration::from_secs(10);
-const PROBES: u32 = 3;
 
 /// Why a shared daemon cannot say whom it serves.
 #[derive(Debug, thiserror::Error)]
@@ -196,7 +194,7 @@ impl Unauthenticated {
     /// Finds out who is at the other end, before any call is read.
     pub(super) async fn identify(self, users: &LocalUsers) -> Result<Authenticated, HandshakeError> {
         let Self { stream, authentication, permit } = self;
-        prepare(&stream).map_err(|_| HandshakeError::Peer)?;
+        prepare_tcp(&stream, SILENCE).map_err(|_| HandshakeError::Peer)?;
         let Some(certificates) = &authentication.certificates else {
             return Ok(match (users.identify(&stream).await, &authentication.tokens) {
                 (Ok(user), _) => Authenticated::Local { stream, identity: Identity::User(user) },
@@ -214,14 +212,4 @@ impl Unauthenticated {
             (None, None) => Authenticated::Refused { stream, reason: AccessDenied::NoCertificate },
         })
     }
-}
-
-/// Messages are sent at once, and a machine that is gone is noticed.
-fn prepare(stream: &TcpStream) -> io::Result<()> {
-    stream.set_nodelay(true)?;
-    sockopt::set_socket_keepalive(stream, true)?;
-    sockopt::set_tcp_keepidle(stream, SILENCE)?;
-    sockopt::set_tcp_keepintvl(stream, PROBE)?;
-    sockopt::set_tcp_keepcnt(stream, PROBES)?;
-    Ok(())
 }

@@ -9,12 +9,14 @@
 //! - [`serve_connection`]: the server's side.
 //! - [`Coalesced`]: the stream below both.
 //! - [`NotSent`]: the proof that a request did not leave.
+//! - [`prepare_tcp`]: what connections to other machines need.
 
 mod body;
 mod channel;
 mod coalesced;
 mod error;
 mod server;
+mod tcp;
 #[cfg(test)]
 mod tests;
 
@@ -23,3 +25,4 @@ pub use channel::{Channel, ChannelSettings, Stream};
 pub use coalesced::Coalesced;
 pub use error::NotSent;
 pub use server::{ServerSettings, serve_connection, unimplemented};
+pub use tcp::prepare_tcp;
