@@ -187,6 +187,12 @@ impl Daemon {
         self.settings().stop_grace_period
     }
 
+    /// Time that calls have to end by themselves when the process ends; `None` where they are stopped at once, because they are
+    /// those of one engine, which has ended or cancelled.
+    pub(crate) fn drain_period(&self) -> Option<Duration> {
+        self.pool.as_ref().map(|_| self.settings().drain_period)
+    }
+
     /// Sets the provider of every session: a process that is started for one package has no other.
     pub(crate) fn serve_only(&self, instance: Arc<Instance>) {
         *self.only_instance.lock().unwrap_or_else(PoisonError::into_inner) = Some(instance);

@@ -198,6 +198,18 @@ pub const POLICY: Setting = Setting {
     effect: "The policy of a shared daemon: which identity may use which provider, version, configuration and operation.",
 };
 
+/// How long a shared daemon lets calls end by themselves before it ends.
+pub const DRAIN_PERIOD: Setting = Setting {
+    name: "ISTHMUS_DRAIN_PERIOD",
+    scope: Scope::Daemon,
+    value: "a number of seconds, up to a day (86400)",
+    default: "600",
+    effect: "Time that calls in progress have to end by themselves when a shared daemon gets a signal to end. After it they are \
+             stopped, as by Cancel.",
+};
+
+pub const DEFAULT_DRAIN_PERIOD: Duration = Duration::from_secs(600);
+
 /// Time that a stopped call or provider has to finish.
 pub const STOP_GRACE_PERIOD: Setting = Setting {
     name: "ISTHMUS_STOP_GRACE_PERIOD",
@@ -457,6 +469,7 @@ pub const ALL: &[Setting] = &[
     DAEMON_CERTIFICATE,
     DAEMON_KEY,
     DAEMON_TOKEN_FILE,
+    DRAIN_PERIOD,
     DURABILITY,
     EXACT_NUMBERS,
     HOME,

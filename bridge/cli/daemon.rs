@@ -193,6 +193,8 @@ async fn serve(
         inform(&format!("listening on {address}"));
     }
     service_manager::ready(matches!(origin, Origin::TakenOver(_)));
+    // Calls end, then those that were stopped, then providers.
+    let longest_end = daemon.settings().drain_period + 3 * daemon.stop_grace_period();
     let served = serve_until_ended(listener, status_port, &daemon, None, None, signals);
     let reported = async {
         tokio::select! {
@@ -201,7 +203,7 @@ async fn serve(
                 let successor = process(successor.0);
                 inform(&format!("replaced by {successor}; this one ends with the last of its sessions"));
             }
-            () = ending.next() => service_manager::stopping(),
+            () = ending.next() => service_manager::stopping(longest_end),
         }
         std::future::pending::<Infallible>().await
     };

@@ -135,9 +135,9 @@ async fn serve(address: Option<String>, starter: Starter) -> ExitCode {
 const LAST_ANSWERS: Duration = Duration::from_secs(1);
 
 /// Serves until a signal, or until the engine that started the plugin ends, which shows as the end
-/// of its process or the closing of standard input. Calls in progress are stopped, and interrupted
-/// after the grace period. A second signal ends everything at once, since a provider may never
-/// respond. Providers end with this process.
+/// of its process or the closing of standard input. Calls in progress are stopped (by a shared daemon
+/// only after they had time to end by themselves), and interrupted after the grace period. A second
+/// signal ends everything at once, since a provider may never respond. Providers end with this process.
 pub(crate) async fn serve_until_ended(
     listener: Listener,
     status_port: Option<StatusPort>,
@@ -157,6 +157,9 @@ pub(crate) async fn serve_until_ended(
     };
     let ended = async {
         stop.cancelled().await;
+        if daemon.drain_period().is_some() {
+            return;
+        }
         // Calls in progress are stopped; the server then waits for them.
         sessions.cancel().await;
         if let Some(relay) = &relay {
@@ -165,7 +168,20 @@ pub(crate) async fn serve_until_ended(
     };
     let overdue = async {
         stop.cancelled().await;
-        tokio::time::sleep(daemon.stop_grace_period()).await;
+        if let Some(drain_period) = daemon.drain_period() {
+            tokio::time::sleep(drain_period).await;
+        }
+        let stopping = async {
+            if daemon.drain_period().is_some() {
+                sessions.cancel().await;
+            }
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            // Providers may take long to answer, during which the grace period passes.
+            () = stopping => {}
+            () = tokio::time::sleep(daemon.stop_grace_period()) => {}
+        }
         sessions.interrupt().await;
         tokio::time::sleep(LAST_ANSWERS).await;
     };

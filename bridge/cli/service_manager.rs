@@ -5,6 +5,7 @@
 
 use std::io;
 use std::os::unix::net::UnixListener;
+use std::time::Duration;
 
 use listenfd::ListenFd;
 use sd_notify::NotifyState;
@@ -38,9 +39,11 @@ pub(super) fn ready(replaces: bool) {
     notify(&main.into_iter().chain([NotifyState::Ready]).collect::<Vec<_>>());
 }
 
-/// Tells the service manager that the daemon ends.
-pub(super) fn stopping() {
-    notify(&[NotifyState::Stopping]);
+/// Tells the service manager that the daemon ends, and how long that may take.
+pub(super) fn stopping(longest: Duration) {
+    // The crate's own state is for an hour at most.
+    let timeout = format!("EXTEND_TIMEOUT_USEC={}", longest.as_micros());
+    notify(&[NotifyState::Stopping, NotifyState::Custom(&timeout)]);
 }
 
 fn notify(states: &[NotifyState<'_>]) {

@@ -12,12 +12,12 @@ use isthmus_state::{JournalDurability, KeySource, StoreAddress};
 use super::values::{self, choice};
 use super::{
     ALL, ALLOW_USERS, AUDIT_LOG, AllowedUsers, DAEMON, DAEMON_AUTHORITIES, DAEMON_CERTIFICATE, DAEMON_KEY,
-    DAEMON_TOKEN_FILE, DEFAULT_STOP_GRACE_PERIOD, DURABILITY, DaemonAddress, EXACT_NUMBERS, HOME,
-    HttpAddress, KEY, KEY_FILE, KILL_SESSIONS, LISTEN, LOCK_FILE, LOG_CALLS, METRICS, NAME_PROPERTIES,
-    NameProperties, OFFLINE, PASSPHRASE, POLICY, POOL_AGE, POOL_IDLE, POOL_MEMORY, POOL_PROCESSES, PREFIX,
-    PROVIDER, PROVIDER_MEMORY, PROVIDER_META, ProviderMeta, SCHEMA_CACHE, SENSITIVE_OUTPUTS,
-    STOP_GRACE_PERIOD, STORE, STORE_CA, Setting, TLS_CERTIFICATE, TLS_CLIENT_AUTHORITIES, TLS_KEY, TOKENS,
-    WRITE_ONLY, foreign,
+    DAEMON_TOKEN_FILE, DEFAULT_DRAIN_PERIOD, DEFAULT_STOP_GRACE_PERIOD, DRAIN_PERIOD, DURABILITY,
+    DaemonAddress, EXACT_NUMBERS, HOME, HttpAddress, KEY, KEY_FILE, KILL_SESSIONS, LISTEN, LOCK_FILE,
+    LOG_CALLS, METRICS, NAME_PROPERTIES, NameProperties, OFFLINE, PASSPHRASE, POLICY, POOL_AGE, POOL_IDLE,
+    POOL_MEMORY, POOL_PROCESSES, PREFIX, PROVIDER, PROVIDER_MEMORY, PROVIDER_META, ProviderMeta,
+    SCHEMA_CACHE, SENSITIVE_OUTPUTS, STOP_GRACE_PERIOD, STORE, STORE_CA, Setting, TLS_CERTIFICATE,
+    TLS_CLIENT_AUTHORITIES, TLS_KEY, TOKENS, WRITE_ONLY, foreign,
 };
 
 /// Maximum length, in characters, of an invalid value in an error.
@@ -35,6 +35,8 @@ pub struct Settings {
     pub audit_log: Option<PathBuf>,
     /// The daemon that a plugin passes its calls on to.
     pub daemon: DaemonChoice,
+    /// Time that the calls of a shared daemon have to end by themselves when it ends.
+    pub drain_period: Duration,
     /// How the plugin identifies itself to a daemon at an address, and the daemon to it.
     pub to_daemon: ToDaemon,
     /// The address of a shared daemon besides its socket.
@@ -215,6 +217,7 @@ impl Settings {
             allowed_users: reader.value(ALLOW_USERS, AllowedUsers::parse).unwrap_or_default(),
             audit_log: reader.value(AUDIT_LOG, values::path),
             daemon: reader.value(DAEMON, DaemonChoice::parse).unwrap_or(DaemonChoice::WellKnown),
+            drain_period: reader.value(DRAIN_PERIOD, values::seconds).unwrap_or(DEFAULT_DRAIN_PERIOD),
             to_daemon: ToDaemon {
                 authorities: reader.value(DAEMON_AUTHORITIES, values::path),
                 certificate: reader.pair(DAEMON_CERTIFICATE, DAEMON_KEY),

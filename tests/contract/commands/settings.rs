@@ -58,6 +58,7 @@ const ROWS: &[Row] = &[
     row("ISTHMUS_DAEMON_KEY", &[b""], NO_PATHS),
     row("ISTHMUS_DAEMON_TOKEN_FILE", PATHS, NO_PATHS),
     row("ISTHMUS_AUDIT_LOG", PATHS, NO_PATHS),
+    row("ISTHMUS_DRAIN_PERIOD", &[b"", b"0", b"86400"], &[b"10m", b"-1", b"1e9", b"\xff"]),
     row("ISTHMUS_DURABILITY", &[b"", b"disk", b"Process"], &[b"true", b"fsync", b"none", b"\xff"]),
     row("ISTHMUS_STOP_GRACE_PERIOD", &[b"", b"0.5", b"86400"], &[b"5s", b"-1", b"NaN", b"1e9", b"\xff"]),
     row("ISTHMUS_HOME", PATHS, NO_PATHS),

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 
-use isthmus_proto::daemon::HandOverRequest;
 use isthmus_proto::daemon::daemon_client::DaemonClient;
+use isthmus_proto::daemon::{HandOverRequest, OpenRequest};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use rustix::process::Signal;
 use tokio::io::AsyncReadExt as _;
@@ -74,6 +74,36 @@ fn titles(host: &Host) -> Vec<String> {
 }
 
 on_both_protocols! {
+    async fn a_daemon_that_gets_a_signal_lets_a_long_create_end_first(protocol) {
+        let (mut host, gate) = gated(Setup::sandbox(protocol).with("ISTHMUS_STOP_GRACE_PERIOD", "0.2")).await;
+        let session = host.session().await?;
+        let mut calls = make(std::slice::from_ref(&session), ["long".to_owned()].into_iter());
+        host.provider_is_in("ApplyResourceChange", 1).await;
+        let provider = host.provider_process();
+        host.daemon().signal(Signal::TERM);
+        refuses_sessions(&host).await;
+        assert!(lives(host.daemon().process()));
+        open(&gate);
+        let (_, made) = calls.join_next().await.expect("one call").expect("a caller does not panic");
+        made.unwrap_or_else(|status| panic!("{status}"));
+        host.daemon_mut().ended().await;
+        assert_eq!(titles(&host), ["long"]);
+        assert!(!lives(provider), "its provider has ended with it");
+        assert!(!socket_in(host.directory()).exists());
+    }
+
+    async fn a_create_that_is_longer_than_the_drain_period_is_stopped(protocol) {
+        let (mut host, _gate) = gated(Setup::sandbox(protocol).with("ISTHMUS_DRAIN_PERIOD", "0.2")).await;
+        let session = host.session().await?;
+        let mut calls = make(std::slice::from_ref(&session), ["long".to_owned()].into_iter());
+        host.provider_is_in("ApplyResourceChange", 1).await;
+        host.daemon().signal(Signal::TERM);
+        let (_, made) = calls.join_next().await.expect("one call").expect("a caller does not panic");
+        let status = made.expect_err("it was stopped");
+        assert!(status.contains("waited for its gate until it was stopped"), "{status}");
+        host.daemon_mut().ended().await;
+    }
+
     async fn a_hundred_calls_in_flight_end_at_the_daemon_that_is_replaced_and_new_runs_are_served_by_the_other(protocol) {
         const PLUGINS: usize = 5;
         const CALLS: usize = 100;
@@ -347,6 +377,22 @@ async fn a_successor_that_dies_before_it_has_taken_over_changes_nothing() {
     assert!(!socket_in(directory.path()).exists());
 }
 
+/// Waits until a daemon opens no session any more.
+async fn refuses_sessions(host: &Host) {
+    let refused = async {
+        let request = OpenRequest { plugin_version: "1.1.3".to_owned(), ..OpenRequest::default() };
+        while DaemonClient::new(channel(socket_in(host.directory())).await)
+            .open(request.clone())
+            .await
+            .is_ok()
+        {}
+    };
+    tokio::time::timeout(PATIENCE, refused).await.expect("it ends");
+}
+
+/// What a daemon says first when it ends: the drain period, and three times the grace period.
+const STOPPING: &str = "STOPPING=1\nEXTEND_TIMEOUT_USEC=690000000\n";
+
 /// A service manager: the socket that it has opened, and where it is told of a service's state.
 struct ServiceManager {
     directory: tempfile::TempDir,
@@ -390,7 +436,7 @@ async fn a_service_manager_passes_the_socket_and_a_restart_leaves_connections_in
     let socket = socket_in(manager.directory.path());
     drop(channel(socket.clone()).await);
     first.signal(Signal::TERM);
-    assert_eq!(manager.notification(), "STOPPING=1\n");
+    assert_eq!(manager.notification(), STOPPING);
     first.ended().await;
     // The socket is the manager's, and is not removed.
     let waiting = UnixStream::connect(&socket).expect("it is listened on");
@@ -411,7 +457,7 @@ async fn a_daemon_with_the_socket_of_a_service_manager_is_replaced_as_others_are
     drop(second.channel().await);
     second.signal(Signal::TERM);
     // The first one, which has no say any more, has not said that the service ends.
-    assert_eq!(manager.notification(), "STOPPING=1\n");
+    assert_eq!(manager.notification(), STOPPING);
 }
 
 #[tokio::test]
