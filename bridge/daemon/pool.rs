@@ -20,7 +20,7 @@ use isthmus_provider::schema::Catalogue;
 use isthmus_provider::schema_cache::{LaunchContext, Program};
 use isthmus_provider::{Diagnostic, Provider, SchemaUpdate};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
-use tokio::task::JoinSet;
+use tokio_util::task::TaskTracker;
 
 use super::calls::Calls;
 use super::process_log::{ProcessLog, ProcessUser};
@@ -51,6 +51,8 @@ struct Shared {
     waiting: AtomicUsize,
     /// How often a process became free.
     changes: watch::Sender<u64>,
+    /// The ends of processes that have begun.
+    ends: TaskTracker,
     /// Whether a process ends as soon as nothing uses it.
     ends_idle: AtomicBool,
 }
@@ -281,6 +283,7 @@ impl Pool {
             launches: WeakTable::default(),
             waiting: AtomicUsize::new(0),
             changes: watch::Sender::new(0),
+            ends: TaskTracker::new(),
             ends_idle: AtomicBool::new(false),
         }))
     }
@@ -361,7 +364,7 @@ impl Pool {
         };
         match longest {
             Some(process) => {
-                process.end().await;
+                self.end_all(vec![process]).await;
                 true
             }
             None => false,
@@ -433,7 +436,7 @@ impl Pool {
         loop {
             changes.borrow_and_update();
             let (ended, next) = self.take_ended();
-            end_all(ended).await;
+            self.end_all(ended).await;
             // The sender is in this.
             let changed = async { drop(changes.changed().await) };
             match next {
@@ -466,21 +469,27 @@ impl Pool {
     /// Ends all processes. Their calls have ended.
     pub(crate) async fn end(&self) {
         let processes = std::mem::take(&mut self.state().processes);
-        end_all(processes).await;
+        self.end_all(processes).await;
+        // Those whose end was begun by what was not waited for to the end.
+        self.0.ends.close();
+        self.0.ends.wait().await;
+    }
+
+    /// Ends processes, all at once: each may take seconds. What is begun goes on if this is dropped.
+    async fn end_all(&self, processes: Vec<Arc<Process>>) {
+        let ends: Vec<_> = processes
+            .into_iter()
+            .map(|process| self.0.ends.spawn(async move { process.end().await }))
+            .collect();
+        for end in ends {
+            // A panic there must not keep the others from ending.
+            drop(end.await);
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Ends processes, all at once: each may take seconds.
-async fn end_all(processes: Vec<Arc<Process>>) {
-    let mut ends = JoinSet::new();
-    for process in processes {
-        ends.spawn(async move { process.end().await });
-    }
-    ends.join_all().await;
 }
 
 /// A process with the wanted configuration that is not ready yet.
