@@ -185,7 +185,8 @@ on_both_protocols! {
 
 #[tokio::test]
 async fn a_daemon_that_drains_is_alive_and_not_ready() {
-    let setup = Setup::sandbox(Protocol::V6).with("ISTHMUS_STOP_GRACE_PERIOD", "5");
+    let setup =
+        Setup::sandbox(Protocol::V6).with("ISTHMUS_DRAIN_PERIOD", "0").with("ISTHMUS_STOP_GRACE_PERIOD", "5");
     let (mut host, address) = observed(setup).await;
     let session = host.session().await.expect("a session");
     assert_eq!(get(&address, "/readyz").await.status, 200);

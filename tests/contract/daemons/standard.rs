@@ -54,7 +54,10 @@ async fn the_services_are_listed_and_described() {
 
 #[tokio::test]
 async fn a_daemon_that_drains_reports_that_it_does_not_serve_and_opens_no_session() {
-    let setup = Setup::sandbox(Protocol::V6).with("ISTHMUS_STOP_GRACE_PERIOD", "5").with_daemon();
+    let setup = Setup::sandbox(Protocol::V6)
+        .with("ISTHMUS_DRAIN_PERIOD", "0")
+        .with("ISTHMUS_STOP_GRACE_PERIOD", "5")
+        .with_daemon();
     let mut host = setup.start().await;
     let mut client = HealthClient::new(host.daemon().channel().await);
     for service in ["", "pulumirpc.ResourceProvider", "isthmus.daemon.v1.Daemon"] {
