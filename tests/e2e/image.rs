@@ -18,6 +18,7 @@ use crate::newcomer;
 
 /// The manual's text, not a copy of it.
 const PAGE: &str = include_str!("../../docs/deploy/container.md");
+const COMPOSE_PAGE: &str = include_str!("../../docs/deploy/compose.md");
 
 /// Go's name of this machine's architecture.
 const ARCHITECTURE: &str = if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" };
@@ -72,10 +73,17 @@ struct Container {
 }
 
 impl Container {
-    fn start(unpacked: &Path, volume: &Path, mounted: &[&Path], log: PathBuf) -> Self {
+    fn start(
+        unpacked: &Path,
+        volume: &Path,
+        mounted: &[&Path],
+        variables: &[(&str, String)],
+        log: PathBuf,
+    ) -> Self {
         let output = || fs::File::create(&log).expect("a file of this test's own");
         let mut command = Command::new(root().join("tests/image/run"));
         command.arg(unpacked).arg(volume).args(mounted).stdin(Stdio::null());
+        command.envs(variables.iter().map(|(name, value)| (*name, value)));
         let process = command.stdout(output()).stderr(output()).process_group(0).spawn().expect("it starts");
         let container = Self { process, log };
         let listens = || container.said().contains("listening on ").then_some(());
@@ -108,6 +116,18 @@ impl Container {
             Some(fs::read_to_string(path.join("comm")).ok()?.trim_end().to_owned())
         });
         names.collect()
+    }
+
+    /// Runs the health check of the Compose file in it.
+    fn check_health(&self) {
+        let compose = fs::read_to_string(root().join("deploy/compose.yaml")).expect("the Compose file");
+        let test = compose.split("test: [\"CMD\", ").nth(1).and_then(|rest| rest.split("]\n").next());
+        let words = test.expect("a health check").split(", ").map(|word| word.trim_matches('"'));
+        let mut command = Command::new("nsenter");
+        command.args(["--target", &self.daemon().to_string(), "--user", "--preserve-credentials", "--mount"]);
+        command.args(["--pid", "--root", "--wd"]).args(words);
+        let (succeeded, said, faults) = run(command.env("ISTHMUS_HOME", "/var/lib/isthmus"));
+        assert!(succeeded, "{said}{faults}");
     }
 
     /// Ends it as engines do, by SIGTERM for process 1; whether that ended well.
@@ -181,7 +201,7 @@ fn the_image_serves_plugins_as_a_user_without_rights_on_a_root_that_cannot_be_wr
     let volume = workshop.join("volume");
     fs::create_dir(&volume).expect("a directory of this test's own");
     let unpacked = workshop.join("roots").join(ARCHITECTURE);
-    let container = Container::start(&unpacked, &volume, &[&project.path("..")], workshop.join("log"));
+    let container = Container::start(&unpacked, &volume, &[&project.path("..")], &[], workshop.join("log"));
     project.set("ISTHMUS_DAEMON", volume.join("daemon.sock").to_str().expect("text"));
     project.program("resources:\n  pet:\n    type: random:Pet\n    properties: {length: 2}\n");
     assert_eq!(project.up().steps("pet"), ["create"]);
@@ -198,6 +218,64 @@ fn the_image_serves_plugins_as_a_user_without_rights_on_a_root_that_cannot_be_wr
     for wanted in ["CapEff:\t0000000000000000", "CapPrm:\t0000000000000000"] {
         assert!(status.contains(wanted), "{status}");
     }
+    container.check_health();
+    project.destroy();
+    assert!(container.stop());
+    serves_another_machine(workshop, &unpacked);
+}
+
+/// Runs the image for plugins that have nothing of its file system, with the secrets that the page of Compose makes and the policy of
+/// the Kubernetes manifests.
+fn serves_another_machine(workshop: &Path, unpacked: &Path) {
+    let lines =
+        newcomer::block_of(COMPOSE_PAGE, "sh", "openssl rand").replace("isthmus.example.com", "localhost");
+    let (succeeded, _, messages) = run(Command::new("sh").args(["-e", "-c", &lines]).current_dir(workshop));
+    assert!(succeeded, "{messages}");
+    let secrets = workshop.join("secrets");
+    let secret = |name: &str| secrets.join(name).to_str().expect("text").to_owned();
+    let policies = root().join("deploy/kubernetes/base");
+    let policy = policies.join("policy.toml").to_str().expect("text").to_owned();
+
+    // Installed where the daemon looks, and not where the plugin does.
+    let project = Project::bare("another machine", &[]);
+    project.place_in_cache(Provider::Random, "3.8.0");
+    let volume = workshop.join("home");
+    fs::create_dir_all(volume.join(".pulumi")).expect("a directory of this test's own");
+    let installed = volume.join(".pulumi/dynamic_tf_plugins");
+    fs::rename(project.path("../home/dynamic_tf_plugins"), &installed).expect("one file system");
+    let variables = [
+        ("ISTHMUS_LISTEN", "127.0.0.1:0".to_owned()),
+        ("ISTHMUS_TLS_CERTIFICATE", secret("tls.crt")),
+        ("ISTHMUS_TLS_KEY", secret("tls.key")),
+        ("ISTHMUS_TLS_CLIENT_AUTHORITIES", secret("authority.crt")),
+        ("ISTHMUS_KEY_FILE", secret("state.key")),
+        ("ISTHMUS_POLICY", policy),
+    ];
+    let container =
+        Container::start(unpacked, &volume, &[&secrets, &policies], &variables, workshop.join("another-log"));
+    let address = || {
+        let said = container.said();
+        let port = said.split("listening on 127.0.0.1:").nth(1)?.lines().next()?.to_owned();
+        Some(format!("https://localhost:{port}"))
+    };
+    let address = wait_until(LIMIT, address, || format!("no address is listened on: {}", container.said()));
+    let exports = [
+        ("ISTHMUS_DAEMON", address),
+        ("ISTHMUS_DAEMON_AUTHORITIES", secret("authority.crt")),
+        ("ISTHMUS_DAEMON_CERTIFICATE", secret("ci.crt")),
+        ("ISTHMUS_DAEMON_KEY", secret("ci.key")),
+    ];
+    for (name, value) in &exports {
+        project.set(name, value);
+    }
+    let exports: String = exports.iter().map(|(name, value)| format!("export {name}='{value}'\n")).collect();
+    project.switch_to(Bridge::Ours);
+    project.write("Pulumi.yaml", newcomer::block_of(newcomer::README, "yaml", "terraform-provider"));
+    project.create_stack();
+    newcomer::succeeds(&project, &format!("{exports}pulumi install"));
+    assert_eq!(project.up().steps("pet"), ["create"]);
+    let processes = container.processes();
+    assert!(processes.iter().any(|name| name.starts_with("terraform-prov")), "{processes:?}");
     project.destroy();
     assert!(container.stop());
 }

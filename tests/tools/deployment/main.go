@@ -8,7 +8,7 @@
 //	deployment containerfile FILE             parses a Containerfile
 //	deployment image LAYOUT DIRECTORY         verifies an image in an OCI layout, and unpacks its root file system
 //
-// METRICS is the list of the daemon's metrics: other names and labels in a query are faults. What was read goes to standard output,
+// METRICS is the page with the table of the daemon's metrics: other names and labels in a query are faults. What was read goes to standard output,
 // as JSON, for tests to look at; faults go to standard error, a line each, and the exit code is 1 then.
 package main
 

@@ -3,8 +3,10 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -23,7 +25,10 @@ var variables = strings.NewReplacer("$__rate_interval", "5m", "$__range", "1h", 
 // metrics are the labels of each metric of the daemon, by the names that a query has for them.
 type metrics map[string][]string
 
-// knownMetrics reads a list: name, type and labels of a metric on each line.
+// row is one of the page's table: name, type and labels of a metric.
+var row = regexp.MustCompile("^\\| `(\\w+)` \\| (counter|gauge|histogram)[^|]*\\| ([^|]*)\\|")
+
+// knownMetrics reads the table of a page.
 func knownMetrics(file string) (metrics, error) {
 	opened, err := os.Open(file)
 	if err != nil {
@@ -33,12 +38,13 @@ func knownMetrics(file string) (metrics, error) {
 	known := metrics{"up": nil}
 	lines := bufio.NewScanner(opened)
 	for lines.Scan() {
-		fields := strings.Fields(lines.Text())
-		if len(fields) < 2 || strings.HasPrefix(fields[0], "#") {
+		fields := row.FindStringSubmatch(lines.Text())
+		if fields == nil {
 			continue
 		}
-		name, ownLabels := fields[0], fields[2:]
-		if fields[1] == "histogram" {
+		name := fields[1]
+		ownLabels := strings.FieldsFunc(fields[3], func(character rune) bool { return strings.ContainsRune("`, ", character) })
+		if fields[2] == "histogram" {
 			known[name+"_bucket"] = append([]string{"le"}, ownLabels...)
 			known[name+"_sum"] = ownLabels
 			known[name+"_count"] = ownLabels
@@ -46,7 +52,13 @@ func knownMetrics(file string) (metrics, error) {
 			known[name] = ownLabels
 		}
 	}
-	return known, lines.Err()
+	if err := lines.Err(); err != nil {
+		return nil, err
+	}
+	if len(known) == 1 {
+		return nil, errors.New(file + " has no table of metrics")
+	}
+	return known, nil
 }
 
 // check adds what is wrong with a query.
