@@ -1,4 +1,4 @@
-//! Hands the listening socket of a daemon over to the process that replaces it.
+//! Hands the listening sockets of a daemon over to the process that replaces it.
 //!
 //! The socket itself is passed on, and the lock file beside it, so that there is no moment without a listener, no connection in
 //! the queue is lost, and neither the path nor the lock ever belongs to two daemons or to none. What is passed on is asked for

@@ -149,7 +149,7 @@ async fn serve(
     audit: Option<AuditLog>,
     context: ProcessContext,
 ) -> ExitCode {
-    let Bound { socket, path, origin } = bound;
+    let Bound { mut socket, path, origin } = bound;
     let pool = Pool::new(context.settings().pool);
     let status_port = match (status_port(context.settings(), &origin).await, &origin) {
         (Ok(status_port), _) => status_port,
@@ -170,10 +170,12 @@ async fn serve(
     let observation = Observation::new(audit, traces);
     let daemon = State::shared(EngineLog::start(None), context, pool, Arc::clone(&observation));
     let (signals, mut ending) = (Signals::new(), Signals::new());
-    let handover = Arc::new(Handover::new(socket));
-    let admission = match (access_control.listen().await, &origin) {
+    let admission = match (access_control.listen(socket.network.take()).await, &origin) {
         (Ok(admission), _) => admission,
-        (Err(error), Origin::New) => return fail(&isthmus_common::error_chain(&error)),
+        (Err(error), Origin::New) => {
+            remove(socket.lock, &path);
+            return fail(&isthmus_common::error_chain(&error));
+        }
         // The socket has no other listener any more.
         (Err(error), Origin::TakenOver(_)) => {
             inform(&format!("warning: {}", isthmus_common::error_chain(&error)));
@@ -181,6 +183,8 @@ async fn serve(
         }
     };
     let address = admission.address();
+    socket.network = admission.listener();
+    let handover = Arc::new(Handover::new(socket));
     let listener = Listener::shared(listener, Arc::clone(&handover), admission);
     match origin {
         Origin::New => inform(&format!("listening on {}", path.display())),
@@ -242,7 +246,7 @@ fn of_service_manager(listener: StdListener) -> Bound {
     let address = listener.local_addr().ok();
     let path = address.and_then(|address| address.as_pathname().map(Path::to_owned));
     Bound {
-        socket: ListeningSocket { listener, lock: None },
+        socket: ListeningSocket { listener, lock: None, network: None },
         path: path.unwrap_or_else(|| PathBuf::from("a socket of the service manager")),
         origin: Origin::New,
     }
@@ -311,7 +315,8 @@ fn bind(path: PathBuf) -> Result<Bound, DaemonError> {
     path.symlink_metadata().and_then(|bound| name_in(&mut lock, &bound)).map_err(failed)?;
     // Whoever connects meanwhile is checked all the same.
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(PRIVATE_FILE)).map_err(failed)?;
-    Ok(Bound { socket: ListeningSocket { listener, lock: Some(lock) }, path, origin: Origin::New })
+    let socket = ListeningSocket { listener, lock: Some(lock), network: None };
+    Ok(Bound { socket, path, origin: Origin::New })
 }
 
 /// The socket's name in the lock file.

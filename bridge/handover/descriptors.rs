@@ -1,9 +1,10 @@
-//! The descriptors of a listening socket and its lock file, on their way between two processes.
+//! The descriptors of the sockets that a daemon listens on, and of its lock file, on their way between two processes.
 
 use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::net::TcpListener;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixListener;
 
 use rustix::cmsg_space;
@@ -15,28 +16,34 @@ use rustix::net::{
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 
-/// A socket that a daemon listens on.
+/// Most descriptors that are passed on: the socket, the lock and the listener of an address.
+const MOST: usize = 3;
+
+/// What a daemon listens on.
 #[derive(Debug)]
 pub(crate) struct ListeningSocket {
     pub(crate) listener: UnixListener,
     /// The lock on its path; `None` if the service manager has opened the socket.
     pub(crate) lock: Option<File>,
+    /// The listener of `ISTHMUS_LISTEN`. It is passed on as well, since connections wait in its queue.
+    pub(crate) network: Option<TcpListener>,
 }
 
 impl ListeningSocket {
     /// Passes it on.
     pub(super) async fn send(&self, stream: &UnixStream) -> io::Result<()> {
-        let descriptors =
-            [Some(self.listener.as_fd()), self.lock.as_ref().map(|lock| lock.as_fd())].into_iter().flatten();
-        let descriptors: Vec<_> = descriptors.collect();
-        let count = [u8::try_from(descriptors.len()).unwrap_or(u8::MAX)];
+        let (lock, network) =
+            (self.lock.as_ref().map(File::as_fd), self.network.as_ref().map(TcpListener::as_fd));
+        let follow = [u8::from(lock.is_some()), u8::from(network.is_some())];
+        let descriptors: Vec<BorrowedFd<'_>> =
+            [Some(self.listener.as_fd()), lock, network].into_iter().flatten().collect();
         let send = || {
-            let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(2))];
+            let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MOST))];
             let mut control = SendAncillaryBuffer::new(&mut space);
             if !control.push(SendAncillaryMessage::ScmRights(&descriptors)) {
                 return Err(io::Error::from(io::ErrorKind::OutOfMemory));
             }
-            sendmsg(stream, &[IoSlice::new(&count)], &mut control, SendFlags::empty())?;
+            sendmsg(stream, &[IoSlice::new(&follow)], &mut control, SendFlags::empty())?;
             Ok(())
         };
         stream.async_io(Interest::WRITABLE, send).await
@@ -45,19 +52,19 @@ impl ListeningSocket {
     /// What [`Self::send`] has passed on.
     pub(super) async fn receive(stream: &UnixStream) -> io::Result<Self> {
         let receive = || {
-            let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(2))];
+            let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MOST))];
             let mut control = RecvAncillaryBuffer::new(&mut space);
-            let mut count = [0];
-            let buffers = &mut [IoSliceMut::new(&mut count)];
+            let mut follow = [0; 2];
+            let buffers = &mut [IoSliceMut::new(&mut follow)];
             let received = recvmsg(stream, buffers, &mut control, RecvFlags::empty())?;
             let descriptors: Vec<_> = control.drain().flat_map(in_message).collect();
             match received.bytes {
                 0 => Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
-                _ => Ok((count[0], descriptors)),
+                _ => Ok((follow.map(|follows| follows != 0), descriptors)),
             }
         };
-        let (count, descriptors) = stream.async_io(Interest::READABLE, receive).await?;
-        if usize::from(count) != descriptors.len() {
+        let ([has_lock, has_network], descriptors) = stream.async_io(Interest::READABLE, receive).await?;
+        if descriptors.len() != 1 + usize::from(has_lock) + usize::from(has_network) {
             return Err(invalid("descriptors are missing"));
         }
         // No process was started since, which could have them.
@@ -65,7 +72,9 @@ impl ListeningSocket {
         let mut descriptors = descriptors.into_iter();
         let listener = descriptors.next().ok_or_else(|| invalid("there is no socket"))?;
         let listener = listening(UnixListener::from(listener))?;
-        Ok(Self { listener, lock: descriptors.next().map(File::from) })
+        let lock = if has_lock { descriptors.next().map(File::from) } else { None };
+        let network = descriptors.next().map(|network| listening_at_address(TcpListener::from(network)));
+        Ok(Self { listener, lock, network: network.transpose()? })
     }
 }
 
@@ -80,11 +89,21 @@ fn in_message(message: RecvAncillaryMessage<'_>) -> Vec<OwnedFd> {
 pub(crate) fn listening(listener: UnixListener) -> io::Result<UnixListener> {
     // Fails for a socket of another family.
     listener.local_addr()?;
-    if !sockopt::socket_acceptconn(&listener)? {
-        return Err(invalid("it accepts no connections"));
-    }
+    require_accepting(&listener)?;
     listener.set_nonblocking(true)?;
     Ok(listener)
+}
+
+/// The same for one with an address.
+fn listening_at_address(listener: TcpListener) -> io::Result<TcpListener> {
+    listener.local_addr()?;
+    require_accepting(&listener)?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+fn require_accepting(listener: &impl AsFd) -> io::Result<()> {
+    if sockopt::socket_acceptconn(listener)? { Ok(()) } else { Err(invalid("it accepts no connections")) }
 }
 
 fn invalid(reason: &'static str) -> io::Error {

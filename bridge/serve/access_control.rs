@@ -1,7 +1,8 @@
 //! Who is served by a shared daemon: its policy, and the address at which it serves plugins besides its socket.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener as StdTcpListener};
+use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -118,15 +119,21 @@ impl AccessControl {
         Ok(Self { policy: Arc::new(policy), endpoint })
     }
 
-    /// Listens. A predecessor that was just replaced may do so for another moment.
-    pub(crate) async fn listen(self) -> Result<Admission, ListenError> {
+    /// Listens, by the listener that a predecessor has handed over if it has the same address. One that was replaced by
+    /// a daemon with another address may listen at this for another moment.
+    pub(crate) async fn listen(self, handed_over: Option<StdTcpListener>) -> Result<Admission, ListenError> {
         let Self { policy, endpoint } = self;
         let Some((address, authentication)) = endpoint else {
             return Ok(Admission { policy, network: None });
         };
         let until = Instant::now() + HANDOVER;
+        let mut handed_over = handed_over.filter(|listener| is_at(listener, address));
         let listener = loop {
-            match TcpListener::bind(address).await {
+            let listener = match handed_over.take() {
+                Some(listener) => TcpListener::from_std(listener),
+                None => TcpListener::bind(address).await,
+            };
+            match listener {
                 Ok(listener) => break listener,
                 Err(error) if error.kind() == io::ErrorKind::AddrInUse && Instant::now() < until => {
                     tokio::time::sleep(PAUSE).await;
@@ -143,7 +150,20 @@ impl AccessControl {
     }
 }
 
+/// Whether that is its address; with port 0, any port is.
+fn is_at(listener: &StdTcpListener, address: SocketAddr) -> bool {
+    let is_same = |found: SocketAddr| {
+        found.ip() == address.ip() && (address.port() == 0 || found.port() == address.port())
+    };
+    listener.local_addr().is_ok_and(is_same)
+}
+
 impl Admission {
+    /// The listener of the address, for a successor. Without one, the successor opens its own.
+    pub(crate) fn listener(&self) -> Option<StdTcpListener> {
+        self.network.as_ref()?.listener.as_fd().try_clone_to_owned().ok().map(StdTcpListener::from)
+    }
+
     /// The address that is listened on, whose port the system may have chosen.
     pub(crate) fn address(&self) -> Option<SocketAddr> {
         self.network.as_ref()?.listener.local_addr().ok()

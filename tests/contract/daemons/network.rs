@@ -396,6 +396,41 @@ async fn a_replica_that_is_gone_is_passed_over() -> Outcome {
 }
 
 #[tokio::test]
+async fn the_address_is_handed_over_with_the_socket_and_refuses_no_connection_meanwhile() -> Outcome {
+    let place = Place::without_tls();
+    let (mut first, port) = place.start().await;
+    let replaced = tokio_util::sync::CancellationToken::new();
+    let calls = async {
+        let mut answered = 0;
+        while !replaced.is_cancelled() || answered == 0 {
+            // A connection of its own for each call: any of them may wait in the queue while the listener changes hands.
+            let mut client = ResourceProviderClient::new(channel(port).await);
+            client.get_plugin_info(()).await?;
+            answered += 1;
+        }
+        Ok::<_, Status>(answered)
+    };
+    let replacements = async {
+        let mut daemons = Vec::new();
+        for _ in 0..5 {
+            let daemon = Daemon::replacing(place.path(), &place.variables).await;
+            daemon.said(&format!("listening on 127.0.0.1:{port}")).await;
+            daemons.push(daemon);
+        }
+        replaced.cancel();
+        daemons
+    };
+    let (answered, mut daemons) = tokio::join!(calls, replacements);
+    println!("{} calls were answered meanwhile", answered?);
+    daemons.pop().expect("the last one");
+    first.ended().await;
+    for daemon in &mut daemons {
+        daemon.ended().await;
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_policy_says_which_provider_configuration_and_operation_an_identity_may_use() -> Outcome {
     let place = Place::new().with_tokens(&format!("reviews {TOKEN}\nbuild {OTHER_TOKEN}\n")).with_policy(
         r#"
