@@ -47,7 +47,7 @@ pub fn property_path(text: &str, bag: &Struct) {
 
 /// A property bag as a resource's inputs, then back, and the delta of its state.
 pub fn translate(schema: Schema, bag: &Struct) {
-    let naming = PackageNaming { package: "test", prefix: "test" };
+    let naming = PackageNaming::new("test", "test");
     let shape = compile_resource("test_thing", "test:index/thing:Thing", Arc::new(schema), naming);
     let block = &shape.schema.block;
     let Ok(config) = config_from_inputs(bag, &shape.object, block, Unknowns::Keep) else { return };

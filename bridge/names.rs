@@ -10,6 +10,7 @@
 //! number, so that every provider has a package.
 
 pub(crate) mod casing;
+pub(crate) mod choices;
 #[cfg(test)]
 mod go_bridge_tests;
 pub(crate) mod inflector;

@@ -7,6 +7,7 @@ pub mod parameters;
 pub(crate) mod schema;
 pub(crate) mod selection;
 pub mod shape;
+pub(crate) mod unused_choices;
 
 #[cfg(test)]
 pub(crate) mod testing;

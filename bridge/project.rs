@@ -7,6 +7,7 @@
 
 pub(crate) mod backend;
 pub(crate) mod document;
+pub(crate) mod names_file;
 pub(crate) mod stale;
 
 use std::fs::{self, DirEntry};

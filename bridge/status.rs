@@ -197,9 +197,10 @@ pub(super) fn of_session(error: SessionError) -> Status {
         SessionError::Denied(_) => Status::permission_denied(text),
         SessionError::NotParameterized | SessionError::Start(_) => Status::failed_precondition(text),
         SessionError::Resolve { error, .. } => match *error {
-            ResolveError::Name(_) | ResolveError::Constraint(_) | ResolveError::Identity(_) => {
-                Status::invalid_argument(text)
-            }
+            ResolveError::Name(_)
+            | ResolveError::Constraint(_)
+            | ResolveError::Identity(_)
+            | ResolveError::Names(_) => Status::invalid_argument(text),
             ResolveError::Reattach(_) | ResolveError::Installation(_) | ResolveError::Install { .. } => {
                 Status::failed_precondition(text)
             }

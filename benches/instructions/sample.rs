@@ -16,7 +16,7 @@ use isthmus_provider::schema::{self, Block, NestedBlock};
 /// The package of all samples.
 pub(crate) const PACKAGE: &str = "cloud";
 /// The prefix of their resource types.
-pub(crate) const NAMING: PackageNaming<'_> = PackageNaming { package: PACKAGE, prefix: PACKAGE };
+pub(crate) const NAMING: PackageNaming<'_> = PackageNaming::new(PACKAGE, PACKAGE);
 
 /// A resource with a state, and what belongs to it.
 #[derive(Clone)]

@@ -17,6 +17,7 @@ use crate::package::parameters::{
     Arguments, LOCAL_VERSION, LocalArguments, Parameter, ParameterSource, RemoteArguments, Source,
 };
 use crate::process_context::ProcessContext;
+use crate::project::names_file::{NamesFile, NamesFileError};
 
 #[derive(Debug)]
 pub(super) struct Resolved {
@@ -33,6 +34,8 @@ pub(crate) enum ResolveError {
     Constraint(#[from] ConstraintError),
     #[error(transparent)]
     Identity(#[from] IdentityError),
+    #[error(transparent)]
+    Names(#[from] NamesFileError),
     #[error(transparent)]
     Reattach(#[from] ReattachVariableError),
     #[error(transparent)]
@@ -63,16 +66,28 @@ impl ResolveError {
     }
 }
 
-/// Resolves the provider and installs it if necessary. Progress goes to `report`; warnings are
-/// added to `warnings`, also on failure.
+/// Resolves the provider and installs it if necessary. `file` has the names of the package that the
+/// arguments do not have. Progress goes to `report`; warnings are added to `warnings`, also on
+/// failure.
 pub(super) async fn resolve(
     arguments: Arguments,
+    file: Option<NamesFile>,
     context: &Arc<ProcessContext>,
     report: &(dyn Fn(String) + Send + Sync),
     warnings: &mut Vec<String>,
 ) -> Result<Resolved, ResolveError> {
-    let Arguments { source, includes, excludes, provider_name, .. } = arguments;
-    let parameter = |source| Parameter { source, includes, excludes, provider_name };
+    let Arguments { source, includes, excludes, provider_name, names, .. } = arguments;
+    let identify = |source| {
+        let parameter = Parameter { source, includes, excludes, provider_name, names };
+        let mut identity = Identity::new(parameter)?;
+        if let Some(package) = file.as_ref().and_then(|file| file.package(&identity.name)) {
+            identity.parameter.names = package.choices();
+            let excluded = package.exclude.iter().filter(|name| !identity.parameter.excludes.contains(name));
+            let excluded: Vec<_> = excluded.cloned().collect();
+            identity.parameter.excludes.extend(excluded);
+        }
+        Ok::<_, IdentityError>(identity)
+    };
     match source {
         Source::Local(LocalArguments { path, .. }) => {
             let (file, of) = (context.resolve(Path::new(&path)), Arc::clone(context));
@@ -84,7 +99,7 @@ pub(super) async fn resolve(
             };
             let (executable, warning) = blocking(find).await;
             warnings.extend(warning);
-            let identity = Identity::new(parameter(ParameterSource::Local { path }))?;
+            let identity = identify(ParameterSource::Local { path })?;
             let source = ProviderSource::in_file(&identity.provider_type, executable, context.environment())?;
             Ok(Resolved { identity, source })
         }
@@ -92,7 +107,7 @@ pub(super) async fn resolve(
             let address = ProviderAddress::parse(&name)?;
             let Found { version, program } = find(&address, &version, context, report, warnings).await?;
             let remote = ParameterSource::Remote { url: address.to_string(), version };
-            let identity = Identity::new(parameter(remote))?;
+            let identity = identify(remote)?;
             let source = ProviderSource { name: identity.provider_type.clone(), program };
             Ok(Resolved { identity, source })
         }

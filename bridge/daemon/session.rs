@@ -22,9 +22,10 @@ use crate::package::catalogue::{Identity, Package};
 use crate::package::parameters::{
     AlreadyParameterized, Arguments, ArgumentsError, Parameter, ParameterError, ParameterSource, Source,
 };
-use crate::package::selection;
+use crate::package::{selection, unused_choices};
 use crate::process_context::{ProcessContext, StartedBy};
 use crate::project::backend::Backend;
+use crate::project::names_file::NamesFile;
 use crate::project::stale;
 use crate::resource::Caller;
 use crate::settings::Settings;
@@ -282,8 +283,20 @@ impl Session {
             }
         };
         let mut warnings = arguments.warnings();
-        let package = self.parameterize(arguments).await?;
+        let context = Arc::clone(&self.scope.context);
+        let find = move || context.working_directory().map_or(Ok(None), NamesFile::around);
+        let file = blocking(find)
+            .await
+            .map_err(|error| SessionError::Resolve { error: Box::new(error.into()), warnings: Vec::new() })?;
+        let package = self.parameterize(arguments, file).await?;
         warnings.extend(selection::warnings(&package));
+        warnings.extend(unused_choices::warnings(&package));
+        let (context, named) = (Arc::clone(&self.scope.context), Arc::clone(&package));
+        let compare = move || {
+            let identity = named.identity();
+            stale::change_of_names(context.working_directory()?, &identity.name, &identity.parameter)
+        };
+        warnings.extend(blocking(compare).await);
         let has_warnings = !warnings.is_empty();
         for warning in warnings {
             self.warn(warning, "");
@@ -300,10 +313,14 @@ impl Session {
 
     /// Sets the provider by the parameter value of an SDK.
     pub(crate) async fn parameterize_by_value(&self, value: &[u8]) -> Result<Arc<Package>, SessionError> {
-        self.parameterize(Parameter::decode(value)?.arguments()).await
+        self.parameterize(Parameter::decode(value)?.arguments(), None).await
     }
 
-    async fn parameterize(&self, arguments: Arguments) -> Result<Arc<Package>, SessionError> {
+    async fn parameterize(
+        &self,
+        arguments: Arguments,
+        file: Option<NamesFile>,
+    ) -> Result<Arc<Package>, SessionError> {
         let mut slot = self.choice.lock().await;
         let mut cancelled = std::pin::pin!(self.cancelled.notified());
         let name = arguments.source.name().to_owned();
@@ -316,7 +333,7 @@ impl Session {
         let report = |line| self.send_log(Severity::Info, line, "");
         let mut warnings = Vec::new();
         let resolved = tokio::select! {
-            resolved = resolve(arguments, &self.scope.context, &report, &mut warnings) => resolved,
+            resolved = resolve(arguments, file, &self.scope.context, &report, &mut warnings) => resolved,
             () = &mut cancelled => return Err(SessionError::Cancelled { name }),
         };
         if let Some(package) = slot.as_ref().map(|choice| choice.package()) {

@@ -22,12 +22,7 @@ pub(super) fn identity(package: &str, address: Option<&ProviderAddress>, executa
             (type_in_file_name(executable).unwrap_or(package).to_owned(), ParameterSource::Local { path })
         }
     };
-    Identity {
-        name: package.to_owned(),
-        provider_type,
-        version,
-        parameter: Parameter { source, includes: Vec::new(), excludes: Vec::new(), provider_name: None },
-    }
+    Identity { name: package.to_owned(), provider_type, version, parameter: Parameter::new(source) }
 }
 
 /// The type in a provider's file name. Those of released providers have a version too; types contain

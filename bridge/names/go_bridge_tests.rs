@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::choices::PropertyNames;
 use super::properties::{Nameable, ResourceNaming, resource_names};
 use super::tokens::{Tokens, data_source_tokens, function_tokens, resource_prefix, resource_tokens};
 
@@ -76,6 +77,7 @@ fn property_names_are_those_of_the_go_bridge() {
                 .map(|(terraform, (kind, _))| Nameable {
                     terraform,
                     several: kind.starts_with("list") || kind.starts_with("set"),
+                    chosen: None,
                 })
                 .collect();
             let id_stays = attributes.get("id").is_some_and(|(kind, _)| kind == "string:c");
@@ -84,6 +86,7 @@ fn property_names_are_those_of_the_go_bridge() {
                 prefix: &prefix,
                 terraform_type: &terraform_type,
                 id_stays,
+                rule: PropertyNames::Pulumi,
             };
             let expected: Vec<_> = attributes.values().map(|(_, name)| name.as_str()).collect();
             compared += expected.len();

@@ -7,6 +7,7 @@
 use std::collections::HashSet;
 
 use super::casing::property_name;
+use super::choices::PropertyNames;
 use super::inflector::pluralize;
 
 /// An attribute or nested block.
@@ -16,6 +17,8 @@ pub struct Nameable<'a> {
     pub terraform: &'a str,
     /// A list or a set that is not flattened to its single item.
     pub several: bool,
+    /// The name that the user has chosen. It is the field's unless it is reserved or another field has it.
+    pub chosen: Option<&'a str>,
 }
 
 /// Parameters for top-level names of a resource.
@@ -27,19 +30,20 @@ pub(crate) struct ResourceNaming<'a> {
     pub terraform_type: &'a str,
     /// Attribute `id` keeps its name, because it is the Pulumi id and no property.
     pub id_stays: bool,
+    pub rule: PropertyNames,
 }
 
 /// The distinct Pulumi names of `fields`, in the same order, for any object but the top level of a
 /// resource or of the provider's configuration.
-pub(crate) fn object_names(fields: &[Nameable<'_>]) -> Vec<String> {
-    distinct(fields, natural(fields), &[])
+pub(crate) fn object_names(fields: &[Nameable<'_>], rule: PropertyNames) -> Vec<String> {
+    distinct(fields, natural(fields, rule), &[])
 }
 
 /// The distinct Pulumi names of the provider's configuration, in the same order.
 ///
 /// The engine stores the plugin's version as `version` among a provider's inputs.
-pub(crate) fn config_names(fields: &[Nameable<'_>]) -> Vec<String> {
-    let proposals = natural(fields).into_iter().map(|proposal| match proposal.name.as_str() {
+pub(crate) fn config_names(fields: &[Nameable<'_>], rule: PropertyNames) -> Vec<String> {
+    let proposals = natural(fields, rule).into_iter().map(|proposal| match proposal.name.as_str() {
         "version" => Proposal::substitute("versionInfo"),
         _ => proposal,
     });
@@ -47,10 +51,10 @@ pub(crate) fn config_names(fields: &[Nameable<'_>]) -> Vec<String> {
 }
 
 /// The names by the rules of case and plural alone, in the same order, possibly with duplicates.
-pub(crate) fn natural_names(fields: &[Nameable<'_>]) -> Vec<String> {
+pub(crate) fn natural_names(fields: &[Nameable<'_>], rule: PropertyNames) -> Vec<String> {
     // Only plurals depend on them.
     let siblings = if fields.iter().any(|field| field.several) { siblings(fields) } else { HashSet::new() };
-    fields.iter().map(|field| natural_name(*field, &siblings)).collect()
+    fields.iter().map(|field| natural_name(*field, &siblings, rule)).collect()
 }
 
 /// The distinct Pulumi names of a resource's top-level `fields`, in the same order.
@@ -58,7 +62,7 @@ pub(crate) fn resource_names(fields: &[Nameable<'_>], naming: &ResourceNaming<'_
     let siblings = siblings(fields);
     let proposals = fields
         .iter()
-        .zip(natural(fields))
+        .zip(natural(fields, naming.rule))
         .map(|(field, natural)| match field.terraform {
             "id" if naming.id_stays => Proposal::natural("id"),
             "id" => first_free(&id_candidates(naming), &siblings),
@@ -95,8 +99,8 @@ fn siblings<'a>(fields: &[Nameable<'a>]) -> HashSet<&'a str> {
     fields.iter().map(|field| field.terraform).collect()
 }
 
-fn natural(fields: &[Nameable<'_>]) -> Vec<Proposal> {
-    let names = natural_names(fields).into_iter();
+fn natural(fields: &[Nameable<'_>], rule: PropertyNames) -> Vec<Proposal> {
+    let names = natural_names(fields, rule).into_iter();
     names
         .map(
             |name| {
@@ -106,14 +110,29 @@ fn natural(fields: &[Nameable<'_>]) -> Vec<Proposal> {
         .collect()
 }
 
-fn natural_name(field: Nameable<'_>, siblings: &HashSet<&str>) -> String {
-    if field.several {
+fn natural_name(field: Nameable<'_>, siblings: &HashSet<&str>, rule: PropertyNames) -> String {
+    if field.several && rule == PropertyNames::Pulumi {
         let plural = pluralize(field.terraform);
         if !siblings.contains(plural.as_str()) {
             return property_name(&plural);
         }
     }
-    property_name(field.terraform)
+    rule.single(field.terraform)
+}
+
+impl PropertyNames {
+    /// The name of what is not several. What is no name in a program is renamed by every rule.
+    pub(crate) fn single(self, terraform: &str) -> String {
+        match self {
+            Self::Terraform if is_identifier(terraform) => terraform.to_owned(),
+            Self::Pulumi | Self::Singular | Self::Terraform => property_name(terraform),
+        }
+    }
+}
+
+fn is_identifier(name: &str) -> bool {
+    name.chars().all(|character| character.is_ascii_alphanumeric() || character == '_')
+        && !name.starts_with(|first: char| first.is_ascii_digit())
 }
 
 /// Replacements for a settable `id`: the first one that no sibling has.
@@ -135,9 +154,26 @@ fn first_free(candidates: &[String], siblings: &HashSet<&str>) -> Proposal {
     Proposal::substitute(property_name(free.or(candidates.last()).map_or("", String::as_str)))
 }
 
+/// Replaces names by chosen ones that are free: not reserved, and no other field's by rule or by an earlier choice.
+fn choose(fields: &[Nameable<'_>], proposals: &mut [Proposal], reserved: &[&str]) {
+    let mut order: Vec<_> = (0..fields.len()).collect();
+    order.sort_by_key(|index| fields[*index].terraform);
+    for index in order {
+        let Some(chosen) = fields[index].chosen else { continue };
+        let is_reserved = RESERVED.iter().chain(reserved).any(|name| *name == chosen);
+        let mut others = proposals.iter().enumerate().filter(|(other, _)| *other != index);
+        if !is_reserved && others.all(|(_, proposal)| proposal.name != chosen) {
+            proposals[index] = Proposal::natural(chosen);
+        }
+    }
+}
+
 /// Appends the lowest free number, from 2, to duplicate names. The first by Terraform name keeps
 /// the name; substitutes come last.
-fn distinct(fields: &[Nameable<'_>], proposals: Vec<Proposal>, reserved: &[&str]) -> Vec<String> {
+fn distinct(fields: &[Nameable<'_>], mut proposals: Vec<Proposal>, reserved: &[&str]) -> Vec<String> {
+    if fields.iter().any(|field| field.chosen.is_some()) {
+        choose(fields, &mut proposals, reserved);
+    }
     let mut order: Vec<_> = (0..fields.len()).collect();
     order.sort_by_key(|index| (proposals[*index].is_substitute, fields[*index].terraform));
     let mut names: Vec<_> = proposals.into_iter().map(|proposal| proposal.name).collect();
@@ -165,16 +201,24 @@ mod tests {
 
     use super::*;
 
+    fn object_names(fields: &[Nameable<'_>]) -> Vec<String> {
+        super::object_names(fields, PropertyNames::Pulumi)
+    }
+
+    fn config_names(fields: &[Nameable<'_>]) -> Vec<String> {
+        super::config_names(fields, PropertyNames::Pulumi)
+    }
+
     fn one(terraform: &str) -> Nameable<'_> {
-        Nameable { terraform, several: false }
+        Nameable { terraform, several: false, chosen: None }
     }
 
     fn several(terraform: &str) -> Nameable<'_> {
-        Nameable { terraform, several: true }
+        Nameable { terraform, several: true, chosen: None }
     }
 
     fn naming<'a>(package: &'a str, prefix: &'a str, terraform_type: &'a str) -> ResourceNaming<'a> {
-        ResourceNaming { package, prefix, terraform_type, id_stays: false }
+        ResourceNaming { package, prefix, terraform_type, id_stays: false, rule: PropertyNames::Pulumi }
     }
 
     #[test]
@@ -183,6 +227,31 @@ mod tests {
             object_names(&[several("dns_name"), several("tls_support"), one("subject")]),
             ["dnsNames", "tlsSupports", "subject"]
         );
+    }
+
+    #[test]
+    fn plurals_and_cases_are_a_choice() {
+        let fields = [several("dns_name"), one("a b"), one("to_port"), one("pulumi"), one("__meta")];
+        assert_eq!(
+            super::object_names(&fields, PropertyNames::Singular),
+            ["dnsName", "aB", "toPort", "pulumiInfo", "__meta2"]
+        );
+        assert_eq!(
+            super::object_names(&fields, PropertyNames::Terraform),
+            ["dns_name", "aB", "to_port", "pulumiInfo", "__meta2"]
+        );
+    }
+
+    #[test]
+    fn a_chosen_name_is_taken_if_it_is_free() {
+        let chosen = |terraform, chosen| Nameable { chosen: Some(chosen), ..one(terraform) };
+        assert_eq!(object_names(&[chosen("to_port", "upTo"), one("from_port")]), ["upTo", "fromPort"]);
+        assert_eq!(object_names(&[chosen("a", "b"), chosen("b", "c"), chosen("d", "c")]), ["a", "c", "d"]);
+        let naming = naming("x", "x", "x_thing");
+        for reserved in ["urn", "id", "pulumi"] {
+            assert_eq!(resource_names(&[chosen("a", reserved)], &naming), ["a"]);
+        }
+        assert_eq!(object_names(&[chosen("a", "id")]), ["id"]);
     }
 
     #[test]
@@ -264,19 +333,30 @@ mod tests {
                 0..30,
             ),
             flags in any::<u32>(),
+            choices in any::<u32>(),
+            rule in prop_oneof![
+                Just(PropertyNames::Pulumi),
+                Just(PropertyNames::Singular),
+                Just(PropertyNames::Terraform),
+            ],
             id_stays: bool,
         ) {
             let fields: Vec<_> = names
                 .iter()
                 .enumerate()
-                .map(|(index, name)| Nameable { terraform: name, several: flags >> (index % 32) & 1 == 1 })
+                .map(|(index, name)| Nameable {
+                    terraform: name,
+                    several: flags >> (index % 32) & 1 == 1,
+                    chosen: (choices >> (index % 32) & 1 == 1).then_some(["a", "urn", "as", "xId"][index % 4]),
+                })
                 .collect();
             let mut backwards = fields.clone();
             backwards.reverse();
-            let naming = ResourceNaming { id_stays, ..naming("x", "x", "x_x") };
+            let naming = ResourceNaming { id_stays, rule, ..naming("x", "x", "x_x") };
             let ways = [
-                Box::new(object_names) as Box<dyn Fn(&[Nameable<'_>]) -> Vec<String>>,
-                Box::new(config_names),
+                Box::new(move |fields: &[Nameable<'_>]| super::object_names(fields, rule))
+                    as Box<dyn Fn(&[Nameable<'_>]) -> Vec<String>>,
+                Box::new(move |fields| super::config_names(fields, rule)),
                 Box::new(move |fields| resource_names(fields, &naming)),
             ];
             for way in ways {

@@ -9,13 +9,17 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::casing::{camel, lower_first, spell_leading_digit, upper_camel};
+use super::casing::{camel, lower_first, spell_leading_digit, upper_camel, upper_first};
+use super::choices::{MemberKind, NameChoices};
 
 /// The tokens of one kind (resources, data sources, functions, …), in both directions.
 #[derive(Clone, Debug, Default)]
 pub struct Tokens {
     by_terraform: BTreeMap<Arc<str>, String>,
+    /// Former tokens, too, which no other member has.
     by_token: HashMap<String, Arc<str>>,
+    /// The tokens by rule of members with a chosen name, which states may contain.
+    former: BTreeMap<Arc<str>, String>,
 }
 
 impl Tokens {
@@ -51,7 +55,25 @@ impl Tokens {
         let by_terraform: BTreeMap<_, _> = tokens.into_iter().collect();
         let by_token =
             by_terraform.iter().map(|(terraform, token)| (token.clone(), Arc::clone(terraform))).collect();
-        Self { by_terraform, by_token }
+        Self { by_terraform, by_token, former: BTreeMap::new() }
+    }
+
+    /// The token by rule of a member that has another one by choice.
+    pub(crate) fn former(&self, terraform: &str) -> Option<&str> {
+        self.former.get(terraform).map(String::as_str)
+    }
+
+    /// Gives members their chosen names, as far as these are free.
+    fn choose(&mut self, package: &str, taken: &mut Unique, chosen: impl Fn(&str) -> Option<String>) {
+        for (terraform, token) in &mut self.by_terraform {
+            let Some(name) = chosen(terraform) else { continue };
+            let name = member_token(package, &name);
+            if *token == name || !taken.0.insert(member_name(&name).to_lowercase()) {
+                continue;
+            }
+            self.by_token.insert(name.clone(), Arc::clone(terraform));
+            self.former.insert(Arc::clone(terraform), std::mem::replace(token, name));
+        }
     }
 }
 
@@ -63,6 +85,25 @@ pub(crate) fn resource_prefix(resource_types: &[&str], package: &str) -> String 
     match candidates.next() {
         Some(first) if !first.is_empty() && candidates.all(|other| other == first) => first.to_owned(),
         _ => package.to_owned(),
+    }
+}
+
+/// Gives members of a package, by kind, the names that are chosen for them. A name that a member has by rule or by an earlier
+/// choice stays its own: states with that token are of that member.
+pub(crate) fn choose_names(package: &str, choices: &NameChoices, kinds: &mut [(MemberKind, Tokens); 5]) {
+    if choices.types.is_empty() {
+        return;
+    }
+    let mut taken = Unique::beside(&kinds.each_ref().map(|(_, tokens)| tokens));
+    for reserved in ["pulumi", "provider"] {
+        taken.claim(reserved);
+    }
+    for (kind, tokens) in kinds {
+        tokens.choose(package, &mut taken, |terraform| {
+            let name = choices.member(*kind, terraform)?;
+            // As all names of their kinds: SDKs make classes of the ones and functions of the others.
+            Some(if *kind == MemberKind::Resource { upper_first(name) } else { lower_first(name) })
+        });
     }
 }
 
@@ -269,6 +310,33 @@ mod tests {
         assert_eq!(resource_prefix(&["http"], "web"), "web");
         assert_eq!(resource_prefix(&["http", "tls_key"], "web"), "tls");
         assert_eq!(resource_prefix(&[], "web"), "web");
+    }
+
+    #[test]
+    fn chosen_names_are_taken_where_they_are_free_and_former_tokens_are_still_found() {
+        let all = ["p_a", "p_b", "p_c", "p_d"];
+        let resources = resource_tokens("p", "p", &all, &all);
+        let data_sources = data_source_tokens("p", "p", &["p_a"], &resources);
+        let json = "{\"types\":{\"p_a\":\"B\",\"p_b\":\"network\",\"p_c\":\"Network\",\"p_d\":\"Provider\",\
+                    \"data.p_a\":\"FindA\"}}";
+        let none = || Tokens::default();
+        let mut kinds = [
+            (MemberKind::Resource, resources),
+            (MemberKind::DataSource, data_sources),
+            (MemberKind::EphemeralResource, none()),
+            (MemberKind::Action, none()),
+            (MemberKind::Function, none()),
+        ];
+        choose_names("p", &serde_json::from_str(json).unwrap(), &mut kinds);
+        let [(_, resources), (_, data_sources), ..] = kinds;
+        let tokens: Vec<_> = resources.iter().map(|(_, token)| token).collect();
+        assert_eq!(tokens, ["p:index/a:A", "p:index/network:Network", "p:index/c:C", "p:index/d:D"]);
+        assert_eq!(resources.former("p_b"), Some("p:index/b:B"));
+        assert_eq!(resources.former("p_a"), None);
+        for token in ["p:index/b:B", "p:index/network:Network"] {
+            assert_eq!(resources.terraform(token).map(AsRef::as_ref), Some("p_b"));
+        }
+        assert_eq!(data_sources.token("p_a"), Some("p:index/findA:findA"));
     }
 
     #[test]

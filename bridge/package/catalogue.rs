@@ -15,9 +15,10 @@ use super::shape::{
     PackageNaming, ResourceShape, compile_config, compile_data_source, compile_list, compile_resource,
 };
 use crate::names::casing::lower_first;
+use crate::names::choices::{MemberKind, NameChoices};
 use crate::names::tokens::{
-    Tokens, action_tokens, data_source_tokens, ephemeral_resource_tokens, function_tokens, member_token,
-    resource_prefix, resource_tokens,
+    Tokens, action_tokens, choose_names, data_source_tokens, ephemeral_resource_tokens, function_tokens,
+    member_token, resource_prefix, resource_tokens,
 };
 
 /// A package's name, version and parameter.
@@ -189,6 +190,16 @@ impl Package {
         let mapped: Vec<&str> = catalogue.action_names().map(AsRef::as_ref).filter(kept).collect();
         let others = [&resources, &data_sources, &functions, &ephemeral_resources];
         let actions = action_tokens(package, &prefix, &mapped, &others);
+        let mut kinds = [
+            (MemberKind::Resource, resources),
+            (MemberKind::DataSource, data_sources),
+            (MemberKind::Function, functions),
+            (MemberKind::EphemeralResource, ephemeral_resources),
+            (MemberKind::Action, actions),
+        ];
+        choose_names(package, &identity.parameter.names, &mut kinds);
+        let [resources, data_sources, functions, ephemeral_resources, actions] =
+            kinds.map(|(_, tokens)| tokens);
         Self {
             prefix,
             resources: Members::new("resource", resources),
@@ -204,6 +215,11 @@ impl Package {
 
     pub fn identity(&self) -> &Identity {
         &self.identity
+    }
+
+    /// The names that the user has chosen.
+    pub(crate) fn choices(&self) -> &NameChoices {
+        &self.identity.parameter.names
     }
 
     /// The provider's schemas.
@@ -282,8 +298,14 @@ impl Package {
     }
 
     fn compile_resource(&self, terraform: &str, token: &str, schema: Arc<Schema>) -> ResourceShape {
-        let naming = PackageNaming { package: &self.identity.name, prefix: &self.prefix };
+        let naming =
+            PackageNaming { package: &self.identity.name, prefix: &self.prefix, choices: self.choices() };
         compile_resource(terraform, token, schema, naming)
+    }
+
+    /// Compiles a member without a Pulumi id.
+    fn compile(&self, kind: MemberKind, terraform: &str, token: &str, schema: Arc<Schema>) -> ResourceShape {
+        compile_data_source(kind, terraform, token, schema, self.choices())
     }
 
     /// The list configuration of a resource type, by Terraform name; `None` if it cannot be listed.
@@ -292,23 +314,30 @@ impl Package {
         let token = self.resources.tokens.token(terraform)?;
         match self.catalogue.passing_list_resource(terraform) {
             Err(CatalogueError::Unknown { .. }) => None,
-            found => {
-                Some(found.map(|schema| compile_list(terraform, token, schema)).map_err(TokenError::from))
-            }
+            found => Some(
+                found
+                    .map(|schema| compile_list(terraform, token, schema, self.choices()))
+                    .map_err(TokenError::from),
+            ),
         }
     }
 
     /// The shape of a data source of the package, by Terraform name.
     pub fn data_source(&self, terraform: &str) -> Result<Arc<ResourceShape>, TokenError> {
         self.data_sources.shape(terraform, |token| {
-            Ok(compile_data_source(terraform, token, self.catalogue.data_source(terraform)?))
+            Ok(self.compile(MemberKind::DataSource, terraform, token, self.catalogue.data_source(terraform)?))
         })
     }
 
     /// The shape of a data source for a single use.
     pub fn passing_data_source(&self, terraform: &str) -> Result<Arc<ResourceShape>, TokenError> {
         self.data_sources.passing_shape(terraform, |token| {
-            Ok(compile_data_source(terraform, token, self.catalogue.passing_data_source(terraform)?))
+            Ok(self.compile(
+                MemberKind::DataSource,
+                terraform,
+                token,
+                self.catalogue.passing_data_source(terraform)?,
+            ))
         })
     }
 
@@ -320,27 +349,30 @@ impl Package {
                 .functions()
                 .get(terraform)
                 .ok_or_else(|| CatalogueError::Unknown { kind: "function", name: terraform.to_owned() })?;
-            Ok(FunctionShape::compile(terraform, token, function)?)
+            Ok(FunctionShape::compile(terraform, token, function, self.choices())?)
         })
     }
 
     /// The shape of an ephemeral resource of the package, by Terraform name.
     pub fn ephemeral_resource(&self, terraform: &str) -> Result<Arc<ResourceShape>, TokenError> {
         self.ephemeral_resources.shape(terraform, |token| {
-            Ok(compile_data_source(terraform, token, self.catalogue.ephemeral_resource(terraform)?))
+            let schema = self.catalogue.ephemeral_resource(terraform)?;
+            Ok(self.compile(MemberKind::EphemeralResource, terraform, token, schema))
         })
     }
 
     /// The shape of an action of the package, by Terraform name.
     pub fn action(&self, terraform: &str) -> Result<Arc<ResourceShape>, TokenError> {
         self.actions.shape(terraform, |token| {
-            Ok(compile_data_source(terraform, token, self.catalogue.action(terraform)?))
+            Ok(self.compile(MemberKind::Action, terraform, token, self.catalogue.action(terraform)?))
         })
     }
 
     /// The shape of the provider's configuration.
     pub fn config_shape(&self) -> Result<Arc<ResourceShape>, TokenError> {
-        let compiled = self.config.get_or_init(|| Ok(Arc::new(compile_config(self.catalogue.provider()?))));
+        let compiled = self
+            .config
+            .get_or_init(|| Ok(Arc::new(compile_config(self.catalogue.provider()?, self.choices()))));
         Ok(compiled.clone()?)
     }
 

@@ -6,8 +6,8 @@ use isthmus_cty::Type;
 use isthmus_proto::tfplugin6;
 use isthmus_provider::schema::TextKind;
 
-use super::shape::{Shape, compile_type};
-use crate::names::casing::property_name;
+use super::shape::{Shape, compile_chosen_type};
+use crate::names::choices::{NameChoices, PropertyNames};
 
 /// A function on both sides.
 #[derive(Debug)]
@@ -70,6 +70,7 @@ impl FunctionShape {
         terraform_name: &str,
         token: &str,
         function: &tfplugin6::Function,
+        choices: &NameChoices,
     ) -> Result<Self, FunctionFault> {
         let read = |what: &str, json: &[u8]| {
             Type::from_json(json).map_err(|error| FunctionFault {
@@ -79,7 +80,7 @@ impl FunctionShape {
             })
         };
         let given: Vec<_> = function.parameters.iter().chain(&function.variadic_parameter).collect();
-        let names = parameter_names(&given);
+        let names = parameter_names(&given, choices.property_names);
         let last_required = function.parameters.iter().rposition(|parameter| !parameter.allow_null_value);
         let mut parameters = Vec::with_capacity(given.len());
         for (index, (parameter, pulumi)) in given.into_iter().zip(names).enumerate() {
@@ -87,7 +88,7 @@ impl FunctionShape {
             parameters.push(FunctionParameter {
                 pulumi,
                 terraform: parameter.name.clone(),
-                shape: compile_type(&parameter_type),
+                shape: compile_chosen_type(&parameter_type, choices),
                 parameter_type,
                 allow_null: parameter.allow_null_value,
                 allow_unknown: parameter.allow_unknown_values,
@@ -104,7 +105,7 @@ impl FunctionShape {
             terraform_name: terraform_name.to_owned(),
             parameters,
             variadic: function.variadic_parameter.is_some(),
-            return_shape: compile_type(&returns),
+            return_shape: compile_chosen_type(&returns, choices),
             returns,
             description: texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n"),
             description_kind: TextKind::from_wire(function.description_kind),
@@ -115,11 +116,11 @@ impl FunctionShape {
 
 /// Missing names become numbers (`arg1`), duplicate ones get a number (`value2`). `pulumi` is
 /// reserved.
-fn parameter_names(parameters: &[&tfplugin6::function::Parameter]) -> Vec<String> {
+fn parameter_names(parameters: &[&tfplugin6::function::Parameter], rule: PropertyNames) -> Vec<String> {
     let mut taken = HashSet::new();
     let mut names = Vec::with_capacity(parameters.len());
     for (index, parameter) in parameters.iter().enumerate() {
-        let natural = match property_name(&parameter.name) {
+        let natural = match rule.single(&parameter.name) {
             name if name.is_empty() => None,
             name if name == "pulumi" => Some("pulumiInfo".to_owned()),
             name => Some(name),
@@ -136,12 +137,13 @@ fn parameter_names(parameters: &[&tfplugin6::function::Parameter]) -> Vec<String
 mod tests {
     use super::super::testing::{function, parameter};
     use super::*;
+    use crate::names::choices::NO_CHOICES;
 
     fn names(parameters: &[&str], variadic: Option<&str>) -> Vec<String> {
         let mut described =
             function(parameters.iter().map(|name| parameter(name, "\"string\"")).collect(), "\"bool\"");
         described.variadic_parameter = variadic.map(|name| parameter(name, "\"string\""));
-        let shape = FunctionShape::compile("f", "p:index/f:f", &described).unwrap();
+        let shape = FunctionShape::compile("f", "p:index/f:f", &described, &NO_CHOICES).unwrap();
         shape.parameters.into_iter().map(|parameter| parameter.pulumi).collect()
     }
 
@@ -161,7 +163,7 @@ mod tests {
             |name| tfplugin6::function::Parameter { allow_null_value: true, ..parameter(name, "\"number\"") };
         let described =
             function(vec![nullable("a"), parameter("b", "\"number\""), nullable("c")], "\"bool\"");
-        let shape = FunctionShape::compile("f", "p:index/f:f", &described).unwrap();
+        let shape = FunctionShape::compile("f", "p:index/f:f", &described, &NO_CHOICES).unwrap();
         let required: Vec<_> = shape.parameters.iter().map(|parameter| parameter.required).collect();
         assert_eq!(required, [true, true, false]);
     }
@@ -169,7 +171,7 @@ mod tests {
     #[test]
     fn a_type_that_cannot_be_read_is_the_functions_fault() {
         let described = function(vec![parameter("a", "\"what\"")], "\"bool\"");
-        let fault = FunctionShape::compile("f", "p:index/f:f", &described).unwrap_err();
+        let fault = FunctionShape::compile("f", "p:index/f:f", &described, &NO_CHOICES).unwrap_err();
         assert_eq!((fault.function.as_str(), fault.what.as_str()), ("f", "parameter 1"));
     }
 }

@@ -18,6 +18,7 @@ use super::catalogue::{Package, TokenError};
 use super::function::{FunctionParameter, FunctionShape};
 use super::schema::{BASE_NAME, LeftOut, Rendering, in_parallel, raw};
 use super::shape::{Field, ObjectShape, ResourceShape, Shape};
+use crate::names::choices::{NO_CHOICES, PropertyNames};
 use crate::names::properties::natural_names;
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -201,6 +202,9 @@ struct FieldNames {
     name: String,
     #[serde(rename = "typeomitempty")]
     kind: &'static str,
+    /// Whether a block of at most one item is that item, if not as the schema implies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_items_one: Option<bool>,
     /// The elements of a collection.
     #[serde(skip_serializing_if = "Option::is_none")]
     element: Option<Box<Self>>,
@@ -290,7 +294,7 @@ fn document(package: &Package, left_out: &mut Vec<LeftOut>) -> Document {
         }
     }
     for (name, message) in catalogue.functions() {
-        match FunctionShape::compile(name, "", message) {
+        match FunctionShape::compile(name, "", message, &NO_CHOICES) {
             Ok(shape) => {
                 let texts = (message.summary.clone(), message.description.clone());
                 provider.functions.insert(name.to_string(), signature(&shape, texts));
@@ -327,13 +331,16 @@ fn special_names(shape: &ResourceShape) -> BTreeMap<String, FieldNames> {
 
 /// Fields with irregular names, and those that contain some.
 fn unruly_names(object: &ObjectShape) -> BTreeMap<String, FieldNames> {
-    let natural = natural_names(&object.fields.iter().map(Field::nameable).collect::<Vec<_>>());
+    // The converter knows the Go bridge's rule.
+    let fields: Vec<_> = object.fields.iter().map(Field::nameable).collect();
+    let natural = natural_names(&fields, PropertyNames::Pulumi);
     let mut found = BTreeMap::new();
     for (field, natural) in object.fields.iter().zip(natural) {
         let inside = names_inside(&field.shape);
         let name = if field.pulumi == natural { String::new() } else { field.pulumi.clone() };
-        if inside.is_some() || !name.is_empty() {
-            let names = FieldNames { name, ..inside.unwrap_or_default() };
+        let max_items_one = field.is_unflattened.then_some(false);
+        if inside.is_some() || max_items_one.is_some() || !name.is_empty() {
+            let names = FieldNames { name, max_items_one, ..inside.unwrap_or_default() };
             found.insert(field.terraform.to_string(), names);
         }
     }
@@ -559,5 +566,16 @@ mod tests {
         }
         let mapping = rendering(&renamed).to_json();
         assert!(mapping.contains("\"tok\":\"dice:index/pet:Pet\""), "{mapping}");
+    }
+
+    #[test]
+    fn the_mapping_has_the_names_that_a_project_chooses() {
+        let json = r#"{"singleItems":"lists","types":{"test_pet":"Animal"},"properties":{"test_pet":{"length":"size"}}}"#;
+        let names = serde_json::from_str(json).unwrap();
+        let chosen = package_of(Parameter { names, ..local("./terraform-provider-test") });
+        let mapping: serde_json::Value = serde_json::from_str(&rendering(&chosen).to_json()).unwrap();
+        assert_eq!(mapping["config"]["proxy"]["maxItemsOne"], false, "{mapping}");
+        assert_eq!(mapping["resources"]["test_pet"]["tok"], "test:index/animal:Animal", "{mapping}");
+        assert_eq!(mapping["resources"]["test_pet"]["fields"]["length"]["name"], "size", "{mapping}");
     }
 }

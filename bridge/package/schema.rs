@@ -123,11 +123,12 @@ pub(crate) fn package_schema(
     let shape = |terraform: &str| {
         let shape = package.passing_resource(terraform)?;
         written_unless(language.and_then(|language| language.refuses_resource(&shape)))?;
-        Ok(Managed { shape, list: package.list(terraform) })
+        let former = package.resources().former(terraform).map(str::to_owned);
+        Ok(Managed { shape, list: package.list(terraform), former })
     };
     let mut unlisted = Vec::new();
     let declare = |types: &mut Types<'_>, managed: &Managed| {
-        let Managed { shape, list } = managed;
+        let Managed { shape, list, .. } = managed;
         let name = member_name(&shape.token);
         let own = types.declare(Owner::Resource, name, &shape.object.fields);
         match list {

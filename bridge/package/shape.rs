@@ -5,7 +5,7 @@
 //! resource instead of per call. A Pulumi name is mapped back by lookup of the forward result,
 //! which is therefore exact.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use isthmus_cty::{ObjectType, Type};
@@ -13,6 +13,9 @@ use isthmus_provider::schema::{
     Attribute, AttributeType, Block, BlockNesting, NestedBlock, NestedObject, ObjectNesting, Schema, TextKind,
 };
 
+use crate::names::choices::{
+    ChosenName, MemberKind, NO_CHOICES, NameChoices, PROVIDER, PropertyNames, SingleItems,
+};
 use crate::names::properties::{Nameable, ResourceNaming, config_names, object_names, resource_names};
 
 /// A resource (or data source, ephemeral resource, action, or the provider's configuration) on both
@@ -68,6 +71,8 @@ pub struct Field {
     pub implied_type: Type,
     /// A nested block rather than an attribute.
     pub is_block: bool,
+    /// A block of at most one item that is a list in Pulumi all the same, by the user's choice.
+    pub is_unflattened: bool,
     /// Must be configured (blocks: `min_items` > 0).
     pub required: bool,
     /// May be configured.
@@ -133,9 +138,10 @@ impl Shape {
 }
 
 impl Field {
-    /// The input of the field's name.
+    /// The input of the field's name, without a choice.
     pub fn nameable(&self) -> Nameable<'_> {
-        Nameable { terraform: &self.terraform, several: matches!(self.shape, Shape::List(_) | Shape::Set(_)) }
+        let several = matches!(self.shape, Shape::List(_) | Shape::Set(_));
+        Nameable { terraform: &self.terraform, several, chosen: None }
     }
 }
 
@@ -155,6 +161,14 @@ pub struct PackageNaming<'a> {
     pub package: &'a str,
     /// Common prefix of resource types, without a trailing underscore.
     pub prefix: &'a str,
+    pub choices: &'a NameChoices,
+}
+
+impl<'a> PackageNaming<'a> {
+    /// The Go bridge's names.
+    pub const fn new(package: &'a str, prefix: &'a str) -> Self {
+        Self { package, prefix, choices: &NO_CHOICES }
+    }
 }
 
 /// Compiles a managed resource. At the top level, `id`, `urn` and `pulumi` are reserved.
@@ -166,9 +180,15 @@ pub fn compile_resource(
 ) -> ResourceShape {
     let id = schema.block.attributes.iter().find(|attribute| attribute.name.as_ref() == "id");
     let id_stays = id.is_some_and(is_pulumis_id);
-    let PackageNaming { package, prefix } = naming;
-    let object = block_object(&schema.block, |fields| {
-        resource_names(fields, &ResourceNaming { package, prefix, terraform_type, id_stays })
+    let PackageNaming { package, prefix, choices } = naming;
+    let rule = choices.property_names;
+    let compiler = Compiler::new(choices, terraform_type);
+    let object = compiler.block(&schema.block, "", |fields| {
+        // The Pulumi id is no property that could have another name.
+        if id_stays {
+            fields.iter_mut().filter(|field| field.terraform == "id").for_each(|id| id.chosen = None);
+        }
+        resource_names(fields, &ResourceNaming { package, prefix, terraform_type, id_stays, rule })
     });
     let id = match id {
         Some(_) if id_stays => IdRule::Computed,
@@ -193,27 +213,43 @@ pub fn compile_resource(
 
 /// Compiles a data source, an ephemeral resource or an action. It has no Pulumi id; an attribute
 /// `id` is an ordinary property.
-pub fn compile_data_source(terraform_type: &str, token: &str, schema: Arc<Schema>) -> ResourceShape {
-    unidentified(terraform_type, token, schema, object_names)
+pub(crate) fn compile_data_source(
+    kind: MemberKind,
+    terraform_type: &str,
+    token: &str,
+    schema: Arc<Schema>,
+    choices: &NameChoices,
+) -> ResourceShape {
+    let compiler = Compiler::new(choices, &kind.reference(terraform_type));
+    unidentified(terraform_type, token, schema, &compiler, object_names)
 }
 
 /// Compiles the list configuration of a resource type. `token` is that of the resource.
-pub fn compile_list(terraform_type: &str, token: &str, schema: Arc<Schema>) -> ResourceShape {
-    unidentified(terraform_type, token, schema, object_names)
+pub fn compile_list(
+    terraform_type: &str,
+    token: &str,
+    schema: Arc<Schema>,
+    choices: &NameChoices,
+) -> ResourceShape {
+    // Names of single properties are chosen for the resource, whose properties are others.
+    let compiler = Compiler { choices, chosen: None };
+    unidentified(terraform_type, token, schema, &compiler, object_names)
 }
 
 /// Compiles the provider's configuration.
-pub fn compile_config(schema: Arc<Schema>) -> ResourceShape {
-    unidentified("", "", schema, config_names)
+pub fn compile_config(schema: Arc<Schema>, choices: &NameChoices) -> ResourceShape {
+    unidentified("", "", schema, &Compiler::new(choices, PROVIDER), config_names)
 }
 
 fn unidentified(
     terraform_type: &str,
     token: &str,
     schema: Arc<Schema>,
-    names: fn(&[Nameable<'_>]) -> Vec<String>,
+    compiler: &Compiler<'_>,
+    names: fn(&[Nameable<'_>], PropertyNames) -> Vec<String>,
 ) -> ResourceShape {
-    let object = Arc::new(block_object(&schema.block, names));
+    let rule = compiler.choices.property_names;
+    let object = Arc::new(compiler.block(&schema.block, "", |fields| names(fields, rule)));
     ResourceShape {
         token: token.to_owned(),
         terraform_type: Arc::from(terraform_type),
@@ -225,17 +261,12 @@ fn unidentified(
 
 /// Compiles a type without a schema, such as that of a function's parameter.
 pub fn compile_type(plain: &Type) -> Shape {
-    match plain {
-        Type::Bool => Shape::Bool,
-        Type::Number => Shape::Number,
-        Type::String => Shape::String,
-        Type::Dynamic => Shape::Dynamic,
-        Type::List(element) => Shape::List(Arc::new(compile_type(element))),
-        Type::Set(element) => Shape::Set(Arc::new(compile_type(element))),
-        Type::Map(element) => Shape::Map(Arc::new(compile_type(element))),
-        Type::Object(object) => Shape::Object(Arc::new(type_object(object))),
-        Type::Tuple(elements) => Shape::Tuple(elements.iter().map(compile_type).collect()),
-    }
+    compile_chosen_type(plain, &NO_CHOICES)
+}
+
+/// The same by a package's rule for names.
+pub(crate) fn compile_chosen_type(plain: &Type, choices: &NameChoices) -> Shape {
+    Compiler { choices, chosen: None }.plain_type(plain, "")
 }
 
 /// Whether `id` is a computed-only string, like a Pulumi id.
@@ -246,107 +277,176 @@ fn is_pulumis_id(id: &Attribute) -> bool {
         && matches!(id.attribute_type, AttributeType::Plain(Type::String))
 }
 
-fn block_object(block: &Block, names: impl Fn(&[Nameable<'_>]) -> Vec<String>) -> ObjectShape {
-    let attributes = block.attributes.iter().map(attribute_field);
-    object(attributes.chain(block.blocks.iter().map(block_field)).collect(), names)
+/// Compiles one member, by the names that are chosen for it.
+#[derive(Clone, Copy)]
+struct Compiler<'a> {
+    choices: &'a NameChoices,
+    /// Names by path.
+    chosen: Option<&'a BTreeMap<String, ChosenName>>,
 }
 
-fn attribute_field(attribute: &Attribute) -> Field {
-    Field {
-        terraform: Arc::clone(&attribute.name),
-        pulumi: String::new(),
-        shape: match &attribute.attribute_type {
-            AttributeType::Plain(plain) => compile_type(plain),
-            AttributeType::Nested(nested) => nested_shape(nested),
-        },
-        implied_type: attribute.attribute_type.implied_type().clone(),
-        is_block: false,
-        required: attribute.required,
-        optional: attribute.optional,
-        computed: attribute.computed,
-        sensitive: attribute.sensitive,
-        write_only: attribute.write_only,
-        deprecated: attribute.deprecated.then(|| attribute.deprecation_message.clone()),
-        description: attribute.description.clone(),
-        description_kind: attribute.description_kind,
+impl<'a> Compiler<'a> {
+    fn new(choices: &'a NameChoices, reference: &str) -> Self {
+        Self { choices, chosen: choices.properties_of(reference) }
     }
-}
 
-fn nested_shape(nested: &NestedObject) -> Shape {
-    let fields = nested.attributes.iter().map(attribute_field).collect();
-    let object = Shape::Object(Arc::new(object(fields, object_names)));
-    match nested.nesting {
-        ObjectNesting::Single => object,
-        ObjectNesting::List => Shape::List(Arc::new(object)),
-        ObjectNesting::Set => Shape::Set(Arc::new(object)),
-        ObjectNesting::Map => Shape::Map(Arc::new(object)),
+    /// The path of a field in the object at `parent`; empty where nothing is chosen by path.
+    fn path(&self, parent: &str, field: &str) -> String {
+        match self.chosen {
+            None => String::new(),
+            Some(_) if parent.is_empty() => field.to_owned(),
+            Some(_) => format!("{parent}.{field}"),
+        }
     }
-}
 
-fn block_field(nested: &NestedBlock) -> Field {
-    let NestedBlock { name, block, nesting, min_items, max_items, implied_type } = nested;
-    let object = Shape::Object(Arc::new(block_object(block, object_names)));
-    let shape = match (nesting, max_items) {
-        (BlockNesting::Single | BlockNesting::Group, _) => object,
-        (BlockNesting::List, 1) => Shape::FlattenedList(Arc::new(object)),
-        (BlockNesting::List, _) => Shape::List(Arc::new(object)),
-        (BlockNesting::Set, 1) => Shape::FlattenedSet(Arc::new(object)),
-        (BlockNesting::Set, _) => Shape::Set(Arc::new(object)),
-        (BlockNesting::Map, _) => Shape::Map(Arc::new(object)),
-    };
-    let required = *min_items > 0;
-    Field {
-        terraform: Arc::clone(name),
-        pulumi: String::new(),
-        shape,
-        implied_type: implied_type.clone(),
-        is_block: true,
-        required,
-        optional: !required && !block.computed,
-        computed: block.computed,
-        sensitive: false,
-        write_only: false,
-        deprecated: block.deprecated.then(|| block.deprecation_message.clone()),
-        description: block.description.clone(),
-        description_kind: block.description_kind,
+    fn block(
+        &self,
+        block: &Block,
+        path: &str,
+        names: impl Fn(&mut [Nameable<'_>]) -> Vec<String>,
+    ) -> ObjectShape {
+        let attributes = block.attributes.iter().map(|attribute| self.attribute(attribute, path));
+        let blocks = block.blocks.iter().map(|nested| self.nested_block(nested, path));
+        self.object(attributes.chain(blocks).collect(), path, names)
     }
-}
 
-/// The fields of an object type. On the wire, a type without optional attributes does not show
-/// which are required: attributes that are blocks in the provider's schema have such types too.
-fn type_object(object_type: &ObjectType) -> ObjectShape {
-    let fields = object_type.attributes.iter().map(|(name, attribute_type)| {
-        let optional = object_type.optional.is_empty() || object_type.optional.contains(name);
+    fn attribute(&self, attribute: &Attribute, parent: &str) -> Field {
+        let path = self.path(parent, &attribute.name);
+        Field {
+            terraform: Arc::clone(&attribute.name),
+            pulumi: String::new(),
+            shape: match &attribute.attribute_type {
+                AttributeType::Plain(plain) => self.plain_type(plain, &path),
+                AttributeType::Nested(nested) => self.nested_attribute(nested, &path),
+            },
+            implied_type: attribute.attribute_type.implied_type().clone(),
+            is_block: false,
+            is_unflattened: false,
+            required: attribute.required,
+            optional: attribute.optional,
+            computed: attribute.computed,
+            sensitive: attribute.sensitive,
+            write_only: attribute.write_only,
+            deprecated: attribute.deprecated.then(|| attribute.deprecation_message.clone()),
+            description: attribute.description.clone(),
+            description_kind: attribute.description_kind,
+        }
+    }
+
+    fn nested_attribute(&self, nested: &NestedObject, path: &str) -> Shape {
+        let fields = nested.attributes.iter().map(|attribute| self.attribute(attribute, path)).collect();
+        let object = Shape::Object(Arc::new(self.inner_object(fields, path)));
+        match nested.nesting {
+            ObjectNesting::Single => object,
+            ObjectNesting::List => Shape::List(Arc::new(object)),
+            ObjectNesting::Set => Shape::Set(Arc::new(object)),
+            ObjectNesting::Map => Shape::Map(Arc::new(object)),
+        }
+    }
+
+    fn nested_block(&self, nested: &NestedBlock, parent: &str) -> Field {
+        let NestedBlock { name, block, nesting, min_items, max_items, implied_type } = nested;
+        let path = self.path(parent, name);
+        let rule = self.choices.property_names;
+        let object = self.block(block, &path, |fields| object_names(fields, rule));
+        let object = Arc::new(Shape::Object(Arc::new(object)));
+        let is_single = *max_items == 1 && matches!(nesting, BlockNesting::List | BlockNesting::Set);
+        let is_flattened = is_single && self.choices.single_items == SingleItems::Values;
+        let shape = match nesting {
+            BlockNesting::Single | BlockNesting::Group => (*object).clone(),
+            BlockNesting::List if is_flattened => Shape::FlattenedList(object),
+            BlockNesting::List => Shape::List(object),
+            BlockNesting::Set if is_flattened => Shape::FlattenedSet(object),
+            BlockNesting::Set => Shape::Set(object),
+            BlockNesting::Map => Shape::Map(object),
+        };
+        let required = *min_items > 0;
         Field {
             terraform: Arc::clone(name),
             pulumi: String::new(),
-            shape: compile_type(attribute_type),
-            implied_type: attribute_type.clone(),
-            is_block: false,
-            required: !optional,
-            optional,
-            computed: false,
+            shape,
+            implied_type: implied_type.clone(),
+            is_block: true,
+            is_unflattened: is_single && !is_flattened,
+            required,
+            optional: !required && !block.computed,
+            computed: block.computed,
             sensitive: false,
             write_only: false,
-            deprecated: None,
-            description: String::new(),
-            description_kind: TextKind::Plain,
+            deprecated: block.deprecated.then(|| block.deprecation_message.clone()),
+            description: block.description.clone(),
+            description_kind: block.description_kind,
         }
-    });
-    object(fields.collect(), object_names)
-}
-
-/// Sorts, names and indexes the fields.
-fn object(mut fields: Vec<Field>, names: impl Fn(&[Nameable<'_>]) -> Vec<String>) -> ObjectShape {
-    fields.sort_by(|one, other| one.terraform.cmp(&other.terraform));
-    let names = names(&fields.iter().map(Field::nameable).collect::<Vec<_>>());
-    for (field, name) in fields.iter_mut().zip(names) {
-        field.pulumi = name;
     }
-    let indexed = || fields.iter().enumerate();
-    let by_pulumi = indexed().map(|(index, field)| (field.pulumi.clone(), index)).collect();
-    let by_terraform = indexed().map(|(index, field)| (Arc::clone(&field.terraform), index)).collect();
-    ObjectShape { fields, by_pulumi, by_terraform }
+
+    fn plain_type(&self, plain: &Type, path: &str) -> Shape {
+        let element = |element: &Type| Arc::new(self.plain_type(element, path));
+        match plain {
+            Type::Bool => Shape::Bool,
+            Type::Number => Shape::Number,
+            Type::String => Shape::String,
+            Type::Dynamic => Shape::Dynamic,
+            Type::List(of) => Shape::List(element(of)),
+            Type::Set(of) => Shape::Set(element(of)),
+            Type::Map(of) => Shape::Map(element(of)),
+            Type::Object(object) => Shape::Object(Arc::new(self.object_type(object, path))),
+            Type::Tuple(elements) => {
+                Shape::Tuple(elements.iter().map(|element| self.plain_type(element, path)).collect())
+            }
+        }
+    }
+
+    /// The fields of an object type. On the wire, a type without optional attributes does not show
+    /// which are required: attributes that are blocks in the provider's schema have such types too.
+    fn object_type(&self, object_type: &ObjectType, path: &str) -> ObjectShape {
+        let fields = object_type.attributes.iter().map(|(name, attribute_type)| {
+            let optional = object_type.optional.is_empty() || object_type.optional.contains(name);
+            Field {
+                terraform: Arc::clone(name),
+                pulumi: String::new(),
+                shape: self.plain_type(attribute_type, &self.path(path, name)),
+                implied_type: attribute_type.clone(),
+                is_block: false,
+                is_unflattened: false,
+                required: !optional,
+                optional,
+                computed: false,
+                sensitive: false,
+                write_only: false,
+                deprecated: None,
+                description: String::new(),
+                description_kind: TextKind::Plain,
+            }
+        });
+        self.inner_object(fields.collect(), path)
+    }
+
+    fn inner_object(&self, fields: Vec<Field>, path: &str) -> ObjectShape {
+        let rule = self.choices.property_names;
+        self.object(fields, path, |fields| object_names(fields, rule))
+    }
+
+    /// Sorts, names and indexes the fields of the object at `path`.
+    fn object(
+        &self,
+        mut fields: Vec<Field>,
+        path: &str,
+        names: impl Fn(&mut [Nameable<'_>]) -> Vec<String>,
+    ) -> ObjectShape {
+        fields.sort_by(|one, other| one.terraform.cmp(&other.terraform));
+        let chosen =
+            |field: &Field| self.chosen?.get(&self.path(path, &field.terraform)).map(ChosenName::as_str);
+        let mut nameable: Vec<_> =
+            fields.iter().map(|field| Nameable { chosen: chosen(field), ..field.nameable() }).collect();
+        let names = names(&mut nameable);
+        for (field, name) in fields.iter_mut().zip(names) {
+            field.pulumi = name;
+        }
+        let indexed = || fields.iter().enumerate();
+        let by_pulumi = indexed().map(|(index, field)| (field.pulumi.clone(), index)).collect();
+        let by_terraform = indexed().map(|(index, field)| (Arc::clone(&field.terraform), index)).collect();
+        ObjectShape { fields, by_pulumi, by_terraform }
+    }
 }
 
 #[cfg(test)]
@@ -361,7 +461,11 @@ mod tests {
     use super::*;
 
     fn resource(message: &tfplugin6::Schema) -> ResourceShape {
-        let naming = PackageNaming { package: "test", prefix: "test" };
+        chosen(message, &NO_CHOICES)
+    }
+
+    fn chosen(message: &tfplugin6::Schema, choices: &NameChoices) -> ResourceShape {
+        let naming = PackageNaming { package: "test", prefix: "test", choices };
         compile_resource("test_res", "test:index/res:Res", compiled(message), naming)
     }
 
@@ -397,6 +501,44 @@ mod tests {
             assert!(matches!(**item, Shape::Object(_)));
             assert_eq!((field.required, field.optional, field.is_block), (least == 1, least == 0, true));
         }
+    }
+
+    #[test]
+    fn blocks_of_one_item_stay_lists_and_names_are_others_at_every_level_by_choice() {
+        let rule = body(vec![attribute("to_port", "\"number\"")], vec![]);
+        let message = schema(
+            vec![
+                attribute("dns_name", "[\"list\",\"string\"]"),
+                attribute("plan", "[\"object\",{\"sub_net\":[\"list\",\"number\"]}]"),
+                computed("id", "\"string\""),
+            ],
+            vec![block("proxy", Blocks::List, (0, 1), rule)],
+        );
+        let choices = |json: &str| serde_json::from_str::<NameChoices>(json).unwrap();
+        let shape = chosen(&message, &choices("{\"singleItems\":\"lists\"}"));
+        let proxy = shape.object.pulumi("proxies").expect("a plural, as other lists have");
+        assert!(matches!(proxy.shape, Shape::List(_)) && proxy.is_unflattened);
+        let shape = chosen(&message, &choices("{\"propertyNames\":\"terraform\"}"));
+        let all = [("dns_name", "dns_name"), ("id", "id"), ("plan", "plan"), ("proxy", "proxy")];
+        assert_eq!(names(&shape.object), all);
+        let shape = chosen(
+            &message,
+            &choices(
+                "{\"properties\":{\"test_res\":{\"proxy.to_port\":\"upTo\",\"plan.sub_net\":\"nets\",\"id\":\"own\"},\
+                 \"data.test_res\":{\"plan\":\"other\"}}}",
+            ),
+        );
+        let all = [("dns_name", "dnsNames"), ("id", "id"), ("plan", "plan"), ("proxy", "proxy")];
+        assert_eq!(names(&shape.object), all);
+        let Shape::FlattenedList(item) = &shape.object.pulumi("proxy").unwrap().shape else {
+            panic!("it is flattened")
+        };
+        let Shape::Object(proxy) = &**item else { panic!("its item is an object") };
+        assert_eq!(names(proxy), [("to_port", "upTo")]);
+        let Shape::Object(plan) = &shape.object.pulumi("plan").unwrap().shape else {
+            panic!("it is an object")
+        };
+        assert_eq!(names(plan), [("sub_net", "nets")]);
     }
 
     #[test]
@@ -453,8 +595,11 @@ mod tests {
     #[test]
     fn data_sources_and_configurations_keep_the_names_that_resources_may_not_have() {
         let message = schema(vec![attribute("id", "\"string\""), attribute("urn", "\"string\"")], vec![]);
-        let data_source = compile_data_source("test_x", "test:index/getX:getX", compiled(&message));
-        for shape in [data_source, compile_config(compiled(&message))] {
+        let choices = &NO_CHOICES;
+        let kind = MemberKind::DataSource;
+        let data_source =
+            compile_data_source(kind, "test_x", "test:index/getX:getX", compiled(&message), choices);
+        for shape in [data_source, compile_config(compiled(&message), choices)] {
             assert_eq!(names(&shape.object), [("id", "id"), ("urn", "urn")]);
             assert_eq!(shape.id, IdRule::Missing);
         }

@@ -84,12 +84,7 @@ pub(crate) fn parameter(name: &str, json: &str) -> tfplugin6::function::Paramete
 
 /// The parameter of a package whose provider is a file.
 pub(crate) fn local(path: &str) -> Parameter {
-    Parameter {
-        source: ParameterSource::Local { path: path.to_owned() },
-        includes: Vec::new(),
-        excludes: Vec::new(),
-        provider_name: None,
-    }
+    Parameter::new(ParameterSource::Local { path: path.to_owned() })
 }
 
 /// The catalogue of a provider with this response.

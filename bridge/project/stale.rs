@@ -11,6 +11,7 @@ use isthmus_install::{ProviderAddress, VersionConstraint};
 use semver::Version;
 
 use super::document::{Named, RequestedPackage, Sdk};
+use super::names_file::{FILE, NamesFile, PackageNames};
 use super::{Project, read_named};
 use crate::package::parameters::{Arguments, LOCAL_VERSION, Parameter, ParameterSource, Source};
 
@@ -19,10 +20,11 @@ use crate::package::parameters::{Arguments, LOCAL_VERSION, Parameter, ParameterS
 pub(crate) fn warnings(directory: &Path, files: &[(PathBuf, Named)]) -> Vec<String> {
     let requested = files.iter().flat_map(|(path, named)| named.packages.iter().map(move |it| (path, it)));
     let mut warnings = Vec::new();
+    let file = NamesFile::around(directory).ok().flatten();
     for (project_file, requested) in requested {
         let sdks = files.iter().filter_map(|(path, named)| named.sdk.as_ref().map(|sdk| (path, sdk)));
         for (path, sdk) in sdks {
-            warnings.extend(contradiction(requested, sdk).map(|difference| {
+            warnings.extend(contradiction(requested, sdk, file.as_ref()).map(|difference| {
                 let short = |path: &Path| path.strip_prefix(directory).unwrap_or(path).display().to_string();
                 warning(&short(path), &short(project_file), requested, &difference)
             }));
@@ -37,17 +39,41 @@ pub(crate) fn warnings(directory: &Path, files: &[(PathBuf, Named)]) -> Vec<Stri
 pub(crate) fn warning_of_package(directory: &Path, name: &str, parameter: &Parameter) -> Option<String> {
     let project = Project::around(directory)?;
     let project_file = project.file.as_deref()?;
-    let requested = requested_package(project_file, name)?;
-    difference(&requested, parameter)?;
+    let requested = requested_package(project_file, name);
+    let file = NamesFile::around(&project.directory).ok().flatten();
+    // A package need not be in the project file, but its names may be in the other one.
+    let difference = match &requested {
+        Some(requested) => difference(requested, parameter, file.as_ref()),
+        None => difference_of_names(name, parameter, file.as_ref()),
+    }?;
     let sdk = Project::at(&project.directory.join("sdks").join(name)).read(&|_| {}).ok()?;
-    let found = sdk.files.iter().find_map(|(path, named)| {
-        let sdk = named.sdk.as_ref()?;
-        let is_its = sdk.package.as_ref().is_some_and(|package| package.value == parameter.encode());
-        Some((path, contradiction(&requested, sdk).filter(|_| is_its)?))
-    });
-    let (path, difference) = found?;
+    let is_its = |sdk: &Sdk| sdk.package.as_ref().is_some_and(|package| package.value == parameter.encode());
+    let (path, _) = sdk.files.iter().find(|(_, named)| named.sdk.as_ref().is_some_and(is_its))?;
     let short = |path: &Path| path.strip_prefix(&project.directory).unwrap_or(path).display().to_string();
-    Some(warning(&short(path), &short(project_file), &requested, &difference))
+    Some(match &requested {
+        Some(requested) => warning(&short(path), &short(project_file), requested, &difference),
+        None => format!(
+            "{sdk} overrides package {name:?} of {FILE}: {difference}\nhelp: generate the SDK anew by `pulumi package add`",
+            sdk = short(path)
+        ),
+    })
+}
+
+/// The warning that a package has other names than the SDK which is about to be replaced, so that programs and stacks have to
+/// follow. Blocks on the file system.
+pub(crate) fn change_of_names(directory: &Path, name: &str, parameter: &Parameter) -> Option<String> {
+    let project = Project::around(directory)?;
+    let contents = Project::at(&project.directory.join("sdks").join(name)).read(&|_| {}).ok()?;
+    let mut packages = contents.files.iter().filter_map(|(_, named)| named.sdk.as_ref()?.package.as_ref());
+    let replaced = packages.find(|package| package.name == name)?;
+    let replaced = Parameter::decode(&replaced.value).ok()?;
+    (replaced.names != parameter.names).then(|| {
+        format!(
+            "the names of package {name:?} change, as {FILE} chooses: programs have to use the new ones\n\
+             help: preview each stack before its next update, which stores each resource by the new names and changes nothing else; \
+             SDKs have an alias for each resource type with another name"
+        )
+    })
 }
 
 fn warning(sdk: &str, project_file: &str, requested: &RequestedPackage, difference: &str) -> String {
@@ -64,10 +90,10 @@ fn requested_package(project_file: &Path, name: &str) -> Option<RequestedPackage
 }
 
 /// How an SDK of the package contradicts the project file.
-fn contradiction(requested: &RequestedPackage, sdk: &Sdk) -> Option<String> {
+fn contradiction(requested: &RequestedPackage, sdk: &Sdk, file: Option<&NamesFile>) -> Option<String> {
     let package = sdk.package.as_ref().filter(|package| package.name == requested.name)?;
     // Invalid values are reported where they are used.
-    difference(requested, &Parameter::decode(&package.value).ok()?).or_else(|| {
+    difference(requested, &Parameter::decode(&package.value).ok()?, file).or_else(|| {
         match (&sdk.plugin_version, &requested.plugin_version) {
             (Some(generated), Some(wanted)) if generated != wanted => {
                 Some(format!("it names version {generated} of the plugin, the project asks for {wanted}"))
@@ -78,15 +104,31 @@ fn contradiction(requested: &RequestedPackage, sdk: &Sdk) -> Option<String> {
 }
 
 /// How the generated package contradicts its parameters.
-fn difference(requested: &RequestedPackage, generated: &Parameter) -> Option<String> {
+fn difference(
+    requested: &RequestedPackage,
+    generated: &Parameter,
+    file: Option<&NamesFile>,
+) -> Option<String> {
     let arguments = Arguments::parse(&requested.parameters).ok()?;
     if let Some((generated, wanted)) = other_provider(&arguments.source, &generated.source) {
         return Some(format!("it was generated for {generated}, the parameters ask for {wanted}"));
     }
     let sorted = |names: &[String]| names.iter().cloned().collect::<BTreeSet<String>>();
-    let is_same = sorted(&arguments.includes) == sorted(&generated.includes)
-        && sorted(&arguments.excludes) == sorted(&generated.excludes);
-    (!is_same).then(|| "it was generated with other values of --include or --exclude".to_owned())
+    let chosen = file.and_then(|file| file.package(&requested.name));
+    let mut excludes = sorted(&arguments.excludes);
+    excludes.extend(chosen.iter().flat_map(|chosen| chosen.exclude.iter().cloned()));
+    let is_same =
+        sorted(&arguments.includes) == sorted(&generated.includes) && excludes == sorted(&generated.excludes);
+    if !is_same {
+        return Some("it was generated with other values of --include or --exclude".to_owned());
+    }
+    difference_of_names(&requested.name, generated, file)
+}
+
+/// How the names of the generated package contradict those that are chosen for it.
+fn difference_of_names(name: &str, generated: &Parameter, file: Option<&NamesFile>) -> Option<String> {
+    let chosen = file.and_then(|file| file.package(name)).map(PackageNames::choices).unwrap_or_default();
+    (chosen != generated.names).then(|| format!("it was generated with other names than {FILE} has"))
 }
 
 /// The providers of the SDK and of the project file, if they differ.

@@ -126,7 +126,7 @@ mod tests {
     }
 
     fn resource(name: isthmus_proto::tfplugin6::schema::Attribute) -> ResourceShape {
-        let naming = PackageNaming { package: "test", prefix: "test" };
+        let naming = PackageNaming::new("test", "test");
         let other = attribute("other", "\"string\"");
         compile_resource(
             "test_res",

@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn a_conflict_is_known_by_its_words_and_its_place() {
         let attributes = vec![attribute("name", "\"string\""), attribute("name_prefix", "\"string\"")];
-        let naming = PackageNaming { package: "test", prefix: "test" };
+        let naming = PackageNaming::new("test", "test");
         let shape =
             compile_resource("test_res", "test:index/res:Res", compiled(&schema(attributes, vec![])), naming);
         let name = shape.autonamed().unwrap();

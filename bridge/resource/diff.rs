@@ -98,6 +98,13 @@ pub(crate) async fn diff(
     target.warn_of_deferral(&plan, warnings);
     target.note(&plan)?;
     let replacing = match &plan.action {
+        // What other resources use by the new names is not in the stack by these, so an update stores it.
+        Action::NoOp if prior.is_renamed() => {
+            let update = Change { kind: ChangeKind::Update, replaces: false };
+            let stables = stables(target, &object.value, &plan.planned);
+            let changes = BTreeMap::from([(PropertyPath::top(META), update)]);
+            return Ok(Difference { changes, delete_before_replace: false, stables });
+        }
         Action::NoOp => return Ok(Difference::default()),
         Action::Replace(paths) => paths.as_slice(),
         Action::Create | Action::Update | Action::Delete => &[],

@@ -34,6 +34,8 @@ pub(crate) struct Prior {
     own: Option<Struct>,
     /// Whether the state is of another resource type.
     is_moved: bool,
+    /// Whether the engine's properties have names that are not the package's any more.
+    is_renamed: bool,
     /// Sensitive attributes that no read has returned since the import.
     unread: BTreeSet<UnreadAttribute>,
 }
@@ -41,7 +43,7 @@ pub(crate) struct Prior {
 impl Prior {
     /// An object by the provider's current schema.
     pub(crate) fn current(object: Object, status: Status) -> Self {
-        Self { object, status, own: None, is_moved: false, unread: BTreeSet::new() }
+        Self { object, status, own: None, is_moved: false, is_renamed: false, unread: BTreeSet::new() }
     }
 
     /// An object that was just imported.
@@ -53,6 +55,11 @@ impl Prior {
     /// Sensitive attributes that no read has returned since the import.
     pub(super) fn unread(&self) -> &BTreeSet<UnreadAttribute> {
         &self.unread
+    }
+
+    /// Whether the properties have to be stored by other names, even if nothing else changes.
+    pub(super) fn is_renamed(&self) -> bool {
+        self.is_renamed
     }
 
     /// The resource's prior properties, of which `stored` are the engine's.
@@ -106,7 +113,7 @@ impl Target<'_> {
             .map_err(|error| self.failed(error))?;
         // The operation itself determines whether it still exists, as for other resources.
         let Some(object) = read else { return Ok(prior) };
-        self.with_own_properties(object, prior.status)
+        Ok(Prior { is_moved: true, ..self.with_own_properties(object, prior.status)? })
     }
 
     /// The stored prior state: that of a failed deletion, or else the engine's.
@@ -161,11 +168,17 @@ impl Target<'_> {
         match &meta.source {
             Some(source) if *source.resource_type != *self.shape.terraform_type => {
                 let object = self.moved(properties, &meta, source, warnings).await?;
-                self.with_own_properties(object, status)
+                Ok(Prior { is_moved: true, ..self.with_own_properties(object, status)? })
             }
             _ => {
                 let object = self.upgraded(properties, &meta, warnings).await?;
-                Ok(Prior { unread: meta.unread, ..Prior::current(object, status) })
+                let is_renamed = meta.names != self.package.parameter.names.digest_of_properties();
+                let prior = if is_renamed {
+                    self.with_own_properties(object, status)?
+                } else {
+                    Prior::current(object, status)
+                };
+                Ok(Prior { is_renamed, unread: meta.unread, ..prior })
             }
         }
     }
@@ -173,7 +186,7 @@ impl Target<'_> {
     fn with_own_properties(&self, object: Object, status: Status) -> Result<Prior, OperationError> {
         let output_options = OutputOptions { keep_secrets: true, secrets: &[], unknowns: false };
         let own = Some(outputs_from_state(&object.value, &self.shape, output_options)?);
-        Ok(Prior { own, is_moved: true, ..Prior::current(object, status) })
+        Ok(Prior { own, ..Prior::current(object, status) })
     }
 
     async fn upgraded(
@@ -317,6 +330,7 @@ fn meta_of(
             provider_version: target.package.provider_version().map(str::to_owned),
         }),
         unread,
+        names: target.package.parameter.names.digest_of_properties(),
         ..Meta::default()
     }
 }

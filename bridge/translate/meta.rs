@@ -3,7 +3,7 @@
 //! The Go bridge stores a JSON text under this key with two members, `private_state` (base64) and
 //! `schema_version` (decimal text), and reads no others. What it has no place for (that the
 //! resource is tainted, its identity, the type that it was moved from, what an import could not
-//! read) is in an object under a name
+//! read, names of properties that are not the Go bridge's) is in an object under a name
 //! of our own. So state can be used by both bridges; when the Go bridge rewrites it, only our
 //! object is lost.
 
@@ -42,6 +42,8 @@ pub struct Meta {
     pub source: Option<Source>,
     /// Sensitive attributes that no read has returned since the resource was imported.
     pub unread: BTreeSet<UnreadAttribute>,
+    /// The names of the properties, if the user has chosen some: a digest of the choices.
+    pub names: Option<String>,
     /// Unknown members, which are preserved.
     pub extra: Map<String, Json>,
 }
@@ -97,6 +99,8 @@ struct Own {
     source: Option<Source>,
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     unread: BTreeSet<UnreadAttribute>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    names: Option<String>,
     #[serde(flatten)]
     extra: Map<String, Json>,
 }
@@ -150,6 +154,7 @@ impl Meta {
             identity: own.identity,
             source: own.source,
             unread: own.unread,
+            names: own.names,
             extra,
         })
     }
@@ -166,6 +171,7 @@ impl Meta {
             identity: self.identity.clone(),
             source: self.source.clone(),
             unread: self.unread.clone(),
+            names: self.names.clone(),
             extra,
         };
         if let Ok(Json::Object(own)) = serde_json::to_value(own)

@@ -9,6 +9,7 @@ use isthmus_provider::schema::{
 };
 
 use super::property_path::PropertyPath;
+use crate::names::choices::{MemberKind, NO_CHOICES};
 use crate::package::shape::{IdRule, ResourceShape, compile_data_source};
 
 pub(crate) fn attribute(name: &str, attribute_type: Type) -> Attribute {
@@ -90,7 +91,14 @@ pub(crate) fn nested(name: &str, nesting: BlockNesting, max_items: u64, block: B
 
 pub(crate) fn resource(block: Block, id: IdRule) -> ResourceShape {
     let schema = Arc::new(Schema { version: 0, block });
-    ResourceShape { id, ..compile_data_source("test_thing", "test:index/thing:Thing", schema) }
+    let compiled = compile_data_source(
+        MemberKind::Resource,
+        "test_thing",
+        "test:index/thing:Thing",
+        schema,
+        &NO_CHOICES,
+    );
+    ResourceShape { id, ..compiled }
 }
 
 pub(crate) fn object_type(fields: impl IntoIterator<Item = (String, Type)>) -> Type {

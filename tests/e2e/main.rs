@@ -26,6 +26,7 @@ mod lifecycle;
 mod lists;
 mod local;
 mod moves;
+mod names;
 mod newcomer;
 mod observed;
 mod random;

@@ -101,12 +101,8 @@ impl Schemas {
                 RunningProvider::start(provider.name(), plugin, CallObserver::default(), None, &mut warnings)
                     .await
                     .expect("the provider tells its schema");
-            let parameter = Parameter {
-                source: ParameterSource::Local { path: program.to_string_lossy().into_owned() },
-                includes: Vec::new(),
-                excludes: Vec::new(),
-                provider_name: None,
-            };
+            let source = ParameterSource::Local { path: program.to_string_lossy().into_owned() };
+            let parameter = Parameter::new(source);
             let identity = Identity::new(parameter).expect("the provider has a good name");
             let package = Package::new(identity, Arc::clone(running.catalogue()));
             running.shutdown().await;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::flags::{self, FlagError, Kind};
+use crate::names::choices::NameChoices;
 
 /// Help for a version constraint that a shell split.
 const SURPLUS_HELP: &str =
@@ -17,6 +18,8 @@ pub struct Arguments {
     pub excludes: Vec<String>,
     /// The package's name, if it is not the provider's.
     pub provider_name: Option<String>,
+    /// The names of an SDK. On the command line there are none: the project's `isthmus.toml` has them.
+    pub(crate) names: NameChoices,
     /// Directory to which `GetSchema` also writes `_index.md`.
     pub index_document_directory: Option<String>,
 }
@@ -184,6 +187,7 @@ Flags:
             includes,
             excludes,
             provider_name: parsed.text("provider-name"),
+            names: NameChoices::default(),
             index_document_directory: parsed.text("indexDocOutDir"),
         })
     }

@@ -7,6 +7,7 @@
 use serde_json::Value;
 
 use super::arguments::{Arguments, LocalArguments, RemoteArguments, Source};
+use crate::names::choices::NameChoices;
 
 /// A resolved provider, and the members that the package includes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +19,8 @@ pub struct Parameter {
     pub excludes: Vec<String>,
     /// The package's name, if it is not the provider's.
     pub provider_name: Option<String>,
+    /// Names that are not the Go bridge's, which ignores them.
+    pub(crate) names: NameChoices,
 }
 
 /// The origin of the provider.
@@ -63,6 +66,12 @@ pub enum ParameterError {
 }
 
 impl Parameter {
+    /// All members of the provider, by their usual names.
+    pub fn new(source: ParameterSource) -> Self {
+        let (includes, excludes) = (Vec::new(), Vec::new());
+        Self { source, includes, excludes, provider_name: None, names: NameChoices::default() }
+    }
+
     /// Encodes the value for an SDK.
     pub fn encode(&self) -> Vec<u8> {
         let mut json = Writer(String::from("{"));
@@ -87,6 +96,11 @@ impl Parameter {
         if let Some(name) = self.provider_name.as_ref().filter(|name| !name.is_empty()) {
             json.raw(",\"providerName\":").text(name);
         }
+        if !self.names.is_default() {
+            let names =
+                serde_json::to_string(&self.names).expect("its keys are text, and nothing in it can fail");
+            json.raw(",\"names\":").raw(&names);
+        }
         json.raw("}");
         json.0.into_bytes()
     }
@@ -103,6 +117,8 @@ impl Parameter {
                 "includes" => found.includes = typed("includes", value)?,
                 "excludes" => found.excludes = typed("excludes", value)?,
                 "providername" => found.provider_name = typed("providerName", value)?,
+                // A release that does not know a choice has other names than its program.
+                "names" => found.names = typed("names", value)?,
                 _ => {}
             }
         }
@@ -122,6 +138,7 @@ impl Parameter {
             includes: found.includes.unwrap_or_default(),
             excludes: found.excludes.unwrap_or_default(),
             provider_name: found.provider_name.filter(|name| !name.is_empty()),
+            names: found.names.unwrap_or_default(),
         })
     }
 
@@ -142,6 +159,7 @@ impl Parameter {
             includes: self.includes.clone(),
             excludes: self.excludes.clone(),
             provider_name: self.provider_name.clone(),
+            names: self.names.clone(),
             index_document_directory: None,
         }
     }
@@ -160,6 +178,7 @@ struct Found {
     includes: Option<Vec<String>>,
     excludes: Option<Vec<String>>,
     provider_name: Option<String>,
+    names: Option<NameChoices>,
 }
 
 type JsonObject = serde_json::Map<String, Value>;
@@ -219,7 +238,7 @@ mod tests {
 
     fn remote(url: &str, version: &str) -> Parameter {
         let source = ParameterSource::Remote { url: url.into(), version: version.into() };
-        Parameter { source, includes: Vec::new(), excludes: Vec::new(), provider_name: None }
+        Parameter::new(source)
     }
 
     #[test]
@@ -238,10 +257,11 @@ mod tests {
             includes: vec!["aws_vpc".into(), "a".into()],
             excludes: vec!["aws_instance".into()],
             provider_name: Some("awsvpc".into()),
+            names: serde_json::from_str(r#"{"singleItems":"lists"}"#).unwrap(),
         };
         assert_eq!(
             String::from_utf8(all.encode()).unwrap(),
-            r#"{"local":{"path":"./terraform-provider-x"},"includes":["aws_vpc","a"],"excludes":["aws_instance"],"providerName":"awsvpc"}"#
+            r#"{"local":{"path":"./terraform-provider-x"},"includes":["aws_vpc","a"],"excludes":["aws_instance"],"providerName":"awsvpc","names":{"singleItems":"lists"}}"#
         );
     }
 

@@ -14,7 +14,7 @@ use isthmus_provider::schema::TextKind;
 use regex::{Captures, Regex};
 
 use super::super::catalogue::Package;
-use crate::names::casing::{property_name, upper_first};
+use crate::names::casing::upper_first;
 use crate::names::tokens::member_name;
 
 /// `text`, converted and trimmed.
@@ -143,7 +143,7 @@ fn reference(package: &Package, matched: &str, open: &str, name: &str, close: &s
         let python = quoted(&python_name(member_name(token)));
         return span(&full, &full, &bare, &python, &quoted(&format!("data.{name}")));
     }
-    let property = property_name(name);
+    let property = package.choices().property_names.single(name);
     let camel = quoted(&property);
     span(&camel, &quoted(&upper_first(&property)), &camel, matched, matched)
 }

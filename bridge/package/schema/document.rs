@@ -94,8 +94,17 @@ pub(super) struct Resource {
     pub(super) list_inputs: Option<ObjectType>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) methods: BTreeMap<&'static str, String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) aliases: Vec<Alias>,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) deprecation_message: String,
+}
+
+/// Another type of a resource, by which stacks may have it.
+#[derive(Debug, Serialize)]
+pub(super) struct Alias {
+    #[serde(rename = "type")]
+    pub(super) token: String,
 }
 
 #[derive(Debug, Default, Serialize)]

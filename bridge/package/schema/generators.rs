@@ -202,12 +202,14 @@ mod tests {
 
     use super::super::super::testing::{function, parameter};
     use super::*;
+    use crate::names::choices::NO_CHOICES;
 
     const ALL: [SdkLanguage; 5] =
         [SdkLanguage::NodeJs, SdkLanguage::Python, SdkLanguage::Go, SdkLanguage::Java, SdkLanguage::DotNet];
 
     fn refusals(name: &str, described: &tfplugin6::Function) -> Vec<SdkLanguage> {
-        let shape = FunctionShape::compile(name, &format!("p:index/{name}:{name}"), described).unwrap();
+        let shape =
+            FunctionShape::compile(name, &format!("p:index/{name}:{name}"), described, &NO_CHOICES).unwrap();
         ALL.into_iter().filter(|language| language.refuses_function(&shape).is_some()).collect()
     }
 
@@ -231,8 +233,13 @@ mod tests {
 
     #[test]
     fn a_refusal_names_the_member_the_language_and_the_problem() {
-        let shape =
-            FunctionShape::compile("import", "p:index/import:import", &taking("v", "\"string\"")).unwrap();
+        let shape = FunctionShape::compile(
+            "import",
+            "p:index/import:import",
+            &taking("v", "\"string\""),
+            &NO_CHOICES,
+        )
+        .unwrap();
         assert_eq!(
             SdkLanguage::NodeJs.refuses_function(&shape).unwrap().to_string(),
             "function import is not in this package: Pulumi's SDK generator for Node.js cannot write a function called \

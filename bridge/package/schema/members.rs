@@ -7,7 +7,7 @@ use super::super::catalogue::TokenError;
 use super::super::shape::{Field, ResourceShape};
 use super::csharp::Classes;
 use super::docs::deprecation;
-use super::document::{Config, Function, ObjectType, Outputs, Properties, Resource};
+use super::document::{Alias, Config, Function, ObjectType, Outputs, Properties, Resource};
 use super::types::{Owner, Side, Types, is_optional, required};
 use crate::names::tokens::member_name;
 
@@ -58,11 +58,13 @@ pub(super) fn provider(types: &mut Types<'_>, package: &str, config: Option<&Res
 pub(super) struct Managed {
     pub(super) shape: Arc<ResourceShape>,
     pub(super) list: Option<Result<ResourceShape, TokenError>>,
+    /// Its token by rule, if it has another one by choice.
+    pub(super) former: Option<String>,
 }
 
 /// A resource whose objects are declared.
 pub(super) fn resource(types: &Types<'_>, managed: &Managed) -> Resource {
-    let Managed { shape, list } = managed;
+    let Managed { shape, list, former } = managed;
     let name = member_name(&shape.token);
     let fields = &shape.object.fields;
     let autonamed = shape.autonamed().map(|field| field.pulumi.as_str());
@@ -70,6 +72,8 @@ pub(super) fn resource(types: &Types<'_>, managed: &Managed) -> Resource {
     let mut resource = Resource {
         description: types.documentation(shape),
         deprecation_message: deprecation_of(shape),
+        // Stacks that have the resource by its former type go on with it.
+        aliases: former.iter().map(|token| Alias { token: token.clone() }).collect(),
         ..Resource::default()
     };
     let mut state = Properties::new();

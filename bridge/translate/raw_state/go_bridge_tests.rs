@@ -25,7 +25,7 @@ fn number(name: &str) -> Attribute {
 
 fn shape(terraform_type: &str, version: i64, block: Block) -> ResourceShape {
     let package = terraform_type.split('_').next().unwrap();
-    let naming = PackageNaming { package, prefix: package };
+    let naming = PackageNaming::new(package, package);
     compile_resource(terraform_type, "test:index/thing:Thing", Schema { version, block }.into(), naming)
 }
 

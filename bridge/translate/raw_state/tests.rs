@@ -220,7 +220,7 @@ fn names_that_collide_lead_back_each_to_its_own() {
     let names =
         ["a_b", "a__b", "aB", "a b", "pulumi", "pulumi_info", "urn", "id", "__meta", "__defaults", "x_"];
     let attributes = || names.iter().map(|name| attribute(name, Type::String)).collect::<Vec<_>>();
-    let naming = PackageNaming { package: "x", prefix: "x" };
+    let naming = PackageNaming::new("x", "x");
     let schema = Schema {
         version: 0,
         block: block(attributes(), vec![nested("inner", BlockNesting::List, 1, block(attributes(), vec![]))]),

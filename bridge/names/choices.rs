@@ -1,0 +1,191 @@
+//! Names of a package that its user has chosen in place of the Go bridge's.
+//!
+//! They are part of the package's parameter, so that an SDK, the stacks of its programs and the
+//! plugin agree on them whatever the project's `isthmus.toml` says later. A parameter without them
+//! is byte for byte the Go bridge's.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+/// How a package's members and their properties are named.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct NameChoices {
+    /// The rule for the names of properties.
+    #[serde(skip_serializing_if = "is_default")]
+    pub property_names: PropertyNames,
+    /// What a block of at most one item is.
+    #[serde(skip_serializing_if = "is_default")]
+    pub single_items: SingleItems,
+    /// Names of members, by Terraform's references to them: `aws_vpc`, `data.aws_vpc`,
+    /// `ephemeral.aws_token`, `action.aws_run`, `function.arn_parse`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub types: BTreeMap<String, ChosenName>,
+    /// Names of properties by their path in Terraform (`rule.to_port`), by member as in `types`;
+    /// `provider` is the provider's configuration.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub properties: BTreeMap<String, BTreeMap<String, ChosenName>>,
+}
+
+/// The rule for names of properties.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PropertyNames {
+    /// `dnsNames` for the list `dns_name`, as in the Go bridge.
+    #[default]
+    Pulumi,
+    /// `dnsName`: no plurals.
+    Singular,
+    /// `dns_name`.
+    Terraform,
+}
+
+/// What a block of at most one item is in Pulumi.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum SingleItems {
+    /// Its item, as in the Go bridge.
+    #[default]
+    Values,
+    /// A list, which stays one if a later version of the provider permits several items.
+    Lists,
+}
+
+/// A name that generated SDKs can have: a letter, then letters, digits and underscores.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ChosenName(String);
+
+/// It is no name.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error(
+    "invalid name {0:?}: it must be a letter from A to Z, followed by such letters, digits and underscores"
+)]
+pub struct NotAName(String);
+
+/// The kinds of a package's members, by their prefix in Terraform's references.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MemberKind {
+    Resource,
+    DataSource,
+    EphemeralResource,
+    Action,
+    Function,
+}
+
+/// The member of [`NameChoices::properties`] that is the provider's configuration.
+pub(crate) const PROVIDER: &str = "provider";
+
+/// The Go bridge's names.
+pub(crate) static NO_CHOICES: NameChoices = NameChoices {
+    property_names: PropertyNames::Pulumi,
+    single_items: SingleItems::Values,
+    types: BTreeMap::new(),
+    properties: BTreeMap::new(),
+};
+
+impl NameChoices {
+    /// Whether all names are the Go bridge's.
+    pub(crate) fn is_default(&self) -> bool {
+        is_default(self)
+    }
+
+    /// What distinguishes the names of properties from others, to be stored with them; `None` if they are the Go bridge's.
+    pub(crate) fn digest_of_properties(&self) -> Option<String> {
+        let properties = Self { types: BTreeMap::new(), ..self.clone() };
+        if properties.is_default() {
+            return None;
+        }
+        let json = serde_json::to_vec(&properties).expect("its keys are text, and nothing in it can fail");
+        // Only a few exist at a time.
+        Some(Sha256::digest(json)[..8].iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    /// The chosen name of a member.
+    pub(crate) fn member(&self, kind: MemberKind, terraform: &str) -> Option<&str> {
+        if self.types.is_empty() {
+            return None;
+        }
+        self.types.get(&kind.reference(terraform)).map(ChosenName::as_str)
+    }
+
+    /// The chosen names of a member's properties.
+    pub(crate) fn properties_of(&self, reference: &str) -> Option<&BTreeMap<String, ChosenName>> {
+        self.properties.get(reference)
+    }
+}
+
+impl MemberKind {
+    /// Terraform's reference to a member, without a name of its own.
+    pub(crate) fn reference(self, terraform: &str) -> String {
+        match self {
+            Self::Resource => terraform.to_owned(),
+            Self::DataSource => format!("data.{terraform}"),
+            Self::EphemeralResource => format!("ephemeral.{terraform}"),
+            Self::Action => format!("action.{terraform}"),
+            Self::Function => format!("function.{terraform}"),
+        }
+    }
+}
+
+impl ChosenName {
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for ChosenName {
+    type Error = NotAName;
+
+    fn try_from(name: String) -> Result<Self, NotAName> {
+        let is_part = |character: char| character.is_ascii_alphanumeric() || character == '_';
+        if name.starts_with(|first: char| first.is_ascii_alphabetic()) && name.chars().all(is_part) {
+            Ok(Self(name))
+        } else {
+            Err(NotAName(name))
+        }
+    }
+}
+
+impl From<ChosenName> for String {
+    fn from(name: ChosenName) -> Self {
+        name.0
+    }
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_written_only_where_they_differ_and_read_back() {
+        assert_eq!(serde_json::to_string(&NameChoices::default()).unwrap(), "{}");
+        let json = "{\"propertyNames\":\"terraform\",\"singleItems\":\"lists\",\
+                    \"types\":{\"data.aws_vpc\":\"findNetwork\"},\
+                    \"properties\":{\"aws_vpc\":{\"rule.to_port\":\"upTo\"}}}";
+        let choices: NameChoices = serde_json::from_str(json).unwrap();
+        assert_eq!(serde_json::to_string(&choices).unwrap(), json);
+        assert_eq!(choices.member(MemberKind::DataSource, "aws_vpc"), Some("findNetwork"));
+        assert_eq!(choices.member(MemberKind::Resource, "aws_vpc"), None);
+    }
+
+    #[test]
+    fn names_that_no_sdk_can_have_and_choices_of_later_releases_are_refused() {
+        for json in [
+            "{\"types\":{\"a\":\"\"}}",
+            "{\"types\":{\"a\":\"a-b\"}}",
+            "{\"types\":{\"a\":\"__meta\"}}",
+            "{\"properties\":{\"a\":{\"b\":\"2c\"}}}",
+            "{\"propertyNames\":\"upper\"}",
+            "{\"modules\":{}}",
+        ] {
+            serde_json::from_str::<NameChoices>(json).expect_err(json);
+        }
+    }
+}
