@@ -10,6 +10,7 @@ mod bounded;
 mod health;
 mod inspect;
 mod listener;
+mod places;
 mod plugins;
 mod redacted;
 mod refusal;

@@ -149,7 +149,7 @@ pub const LISTEN: Setting = Setting {
     scope: Scope::Daemon,
     value: "an IP address and a port, such as `0.0.0.0:7443`",
     default: "only the socket",
-    effect: "The address at which a shared daemon serves plugins as well. Other addresses than 127.0.0.1 and ::1 need TLS.",
+    effect: "The address at which a shared daemon serves plugins as well. Addresses other than those of the loopback need TLS.",
 };
 
 /// The certificate of a shared daemon.

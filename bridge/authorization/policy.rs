@@ -69,9 +69,9 @@ pub(crate) struct NoPermissions {
 enum Denial {
     #[error("the policy of this daemon permits nothing to {0}")]
     Identity(Identity),
-    #[error("the policy of this daemon does not permit {identity} to use {provider}")]
+    #[error("the policy of this daemon does not permit {identity} to use {}", shown(.identity, .provider))]
     Provider { identity: Identity, provider: ProviderName },
-    #[error("the policy of this daemon does not permit {identity} to use version {version} of {provider}")]
+    #[error("the policy of this daemon does not permit {identity} to use version {version} of {}", shown(.identity, .provider))]
     Version { identity: Identity, provider: ProviderName, version: semver::Version },
     #[error(
         "the policy of this daemon does not permit {identity} to configure the provider like this; a rule asks for other values of: {attributes}"
@@ -86,6 +86,14 @@ enum Denial {
     Legacy(Identity),
     #[error("the daemon cannot read its policy, so it permits nothing; its log says why")]
     Unreadable,
+}
+
+/// A provider as its user may know it. Where a path leads to is not for other machines to know.
+fn shown(identity: &Identity, provider: &ProviderName) -> String {
+    match provider {
+        ProviderName::File(_) if identity.is_remote() => "an executable of the daemon's machine".to_owned(),
+        ProviderName::File(_) | ProviderName::Registry(_) => provider.to_string(),
+    }
 }
 
 /// What a call does with real resources.

@@ -1,9 +1,19 @@
 //! Files that are read again when they change, so that a certificate, a token or a rule is replaced without a restart.
+//!
+//! A file that somebody is writing to may have the beginning of its content only: of a policy, a rule without its conditions.
+//! So what was read before counts until nothing has been written for a moment.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use isthmus_common::FileStamp;
+
+/// How long a file must not have been written to.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// How long what was read before counts at most: a file may be written to again and again, or have a time in the future.
+const LONGEST: Duration = Duration::from_secs(3);
 
 /// What was read from some files, and their metadata by then.
 #[derive(Debug)]
@@ -20,6 +30,8 @@ struct Last<Content> {
     stamps: Option<Vec<FileStamp>>,
     /// `None` if it could not be read.
     content: Option<Arc<Content>>,
+    /// Since when there is something newer that is not read yet.
+    waiting_since: Option<Instant>,
 }
 
 /// The files have changed, and cannot be read.
@@ -38,25 +50,31 @@ impl<Files, Content, Error> Reread<Files, Content, Error> {
     ) -> Result<Self, Error> {
         let stamps = stamps(&paths);
         let content = Some(Arc::new(read(&files)?));
-        Ok(Self { paths, files, read, last: Mutex::new(Last { stamps, content }) })
+        Ok(Self { paths, files, read, last: Mutex::new(Last { stamps, content, waiting_since: None }) })
     }
 
-    /// What is in the files now.
+    /// What is in the files, as of when they were last written to as a whole.
     pub(super) fn current(&self) -> Result<Arc<Content>, Unreadable<Error>> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let stamps = stamps(&self.paths);
         if stamps.is_some() && stamps == last.stamps {
             return last.content.clone().ok_or(Unreadable { error: None });
         }
+        if let Some(content) = last.content.clone().filter(|_| are_written_to(&self.paths)) {
+            let since = *last.waiting_since.get_or_insert_with(Instant::now);
+            if since.elapsed() < LONGEST {
+                return Ok(content);
+            }
+        }
         let was_readable = last.content.is_some();
         match (self.read)(&self.files) {
             Ok(content) => {
                 let content = Arc::new(content);
-                *last = Last { stamps, content: Some(Arc::clone(&content)) };
+                *last = Last { stamps, content: Some(Arc::clone(&content)), waiting_since: None };
                 Ok(content)
             }
             Err(error) => {
-                *last = Last { stamps, content: None };
+                *last = Last { stamps, content: None, waiting_since: None };
                 Err(Unreadable { error: Some(error).filter(|_| was_readable) })
             }
         }
@@ -69,4 +87,63 @@ fn stamps(paths: &[PathBuf]) -> Option<Vec<FileStamp>> {
         stamp.is_settled().then_some(stamp)
     };
     paths.iter().map(stamp).collect()
+}
+
+/// Whether one of the files was written to just now.
+fn are_written_to(paths: &[PathBuf]) -> bool {
+    let written = paths.iter().filter_map(|path| path.metadata().ok()?.modified().ok());
+    // A time in the future is no age.
+    written.into_iter().any(|time| time.elapsed().map_or(true, |ago| ago < QUIET))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{File, FileTimes};
+    use std::io::Write as _;
+    use std::path::Path;
+    use std::time::SystemTime;
+
+    use super::*;
+
+    fn reread(path: &Path) -> Reread<PathBuf, String, std::io::Error> {
+        Reread::read(vec![path.to_owned()], path.to_owned(), |path| std::fs::read_to_string(path))
+            .expect("it is there")
+    }
+
+    fn was_written(path: &Path, ago: Duration) {
+        let times = FileTimes::new().set_modified(SystemTime::now() - ago);
+        File::options().append(true).open(path).expect("it is ours").set_times(times).expect("it is ours");
+    }
+
+    #[test]
+    fn the_beginning_of_a_file_does_not_count_until_nothing_is_written_any_more() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("file");
+        std::fs::write(&path, "old").expect("a new file");
+        let content = reread(&path);
+        std::fs::write(&path, "ne").expect("it is ours");
+        assert_eq!(*content.current().expect("it was read"), "old");
+        File::options()
+            .append(true)
+            .open(&path)
+            .and_then(|mut file| file.write_all(b"w"))
+            .expect("it is ours");
+        assert_eq!(*content.current().expect("it was read"), "old");
+        was_written(&path, QUIET);
+        assert_eq!(*content.current().expect("it can be read"), "new");
+    }
+
+    #[test]
+    fn a_file_that_is_replaced_by_one_that_was_written_before_counts_at_once() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (path, next) = (directory.path().join("file"), directory.path().join("next"));
+        std::fs::write(&path, "old").expect("a new file");
+        let content = reread(&path);
+        std::fs::write(&next, "new").expect("a new file");
+        was_written(&next, QUIET);
+        std::fs::rename(&next, &path).expect("it is ours");
+        assert_eq!(*content.current().expect("it can be read"), "new");
+        std::fs::remove_file(&path).expect("it is ours");
+        content.current().expect_err("it is gone");
+    }
 }

@@ -24,8 +24,8 @@ const HASHED: &str = "sha256:";
 /// The least characters of a token: 128 bits in hexadecimal.
 const SHORTEST: usize = 32;
 
-/// Before a token in the header of a call.
-const SCHEME: &str = "Bearer ";
+/// Before a token in the header of a call, in either case.
+const SCHEME: &str = "Bearer";
 
 type Hash = [u8; 32];
 
@@ -64,7 +64,7 @@ pub(crate) enum LineFault {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TokenDenied {
     #[error(
-        "the call has no token, and this daemon serves only holders of one\nhelp: name the file of a token by {setting}",
+        "the call has no token, and the connection no certificate that names its holder: this daemon serves only those who have either\nhelp: name the file of a token by {setting}",
         setting = settings::DAEMON_TOKEN_FILE.name
     )]
     Missing,
@@ -91,8 +91,9 @@ impl Tokens {
     /// Who makes a call with these headers.
     pub(crate) fn identify(&self, headers: &HeaderMap) -> Result<Identity, TokenDenied> {
         let header = headers.get(header::AUTHORIZATION).ok_or(TokenDenied::Missing)?;
-        let token =
-            header.to_str().ok().and_then(|value| value.strip_prefix(SCHEME)).ok_or(TokenDenied::Missing)?;
+        let split = header.to_str().ok().and_then(|value| value.split_once(' '));
+        let (_, token) =
+            split.filter(|(scheme, _)| scheme.eq_ignore_ascii_case(SCHEME)).ok_or(TokenDenied::Missing)?;
         let table = self.0.current().map_err(|Unreadable { error }| TokenDenied::Unreadable(error))?;
         let hash: Hash = Sha256::digest(token.trim()).into();
         // All of them, so that the time does not depend on which one it is.
@@ -108,7 +109,7 @@ impl Tokens {
 
 /// The header that a token is sent in.
 pub(crate) fn header_of(token: &str) -> String {
-    format!("{SCHEME}{token}")
+    format!("{SCHEME} {token}")
 }
 
 /// Whether it can be a token.

@@ -20,6 +20,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use isthmus_common::open_lock_file;
 use isthmus_common::permissions::{PRIVATE_DIRECTORY, PRIVATE_FILE, PermissionsError, require_trusted};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 use tokio::net::UnixListener;
 
 use super::limits;
@@ -305,8 +307,10 @@ fn bind(path: PathBuf) -> Result<Bound, DaemonError> {
         return Err(DaemonError::Lock(lock_path.into()));
     }
     match path.symlink_metadata() {
-        // Of a daemon that was killed: it would hold the lock.
-        Ok(found) if is_named(&mut lock, &found) => std::fs::remove_file(&path).map_err(failed)?,
+        // Of a daemon that was killed: it would hold the lock. Another program's may have got its inode.
+        Ok(found) if is_named(&mut lock, &found) && is_abandoned(&path) => {
+            std::fs::remove_file(&path).map_err(failed)?
+        }
         Ok(_) => return Err(DaemonError::Occupied(path)),
         Err(_) => {}
     }
@@ -328,6 +332,16 @@ fn identity(socket: &Metadata) -> Vec<u8> {
 /// Whether the lock file names this socket.
 fn is_named(lock: &mut File, found: &Metadata) -> bool {
     found.file_type().is_socket() && content(lock).is_ok_and(|named| named == identity(found))
+}
+
+/// Whether nothing listens on a socket. Does not wait for a listener with a full queue.
+fn is_abandoned(path: &Path) -> bool {
+    let connect = || {
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)
+    };
+    connect() == Err(Errno::CONNREFUSED)
 }
 
 /// What is in the lock file, as far as it may name a socket.

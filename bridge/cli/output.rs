@@ -2,7 +2,7 @@
 //!
 //! A reader that closes standard output early (`isthmus state list | head`) is no failure: the rest
 //! is dropped, and the command completes with its own exit code, so that `verify | head` fails
-//! where `verify` does. Other failures of standard output, such as a full disk, are reported once
+//! where `verify` does. One that would print for ever ends. Other failures of standard output, such as a full disk, are reported once
 //! and result in a non-zero exit code.
 //!
 //! Failures of standard error are ignored: there is no other place to report them to.
@@ -45,6 +45,11 @@ pub(crate) fn announce(bytes: &[u8]) -> io::Result<()> {
         return Err(io::Error::other("it is closed, or /dev/null"));
     }
     write_now(bytes)
+}
+
+/// Whether standard output has failed, so that a command that only prints has nothing to do any more.
+pub(crate) fn is_failed() -> bool {
+    FAILURE.get().is_some()
 }
 
 /// Whether standard output is a terminal.

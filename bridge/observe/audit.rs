@@ -8,7 +8,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -47,9 +47,16 @@ pub(crate) enum AuditError {
 #[derive(Debug)]
 pub(crate) struct AuditLog {
     path: PathBuf,
-    file: Mutex<File>,
+    log: Mutex<Log>,
     /// The number of the next call.
     next: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Log {
+    file: File,
+    /// Whether the last line was not written as a whole, as on a full disk. The next one begins on a line of its own.
+    is_broken: bool,
 }
 
 /// What a call is, as both of its lines say.
@@ -79,8 +86,8 @@ pub(super) struct AuditOutcome {
 impl AuditLog {
     /// Opens a log, which is created if it is missing.
     pub(crate) fn open(path: &Path) -> Result<Self, AuditError> {
-        let file = Mutex::new(open(path)?);
-        Ok(Self { path: path.to_owned(), file, next: AtomicU64::new(1) })
+        let log = Mutex::new(open(path)?);
+        Ok(Self { path: path.to_owned(), log, next: AtomicU64::new(1) })
     }
 
     /// Writes that a call is about to be made, and returns its number.
@@ -101,21 +108,23 @@ impl AuditLog {
     }
 
     fn write(&self, line: String) -> Result<(), AuditError> {
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        if !is_at(&file, &self.path) {
-            *file = open(&self.path)?;
+        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        if !is_at(&log.file, &self.path) {
+            *log = open(&self.path)?;
         }
-        file.write_all(line.as_bytes())
-            .map_err(|source| AuditError::Write { path: self.path.clone(), source })
+        let line = if log.is_broken { format!("\n{line}") } else { line };
+        let written = log.file.write_all(line.as_bytes());
+        log.is_broken = written.is_err();
+        written.map_err(|source| AuditError::Write { path: self.path.clone(), source })
     }
 }
 
-fn open(path: &Path) -> Result<File, AuditError> {
+fn open(path: &Path) -> Result<Log, AuditError> {
     let failed = |source| AuditError::Open { path: path.to_owned(), source };
     // A FIFO would be waited for.
     let flags = i32::try_from((OFlags::NONBLOCK | OFlags::NOCTTY).bits()).unwrap_or_default();
     let mut options = OpenOptions::new();
-    options.append(true).create(true).mode(PRIVATE_FILE).custom_flags(flags);
+    options.read(true).append(true).create(true).mode(PRIVATE_FILE).custom_flags(flags);
     let file = options.open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     require_regular(&metadata).map_err(failed)?;
@@ -123,7 +132,11 @@ fn open(path: &Path) -> Result<File, AuditError> {
     if metadata.uid() != user || metadata.mode() & 0o077 != 0 {
         return Err(AuditError::Shared { path: path.to_owned(), user });
     }
-    Ok(file)
+    let mut last = [b'\n'];
+    if let Some(end) = metadata.len().checked_sub(1) {
+        file.read_exact_at(&mut last, end).map_err(failed)?;
+    }
+    Ok(Log { file, is_broken: last != [b'\n'] })
 }
 
 /// Whether an open file is still the one at a path.
@@ -199,6 +212,21 @@ mod tests {
         assert_eq!((&lines[0]["call"], &lines[0]["name"]), (&lines[1]["call"], &json!("a\n\"b\"")));
         assert_eq!((&lines[1]["outcome"], &lines[1]["milliseconds"]), (&json!("OK"), &json!(5.0)));
         assert_eq!(path.metadata().expect("it is there").permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_line_that_was_not_written_as_a_whole_does_not_spoil_the_next_one() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("audit");
+        AuditLog::open(&path).expect("it can be created").begin(&entry()).expect("written");
+        let whole = std::fs::read_to_string(&path).expect("it is there");
+        std::fs::write(&path, &whole[..whole.len() / 2]).expect("it is ours");
+        let log = AuditLog::open(&path).expect("it is there");
+        log.begin(&entry()).expect("written");
+        log.begin(&entry()).expect("written");
+        let text = std::fs::read_to_string(&path).expect("it is there");
+        let readable: Vec<_> = text.lines().map(|line| serde_json::from_str::<Value>(line).is_ok()).collect();
+        assert_eq!(readable, [false, true, true], "{text}");
     }
 
     #[test]

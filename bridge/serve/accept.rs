@@ -5,29 +5,32 @@
 //! followed by a pause; queued connections are accepted when descriptors are closed.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// How often it warns at most: a process that is short of descriptors gets one now and then.
+const BETWEEN_WARNINGS: Duration = Duration::from_secs(60);
+
 #[derive(Debug)]
 pub(super) struct AcceptPacer<Warn> {
     warn: Warn,
-    is_failing: AtomicBool,
+    /// When it has warned.
+    warned: Mutex<Option<Instant>>,
 }
 
 impl<Warn: Fn(String)> AcceptPacer<Warn> {
     pub(super) fn new(warn: Warn) -> Self {
-        Self { warn, is_failing: AtomicBool::new(false) }
+        Self { warn, warned: Mutex::default() }
     }
 
     /// Waits after a failure that the next attempt would meet as well.
     pub(super) async fn pace<Stream>(&self, accepted: io::Result<Stream>) -> io::Result<Stream> {
         match &accepted {
-            Ok(_) => self.is_failing.store(false, Ordering::Relaxed),
             Err(error) if is_exhaustion(error) => {
-                if !self.is_failing.swap(true, Ordering::Relaxed) {
+                if self.is_to_warn() {
                     (self.warn)(format!(
                         "failed to accept a connection: {error}; trying again until descriptors are closed\nhelp: raise the \
                          limit of open files, for example by `ulimit -n 1024`"
@@ -35,10 +38,19 @@ impl<Warn: Fn(String)> AcceptPacer<Warn> {
                 }
                 tokio::time::sleep(PAUSE).await;
             }
-            // Concerns only this connection, whose peer has closed it.
-            Err(_) => {}
+            // An error concerns only this connection, whose peer has closed it.
+            Ok(_) | Err(_) => {}
         }
         accepted
+    }
+
+    fn is_to_warn(&self) -> bool {
+        let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = warned.is_none_or(|warned| warned.elapsed() >= BETWEEN_WARNINGS);
+        if is_due {
+            *warned = Some(Instant::now());
+        }
+        is_due
     }
 }
 
@@ -55,7 +67,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn an_exhausted_process_waits_and_warns_once_until_it_has_recovered() {
+    async fn an_exhausted_process_waits_and_warns_once_a_minute() {
         let warnings = Mutex::new(Vec::new());
         let pacer = AcceptPacer::new(|warning| warnings.lock().expect("a lock").push(warning));
         let exhausted = || Err::<(), _>(io::Error::from_raw_os_error(Errno::MFILE.raw_os_error()));
@@ -64,11 +76,11 @@ mod tests {
             pacer.pace(exhausted()).await.expect_err("it is passed on");
         }
         assert!(began.elapsed() >= 3 * PAUSE, "{:?}", began.elapsed());
-        assert_eq!(warnings.lock().expect("a lock").len(), 1);
+        // It has got one that another connection has closed.
         pacer.pace(Ok(())).await.expect("it is passed on");
         pacer.pace(exhausted()).await.expect_err("it is passed on");
         let warnings = warnings.into_inner().expect("a lock");
-        assert_eq!(warnings.len(), 2);
+        assert_eq!(warnings.len(), 1);
         assert!(
             warnings[0].contains("Too many open files") && warnings[0].contains("ulimit -n"),
             "{warnings:?}"

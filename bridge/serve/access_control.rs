@@ -11,9 +11,9 @@ use isthmus_common::blocking;
 use isthmus_grpc::prepare_tcp;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
+use super::places::{Place, Places};
 use crate::authorization::{
     AccessDenied, CertificateFiles, CertificatesError, HandshakeError, Identity, LocalUsers, NamedFile,
     Policy, PolicyError, ServerCertificates, Tokens, TokensError,
@@ -71,7 +71,7 @@ pub(crate) struct Admission {
 pub(super) struct Network {
     listener: TcpListener,
     authentication: Arc<Authentication>,
-    unauthenticated: Arc<Semaphore>,
+    unauthenticated: Places,
 }
 
 /// How the peers of an address identify themselves.
@@ -86,8 +86,8 @@ struct Authentication {
 pub(super) struct Unauthenticated {
     stream: TcpStream,
     authentication: Arc<Authentication>,
-    /// Returned when it has identified itself.
-    permit: OwnedSemaphorePermit,
+    /// Free when it has identified itself.
+    place: Place,
 }
 
 /// A connection, by what identifies its calls.
@@ -97,7 +97,7 @@ pub(super) enum Authenticated {
     /// The holder of a certificate.
     Certified { stream: Box<dyn Bytes>, identity: Identity },
     /// Each call has a token.
-    ByToken { stream: Box<dyn Bytes>, tokens: Arc<Tokens>, permit: OwnedSemaphorePermit },
+    ByToken { stream: Box<dyn Bytes>, tokens: Arc<Tokens>, place: Place },
     /// Its calls are answered with the reason.
     Refused { stream: Box<dyn Bytes>, reason: AccessDenied },
 }
@@ -144,8 +144,7 @@ impl AccessControl {
                 }
             }
         };
-        let (authentication, unauthenticated) =
-            (Arc::new(authentication), Arc::new(Semaphore::new(MOST_UNAUTHENTICATED)));
+        let (authentication, unauthenticated) = (Arc::new(authentication), Places::new(MOST_UNAUTHENTICATED));
         Ok(Admission { policy, network: Some(Network { listener, authentication, unauthenticated }) })
     }
 }
@@ -200,36 +199,62 @@ impl Authentication {
 }
 
 impl Network {
-    /// The next connection. Those that are too many are closed.
+    /// The next connection. If there are too many, another one loses its place.
     pub(super) async fn accept(&self) -> io::Result<Unauthenticated> {
-        loop {
-            let (stream, _) = self.listener.accept().await?;
-            let Ok(permit) = Arc::clone(&self.unauthenticated).try_acquire_owned() else { continue };
-            return Ok(Unauthenticated { stream, authentication: Arc::clone(&self.authentication), permit });
-        }
+        let (stream, peer) = self.listener.accept().await?;
+        let place = self.unauthenticated.take(peer.ip());
+        Ok(Unauthenticated { stream, authentication: Arc::clone(&self.authentication), place })
     }
 }
 
 impl Unauthenticated {
-    /// Finds out who is at the other end, before any call is read.
+    /// Finds out who is at the other end, before any call is read, as long as it has its place.
     pub(super) async fn identify(self, users: &LocalUsers) -> Result<Authenticated, HandshakeError> {
-        let Self { stream, authentication, permit } = self;
-        prepare_tcp(&stream, SILENCE).map_err(|_| HandshakeError::Peer)?;
-        let Some(certificates) = &authentication.certificates else {
-            return Ok(match (users.identify(&stream).await, &authentication.tokens) {
-                (Ok(user), _) => Authenticated::Local { stream, identity: Identity::User(user) },
-                (Err(reason), None) => Authenticated::Refused { stream: Box::new(stream), reason },
-                (Err(_), Some(tokens)) => {
-                    Authenticated::ByToken { stream: Box::new(stream), tokens: Arc::clone(tokens), permit }
-                }
-            });
+        let Self { stream, authentication, place } = self;
+        let lost = place.lost();
+        let identified = tokio::select! {
+            identified = identified(stream, &authentication, users) => identified?,
+            () = lost.cancelled() => return Err(HandshakeError::Peer),
         };
-        let (stream, identity) = certificates.accept(stream).await?;
-        let stream = Box::new(stream);
-        Ok(match (identity, &authentication.tokens) {
-            (Some(identity), _) => Authenticated::Certified { stream, identity },
-            (None, Some(tokens)) => Authenticated::ByToken { stream, tokens: Arc::clone(tokens), permit },
-            (None, None) => Authenticated::Refused { stream, reason: AccessDenied::NoCertificate },
+        Ok(match (identified, &authentication.tokens) {
+            (Identified::Local(stream, Ok(identity)), _) => Authenticated::Local { stream, identity },
+            (Identified::Tls(stream, Some(identity)), _) => Authenticated::Certified { stream, identity },
+            (Identified::Local(stream, Err(_)), Some(tokens)) => {
+                Authenticated::ByToken { stream: Box::new(stream), tokens: Arc::clone(tokens), place }
+            }
+            (Identified::Tls(stream, None), Some(tokens)) => {
+                Authenticated::ByToken { stream, tokens: Arc::clone(tokens), place }
+            }
+            (Identified::Local(stream, Err(reason)), None) => {
+                Authenticated::Refused { stream: Box::new(stream), reason }
+            }
+            (Identified::Tls(stream, None), None) => {
+                Authenticated::Refused { stream, reason: AccessDenied::NoCertificate }
+            }
         })
+    }
+}
+
+/// What a connection says about its peer by itself.
+enum Identified {
+    Local(TcpStream, Result<Identity, AccessDenied>),
+    Tls(Box<dyn Bytes>, Option<Identity>),
+}
+
+async fn identified(
+    stream: TcpStream,
+    authentication: &Authentication,
+    users: &LocalUsers,
+) -> Result<Identified, HandshakeError> {
+    prepare_tcp(&stream, SILENCE).map_err(|_| HandshakeError::Peer)?;
+    match &authentication.certificates {
+        None => {
+            let user = users.identify(&stream).await;
+            Ok(Identified::Local(stream, user.map(Identity::User)))
+        }
+        Some(certificates) => {
+            let (stream, identity) = certificates.accept(stream).await?;
+            Ok(Identified::Tls(Box::new(stream), identity))
+        }
     }
 }

@@ -15,7 +15,6 @@ use isthmus_proto::lumirpc::resource_provider_server as lumirpc;
 use isthmus_proto::pulumirpc::resource_provider_server as pulumirpc;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -30,6 +29,7 @@ use super::accept::AcceptPacer;
 use super::access_control::{Admission, Authenticated, Bytes, Unauthenticated};
 use super::health::StandardServices;
 use super::inspect::InspectService;
+use super::places::Place;
 use super::plugins::{Peer, PluginConnection, PluginService};
 use super::redacted::Redacted;
 use super::refusal::Refuser;
@@ -368,8 +368,8 @@ impl Host {
             Ok(Authenticated::Certified { stream, identity }) => {
                 self.serve(stream, identity, Peer::Plugin).await
             }
-            Ok(Authenticated::ByToken { stream, tokens, permit }) => {
-                self.serve_holder(stream, tokens, permit).await
+            Ok(Authenticated::ByToken { stream, tokens, place }) => {
+                self.serve_holder(stream, tokens, place).await
             }
             Ok(Authenticated::Refused { stream, reason }) => refuser.refuse(stream, reason),
             Err(HandshakeError::Files(Some(fault))) => {
@@ -380,8 +380,9 @@ impl Host {
     }
 
     /// Serves the holder of a token, which each call has: one that is withdrawn identifies no further call.
-    async fn serve_holder(self, stream: Box<dyn Bytes>, tokens: Arc<Tokens>, permit: OwnedSemaphorePermit) {
-        let mut permit = Some(permit);
+    async fn serve_holder(self, stream: Box<dyn Bytes>, tokens: Arc<Tokens>, place: Place) {
+        let lost = place.lost();
+        let mut place = Some(place);
         let _buffers = self.services.memory.used();
         let (mut services, stopping) = (self.services.clone(), self.stopping.clone());
         let known = Arc::new(OnceLock::<Arc<PluginConnection>>::new());
@@ -389,7 +390,7 @@ impl Host {
             let denied = match tokens.identify(request.headers()) {
                 Ok(identity) => {
                     let connection = known.get_or_init(|| {
-                        permit.take();
+                        place.take();
                         self.connection(identity.clone(), Peer::Plugin)
                     });
                     if *connection.identity() == identity {
@@ -405,7 +406,10 @@ impl Host {
             Box::pin(ready(Status::from(RequestError::AccessDenied(denied.to_string())).into_http()))
         };
         let unauthenticated = async {
-            tokio::time::sleep(LONGEST_UNAUTHENTICATED).await;
+            tokio::select! {
+                () = tokio::time::sleep(LONGEST_UNAUTHENTICATED) => {}
+                () = lost.cancelled() => {}
+            }
             if known.get().is_some() {
                 pending::<()>().await;
             }

@@ -9,12 +9,15 @@ mod page;
 use std::convert::Infallible;
 use std::future::pending;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http::header::{ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
+use http::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, X_CONTENT_TYPE_OPTIONS,
+};
+use http::uri::Authority;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -22,14 +25,14 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::accept::AcceptPacer;
+use super::places::Places;
 use crate::daemon::Sessions;
 use crate::settings::HttpAddress;
 
-/// Connections at a time. Further ones wait.
+/// Connections at a time. A further one ends another one: probes have to be answered while others are silent.
 const MOST_CONNECTIONS: usize = 32;
 
 /// How long a connection may take to send a request, or be silent.
@@ -104,25 +107,33 @@ impl StatusPort {
 
     async fn accept(self, sessions: Arc<Sessions>) -> Infallible {
         let pacer = AcceptPacer::new(|message| sessions.daemon().warn(message));
-        let free = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+        let places = Places::new(MOST_CONNECTIONS);
         let mut connections = JoinSet::new();
         loop {
-            let permit = Arc::clone(&free).acquire_owned().await.expect("the semaphore is never closed");
-            let Ok((stream, _)) = pacer.pace(self.0.accept().await).await else { continue };
+            let Ok((stream, peer)) = pacer.pace(self.0.accept().await).await else { continue };
             while connections.try_join_next().is_some() {}
-            let sessions = Arc::clone(&sessions);
+            let (sessions, place) = (Arc::clone(&sessions), places.take(peer.ip()));
             connections.spawn(async move {
-                serve_connection(stream, sessions).await;
-                drop(permit);
+                let lost = place.lost();
+                tokio::select! {
+                    () = serve_connection(stream, sessions) => {}
+                    () = lost.cancelled() => {}
+                }
             });
         }
     }
 }
 
 async fn serve_connection(stream: TcpStream, sessions: Arc<Sessions>) {
+    let is_local = stream.local_addr().is_ok_and(|address| address.ip().is_loopback());
     let service = service_fn(move |request| {
         let sessions = Arc::clone(&sessions);
-        async move { Ok::<_, Infallible>(answer(&request, &sessions).await) }
+        async move {
+            if is_local && !names_this_machine(&request) {
+                return Ok(response(StatusCode::MISDIRECTED_REQUEST, TEXT, "no such host\n"));
+            }
+            Ok::<_, Infallible>(answer(&request, &sessions).await)
+        }
     });
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(SILENCE).max_buf_size(LARGEST_HEAD);
@@ -132,6 +143,16 @@ async fn serve_connection(stream: TcpStream, sessions: Arc<Sessions>) {
         connection.as_mut().graceful_shutdown();
         drop(tokio::time::timeout(FAREWELL, connection).await);
     }
+}
+
+/// Whether a request to the loopback is for it. The page of another site, whose name a browser has resolved to this machine,
+/// would read the answer otherwise.
+fn names_this_machine(request: &Request<Incoming>) -> bool {
+    let Some(host) = request.headers().get(HOST) else { return true };
+    let Ok(authority) = Authority::try_from(host.as_bytes()) else { return false };
+    let host = authority.host();
+    let literal = host.trim_start_matches('[').trim_end_matches(']');
+    host.eq_ignore_ascii_case("localhost") || literal.parse::<IpAddr>().is_ok()
 }
 
 async fn answer(request: &Request<Incoming>, sessions: &Arc<Sessions>) -> Response<Full<Bytes>> {

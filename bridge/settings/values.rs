@@ -14,6 +14,9 @@ use isthmus_state::{StoreAddress, StoreError};
 /// The longest period: a day. Clocks may not support much longer ones.
 const LONGEST_PERIOD: f64 = 86_400.0;
 
+/// The most of a [`count`], which is what a semaphore can count.
+const MOST: usize = tokio::sync::Semaphore::MAX_PERMITS;
+
 const KEY_DIGITS: usize = 64;
 
 /// Lower bound of [`mebibytes`].
@@ -71,7 +74,7 @@ pub(super) fn mebibytes(value: &OsStr) -> Result<u64, String> {
 /// Parses a number of things, of which there is at least one.
 pub(super) fn count(value: &OsStr) -> Result<usize, String> {
     let count: usize = text(value)?.trim().parse().map_err(|_| "not a whole number".to_owned())?;
-    Some(count).filter(|count| *count > 0).ok_or_else(|| "out of range".to_owned())
+    Some(count).filter(|count| (1..=MOST).contains(count)).ok_or_else(|| "out of range".to_owned())
 }
 
 /// Parses an IP address and a port.

@@ -6,15 +6,20 @@ use isthmus_proto::daemon::LogLine;
 use isthmus_proto::daemon::log_line::Severity;
 
 use super::client::{Client, ClientError};
-use crate::cli::output::print;
+use crate::cli::output::{is_failed, print};
 use crate::timestamp::timestamp;
 
-/// Prints the recent lines, and follows further ones until the daemon ends.
+/// Prints the recent lines, and follows further ones until the daemon ends, or nothing reads them.
 pub(super) async fn follow(client: &mut Client, follow: bool) -> Result<(), ClientError> {
     let mut lines = client.logs(follow).await?;
     loop {
         match lines.message().await {
-            Ok(Some(line)) => print(&text(&line)),
+            Ok(Some(line)) => {
+                print(&text(&line));
+                if is_failed() {
+                    return Ok(());
+                }
+            }
             Ok(None) => return Ok(()),
             Err(status) => return Err(ClientError::Refused(Box::new(status))),
         }

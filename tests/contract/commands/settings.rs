@@ -101,7 +101,11 @@ const ROWS: &[Row] = &[
     row("ISTHMUS_POOL_AGE", &[b"", b"0.5", b"86400"], &[b"1h", b"-1", b"1e9", b"\xff"]),
     row("ISTHMUS_POOL_IDLE", &[b"", b"0", b"86400"], &[b"10m", b"-1", b"1e9", b"\xff"]),
     row("ISTHMUS_POOL_MEMORY", &[b"", b"16", b"2048"], &[b"15", b"-1", b"64MiB", b"\xff"]),
-    row("ISTHMUS_POOL_PROCESSES", &[b"", b"1", b"64"], &[b"0", b"-1", b"many", b"\xff"]),
+    row(
+        "ISTHMUS_POOL_PROCESSES",
+        &[b"", b"1", b"64"],
+        &[b"0", b"-1", b"many", b"\xff", b"2305843009213693952"],
+    ),
     row("ISTHMUS_PROVIDER", PATHS, NO_PATHS),
     row(
         "ISTHMUS_PROVIDER_MEMORY",

@@ -240,6 +240,38 @@ async fn the_port_only_answers() {
 }
 
 #[tokio::test]
+async fn connections_that_say_nothing_keep_no_probe_out() {
+    let (_host, address) = observed(Setup::sandbox(Protocol::V6)).await;
+    let mut silent = Vec::new();
+    for _ in 0..100 {
+        silent.push(tokio::net::TcpStream::connect(&address).await.expect("it listens"));
+    }
+    assert_eq!(get(&address, "/healthz").await.status, 200);
+    assert_eq!(get(&address, "/metrics").await.status, 200);
+    drop(silent);
+}
+
+#[tokio::test]
+async fn a_page_of_another_site_gets_nothing_from_the_loopback() {
+    let (_host, address) = observed(Setup::sandbox(Protocol::V6)).await;
+    let (_, port) = address.rsplit_once(':').expect("a port");
+    for (host, status) in [
+        ("evil.example".to_owned(), 421),
+        (format!("evil.example:{port}"), 421),
+        ("127.0.0.1.evil.example".to_owned(), 421),
+        (format!("localhost:{port}"), 200),
+        ("LOCALHOST".to_owned(), 200),
+        (format!("[::1]:{port}"), 200),
+        ("127.0.0.1".to_owned(), 200),
+    ] {
+        let request = format!("GET / HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+        let response = exchange(&address, &request).await;
+        assert_eq!(response.status, status, "{host}: {}", response.body);
+        assert_eq!(response.body.contains("<html"), status == 200, "{host}: {}", response.body);
+    }
+}
+
+#[tokio::test]
 async fn without_the_setting_no_port_is_opened() {
     let host = Setup::sandbox(Protocol::V6).with_daemon().start().await;
     host.session().await.expect("a session");

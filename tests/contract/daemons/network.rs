@@ -80,6 +80,18 @@ impl Place {
         self.with("ISTHMUS_POLICY", file)
     }
 
+    /// The files that were changed count from now on: they look as if nothing had been written to them for a while.
+    fn is_written(&self) {
+        let before = std::time::SystemTime::now() - std::time::Duration::from_secs(1);
+        for entry in self.path().read_dir().expect("a directory") {
+            let path = entry.expect("an entry").path();
+            if path.is_file() {
+                let file = std::fs::File::options().append(true).open(&path).expect("it is ours");
+                file.set_modified(before).expect("it is ours");
+            }
+        }
+    }
+
     /// Starts the daemon, and says at which port it listens.
     async fn start(&self) -> (Daemon, u16) {
         let executable = Path::new(env!("CARGO_BIN_EXE_isthmus"));
@@ -256,12 +268,15 @@ async fn tokens_certificates_and_rules_are_read_again_when_they_change() {
     plugin.open(open_request()).await.expect("it has a token");
     holder.get_plugin_info(()).await.expect("it has a session");
 
-    // Withdrawn while the connection is open.
+    // Withdrawn while the connection is open. What is being written does not count yet.
     private(&place.path().join("tokens"), &format!("build {OTHER_TOKEN}\n"));
+    holder.get_plugin_info(()).await.expect("somebody may be writing to the file");
+    place.is_written();
     let status = holder.get_plugin_info(()).await.expect_err("it has a token no more");
     assert_eq!(status.code(), Code::PermissionDenied, "{status}");
 
     place.authority.issue(place.path(), "localhost");
+    place.is_written();
     let (channel, second) = tls(port, &authority, None).await.expect("TLS");
     assert!(first != second, "the daemon shows the certificate that it has now");
     let mut plugin = DaemonClient::new(InterceptedService::new(channel, Bearer(OTHER_TOKEN)));
@@ -269,6 +284,7 @@ async fn tokens_certificates_and_rules_are_read_again_when_they_change() {
 
     // What cannot be read permits nothing.
     std::fs::write(place.path().join("policy.toml"), "[[alow]]").expect("it is ours");
+    place.is_written();
     let open = async || {
         let (channel, _) = tls(port, &authority, None).await.expect("TLS");
         DaemonClient::new(InterceptedService::new(channel, Bearer(OTHER_TOKEN))).open(open_request()).await
@@ -277,6 +293,7 @@ async fn tokens_certificates_and_rules_are_read_again_when_they_change() {
     assert!(status.message().contains("the daemon cannot read its policy"), "{status}");
     daemon.said("unknown field `alow`").await;
     private(&place.path().join("tokens"), "build short");
+    place.is_written();
     let status = open().await.expect_err("there are no tokens");
     assert!(status.message().contains("the daemon cannot read its tokens"), "{status}");
     daemon.said("has a token of fewer than 32 characters").await;
@@ -392,6 +409,25 @@ async fn a_replica_that_is_gone_is_passed_over() -> Outcome {
         assert_eq!(warnings(&host), [""; 0], "{:?}", host.engine.lines());
     }
     assert!(!processes::children(daemon.process()).is_empty());
+    Ok(())
+}
+
+#[tokio::test]
+async fn connections_that_say_nothing_keep_no_one_else_out() -> Outcome {
+    let place = Place::new().with_tokens(&format!("build {TOKEN}\n")).with_policy(EVERYTHING);
+    let (_daemon, port) = place.start().await;
+    let mut silent = Vec::new();
+    for _ in 0..200 {
+        silent.push(tokio::net::TcpStream::connect(("127.0.0.1", port)).await.expect("it listens"));
+    }
+    let host = place.plugin_with_token(port, TOKEN).start().await;
+    host.session().await?.note().make(&json!({"title": "one"})).await?;
+    assert_eq!(warnings(&host), [""; 0], "{:?}", host.engine.lines());
+    assert!(host.children().is_empty(), "the daemon has served the run");
+    // Those that were there first have lost their places.
+    let mut byte = [0];
+    let read = tokio::time::timeout(PATIENCE, silent[0].read(&mut byte)).await.expect("it is closed");
+    assert!(matches!(read, Ok(0) | Err(_)), "{read:?}");
     Ok(())
 }
 

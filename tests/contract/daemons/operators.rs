@@ -100,6 +100,28 @@ async fn further_lines_follow_until_the_daemon_ends() -> Outcome {
     Ok(())
 }
 
+#[tokio::test]
+async fn what_nothing_reads_any_more_is_not_followed() -> Outcome {
+    let host = Setup::sandbox(Protocol::V6).with_daemon().start().await;
+    let mut following = command(host.directory(), &["logs"]);
+    let mut following = following.stdout(Stdio::piped()).spawn().expect("a process");
+    let session = host.session().await?;
+    drop(following.stdout.take());
+    let failing = async {
+        loop {
+            session.faulty().create(&json!({"mode": "error"})).await.expect_err("it fails as it is told");
+        }
+    };
+    tokio::select! {
+        ended = tokio::time::timeout(PATIENCE, following.wait()) => {
+            let status = ended.expect("it ends").expect("a child");
+            assert!(status.success(), "{status}");
+        }
+        () = failing => {}
+    }
+    Ok(())
+}
+
 /// What another user may see of a daemon that serves it.
 async fn seen(socket: std::path::PathBuf) -> (OverviewResponse, Vec<LogLine>) {
     let mut client = InspectClient::new(channel(socket).await);

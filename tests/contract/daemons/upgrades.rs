@@ -1,6 +1,7 @@
 //! A daemon that is replaced by another one, or drained, while calls are in flight.
 
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -292,6 +293,24 @@ async fn the_socket_of_another_program_is_left_alone() {
     assert!(said.contains("does not hand its socket over"), "{said}");
     let other = accepted.join().expect("it does not panic");
     UnixStream::connect(&socket).expect("it listens still");
+    // Not even if a killed daemon had a socket of that inode.
+    let found = std::fs::metadata(&socket).expect("it is there");
+    let name = format!("socket of isthmus: device {}, inode {}\n", found.dev(), found.ino());
+    let lock = directory.path().join("daemon.sock.lock");
+    std::fs::write(&lock, name).expect("it is the test's own");
+    let mut command = Command::new(EXECUTABLE);
+    command
+        .arg("daemon")
+        .arg("--socket")
+        .arg(&socket)
+        .env_clear()
+        .env("HOME", "/nowhere")
+        .stdin(Stdio::null());
+    let output = command.output().await.expect("a process");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("is no socket of a daemon, so it is left alone"), "{said}");
+    UnixStream::connect(&socket).expect("it listens still");
+    std::fs::remove_file(&lock).expect("it is there");
     drop(other);
     // Nor is what it leaves taken for a daemon's.
     let said = refused(&socket).await;
