@@ -1,10 +1,15 @@
 //! The command line, and the roles that the executable's name selects.
 
+mod completions;
 mod daemon;
 mod demo;
+mod doctor;
+mod explain;
 mod inspect;
 pub(crate) mod install;
+mod json_root;
 pub(crate) mod limits;
+mod man;
 mod missing_file;
 mod outcome;
 pub(crate) mod output;
@@ -17,8 +22,10 @@ mod service_manager;
 pub(crate) mod shell;
 pub(crate) mod starter;
 mod state;
+mod style;
 mod table;
 mod verification;
+mod version;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -26,12 +33,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Parser, Subcommand};
+use clap::{ArgAction, CommandFactory as _, Parser, Subcommand};
 
+use crate::error_code::ErrorCode;
 use crate::lumirpc::{link, plugin as plugin_of_lumi};
 use crate::settings::Settings;
 use output::USAGE_ERROR;
-pub(crate) use output::{fail, print, warn};
+pub(crate) use output::{fail, fail_with, print, warn};
 use role::{Role, role};
 #[cfg(feature = "fuzzing")]
 pub(crate) use state::inspected;
@@ -42,16 +50,26 @@ pub(crate) use state::inspected;
 struct Command {
     #[command(subcommand)]
     subcommand: Subcommands,
+    /// Print no notes and no progress; errors and warnings stay.
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    quiet: bool,
+    /// Print more about what is done, on standard error.
+    #[arg(short, long, global = true, action = ArgAction::SetTrue)]
+    verbose: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum Subcommands {
+    Completions(completions::Completions),
     Daemon(daemon::Daemon),
     /// Run a resource through its lifecycle against the daemon.
     Demo(demo::Demo),
+    Doctor(doctor::Doctor),
+    Explain(explain::Explain),
     Install(install::Install),
     Link(link::Link),
     Logs(inspect::Logs),
+    Man(man::Man),
     /// Serve a Pulumi engine as `pulumi-resource-terraform-provider` does.
     #[command(disable_help_flag = true)]
     Plugin {
@@ -65,6 +83,7 @@ enum Subcommands {
     Recover(recover::Recover),
     State(state::State),
     Top(inspect::Top),
+    Version(version::Version),
 }
 
 /// Runs the role and command that the arguments select; the first is the executable's name.
@@ -78,8 +97,15 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             plugin_of_lumi::run(&package, Path::new(&name), arguments.get(1..).unwrap_or_default())
         }
         Role::Sandbox => isthmus_sandbox::main_from_environment(),
+        // Its arguments are those of an engine, such as `-version`, which are not parsed as options of a command.
+        Role::Command if arguments.get(1).is_some_and(|argument| argument == "plugin") => {
+            plugin::run(arguments.get(2..).unwrap_or_default())
+        }
         Role::Command => match parse(&arguments) {
-            Ok(command) => run_command(command.subcommand),
+            Ok(command) => {
+                output::set_verbosity(command.quiet, command.verbose);
+                run_command(command.subcommand)
+            }
             Err(message) => output::show(&message),
         },
     };
@@ -88,6 +114,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn run_command(subcommand: Subcommands) -> ExitCode {
     match subcommand {
+        Subcommands::Completions(completions) => completions::run(&completions, Command::command()),
+        // It reports invalid settings itself.
+        Subcommands::Doctor(doctor) => doctor::run(&doctor),
+        Subcommands::Explain(explain) => explain::run(&explain),
+        Subcommands::Man(man) => man::run(&man, Command::command()),
+        Subcommands::Version(version) => version::run(&version),
         Subcommands::Demo(demo) => with_settings(|_| demo::run(&demo)),
         Subcommands::Daemon(daemon) => with_settings(|settings| daemon::run(&daemon, settings)),
         Subcommands::Install(install) => with_settings(|settings| install::run(&install, settings)),
@@ -111,7 +143,7 @@ fn with_settings(command: impl FnOnce(&Arc<Settings>) -> ExitCode) -> ExitCode {
             command(&Arc::new(settings))
         }
         Err(invalid) => {
-            fail(&invalid.to_string());
+            fail_with(&invalid.to_string(), ErrorCode::InvalidSetting);
             ExitCode::from(USAGE_ERROR)
         }
     }

@@ -11,7 +11,9 @@ mod config;
 #[doc(hidden)]
 pub mod counting;
 mod daemon;
+mod doctor;
 mod engine;
+pub mod error_code;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;

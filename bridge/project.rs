@@ -86,6 +86,14 @@ impl Project {
         document::runtime(file.file_name()?.to_str()?, &read_file(file).ok()?)
     }
 
+    /// The directory that `plugins` in the project file names for the plugin, which the Pulumi CLI uses before any other, and
+    /// the only version that it is used for, if it has one.
+    pub(crate) fn plugin_directory(&self) -> Option<(PathBuf, Option<String>)> {
+        let file = self.file.as_deref()?;
+        let (path, version) = document::plugin_directory(file.file_name()?.to_str()?, &read_file(file).ok()?)?;
+        Some((self.directory.join(path), version))
+    }
+
     /// The URL of the backend, if the project file names one.
     fn backend_url(&self) -> Option<String> {
         let file = self.file.as_deref()?;

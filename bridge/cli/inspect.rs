@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::output::{fail, print};
+use super::output::{fail_as, print};
 use super::runtime;
 use crate::process_context::{ProcessContext, StartedBy};
 use crate::settings::Settings;
@@ -82,10 +82,10 @@ fn run(work: impl Future<Output = Result<(), ClientError>>) -> ExitCode {
     runtime::run(async {
         match work.await {
             Ok(()) => ExitCode::SUCCESS,
-            Err(error) => fail(&isthmus_common::with_help(
-                isthmus_common::error_chain(&error),
-                error.help().map(str::to_owned),
-            )),
+            Err(error) => {
+                let help = error.help().map(str::to_owned);
+                fail_as(&isthmus_common::with_help(isthmus_common::error_chain(&error), help), error.code())
+            }
         }
     })
 }

@@ -16,14 +16,32 @@ use std::borrow::Cow;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use isthmus_common::{output_last, printable};
+
+use crate::error_code::ErrorCode;
 
 /// The exit code of a usage error, as clap's.
 pub(crate) const USAGE_ERROR: u8 = 2;
 
+/// Whether notes and progress are printed, and whether details are.
+static QUIET: AtomicBool = AtomicBool::new(false);
+static VERBOSE: AtomicBool = AtomicBool::new(false);
+
 /// The first failure of standard output.
 static FAILURE: OnceLock<io::Error> = OnceLock::new();
+
+/// Sets by the options of the command what is printed besides its result.
+pub(super) fn set_verbosity(quiet: bool, verbose: bool) {
+    QUIET.store(quiet, Ordering::Relaxed);
+    VERBOSE.store(verbose, Ordering::Relaxed);
+}
+
+/// Whether notes and progress are left out.
+pub(crate) fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
 
 pub(crate) fn print(text: &str) {
     write(text.as_bytes());
@@ -88,13 +106,35 @@ pub(crate) fn fail(reason: &str) -> ExitCode {
     ExitCode::FAILURE
 }
 
+/// The same of a failure whose kind has a page.
+pub(crate) fn fail_with(reason: &str, code: ErrorCode) -> ExitCode {
+    fail(&isthmus_common::with_help(reason.to_owned(), [code.reference()]))
+}
+
+/// The same where the kind may have a page.
+pub(crate) fn fail_as(reason: &str, code: Option<ErrorCode>) -> ExitCode {
+    match code {
+        Some(code) => fail_with(reason, code),
+        None => fail(reason),
+    }
+}
+
 pub(crate) fn warn(text: &str) {
     write_note("warning", text);
 }
 
-/// Writes a note to standard error.
+/// Writes a note to standard error, unless the user wants none.
 pub(crate) fn inform(text: &str) {
-    write_note("note", text);
+    if !is_quiet() {
+        write_note("note", text);
+    }
+}
+
+/// Writes what a command does to standard error, if the user wants to know.
+pub(crate) fn detail(text: impl FnOnce() -> String) {
+    if VERBOSE.load(Ordering::Relaxed) {
+        write_note("detail", &text());
+    }
 }
 
 fn write_note(kind: &str, text: &str) {

@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 
-use super::fail;
-use crate::cli::runtime;
+use super::output::fail_as;
+use super::runtime;
 use crate::settings::Settings;
 
 #[derive(Debug, Args)]
@@ -27,6 +27,7 @@ pub(super) struct Providers {
 
 #[derive(Debug, Subcommand)]
 enum Commands {
+    #[command(visible_alias = "ls")]
     List(list::List),
     Mirror(mirror::Mirror),
     Verify(verify::Verify),
@@ -43,7 +44,10 @@ pub(super) fn run(providers: &Providers, settings: &Arc<Settings>) -> ExitCode {
         };
         match done {
             Ok(outcome) => outcome.into(),
-            Err(error) => fail(&isthmus_common::with_help(isthmus_common::error_chain(&error), error.help())),
+            Err(error) => {
+                let text = isthmus_common::with_help(isthmus_common::error_chain(&error), error.help());
+                fail_as(&text, error.code())
+            }
         }
     })
 }

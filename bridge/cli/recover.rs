@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 
-use super::fail;
-use crate::cli::runtime;
+use super::output::fail_as;
+use super::runtime;
 use crate::settings::Settings;
 
 const ABOUT: &str = "\
@@ -31,7 +31,7 @@ that the engine knows what came of it: a later call with the resource's id, or t
 const EXAMPLES: &str = "\
 Examples:
   isthmus recover
-  isthmus recover list --json | jq -r '.[].urn'
+  isthmus recover list --json | jq -r '.operations[].urn'
   isthmus recover import-file > import.json && pulumi import --file import.json
   isthmus recover dismiss 4f1d09ab37c2-12
 
@@ -53,6 +53,7 @@ pub(super) struct Recover {
 
 #[derive(Debug, Subcommand)]
 enum Commands {
+    #[command(visible_alias = "ls")]
     List(list::List),
     ImportFile(import_file::ImportFile),
     Dismiss(dismiss::Dismiss),
@@ -70,7 +71,7 @@ pub(super) fn run(recover: &Recover, settings: &Arc<Settings>) -> ExitCode {
             Ok(outcome) => outcome.into(),
             Err(error) => {
                 let code = error.exit_code();
-                fail(&isthmus_common::error_chain(&error));
+                fail_as(&isthmus_common::error_chain(&error), error.code());
                 code
             }
         }

@@ -27,8 +27,8 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 
-use super::fail;
-use crate::cli::runtime;
+use super::output::fail_as;
+use super::runtime;
 use crate::settings::Settings;
 #[cfg(feature = "fuzzing")]
 pub(crate) use inspect::inspected;
@@ -52,6 +52,7 @@ pub(super) struct State {
 enum Commands {
     Backup(backup::Backup),
     Restore(backup::Restore),
+    #[command(visible_alias = "ls")]
     List(list::List),
     Show(show::Show),
     Export(export::Export),
@@ -78,7 +79,7 @@ pub(super) fn run(state: &State, settings: &Arc<Settings>) -> ExitCode {
             Ok(outcome) => outcome.into(),
             Err(error) => {
                 let code = error.exit_code();
-                fail(&isthmus_common::error_chain(&error));
+                fail_as(&isthmus_common::error_chain(&error), error.code());
                 code
             }
         }

@@ -149,6 +149,14 @@ pub(super) fn backend_url(name: &str, text: &str) -> Option<String> {
     (!url.is_empty()).then_some(url)
 }
 
+/// The directory of the plugin, if `plugins` in a project file of this name has one, with the version that it is for.
+pub(super) fn plugin_directory(name: &str, text: &str) -> Option<(String, Option<String>)> {
+    let document = parse(name, text).ok()?;
+    let providers = document["plugins"]["providers"].as_array()?;
+    let plugin = providers.iter().find(|plugin| plugin["name"] == PLUGIN)?;
+    Some((plugin["path"].as_str()?.to_owned(), plugin["version"].as_str().map(str::to_owned)))
+}
+
 fn parse(name: &str, text: &str) -> Result<Value, DocumentError> {
     let format = if name.ends_with(".json") { Format::Json } else { Format::Yaml };
     match format {

@@ -194,6 +194,13 @@ pub enum WriteOnly {
 )]
 pub struct InvalidSettings(Vec<String>);
 
+impl InvalidSettings {
+    /// What is wrong, a line for each setting, which begins with its name.
+    pub(crate) fn lines(&self) -> &[String] {
+        &self.0
+    }
+}
+
 impl Settings {
     /// Parses this process's environment.
     ///

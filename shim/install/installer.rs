@@ -33,6 +33,7 @@ use crate::cache::lock::DirectoryLock;
 use crate::cache::record::{Record, seconds};
 use crate::cache::staging::{Staging, remove_abandoned};
 use crate::cache::{CachedProvider, NotCached};
+use crate::diagnosis::Probe;
 use crate::failure::FailureClass;
 use crate::registry::{Listing, choose};
 use crate::{
@@ -164,6 +165,14 @@ impl Installer {
     /// When no origin has any, or one fails.
     pub async fn versions(&self, address: &ProviderAddress) -> Result<Listing, Box<InstallError>> {
         self.origins.listing(&self.cache, address, false).await
+    }
+
+    /// Queries the origins of a provider, for a diagnosis: without a cached answer, and without changing anything.
+    ///
+    /// # Errors
+    /// When no origin has it, or one fails.
+    pub async fn probe(&self, address: &ProviderAddress) -> Result<Probe, Box<InstallError>> {
+        self.origins.probe(&self.cache, address).await
     }
 
     /// The newest matching version in the cache, because the origins have none, or cannot be

@@ -10,6 +10,7 @@ mod error;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use semver::Version;
 use serde_json::Value;
@@ -18,7 +19,7 @@ use url::Url;
 
 use super::{Platform, ProviderAddress};
 use crate::shown::shown_text;
-use crate::web::{Ask, WebClient};
+use crate::web::{Ask, Refusal, WebClient, WebSettings};
 use answers::{DownloadAnswer, VersionsAnswer};
 
 pub(crate) use answers::{ListedVersion, Listing, RegistryPackage};
@@ -96,6 +97,26 @@ impl RegistryClient {
             version: version.clone(),
             fault,
         })
+    }
+
+    /// Queries the versions of a provider with one attempt, and returns the date of the answer, which is the time of the
+    /// server's clock.
+    pub(crate) async fn probe(&self, address: &ProviderAddress) -> Result<Option<SystemTime>, RegistryError> {
+        let once = WebSettings { attempts: 1, ..self.web.settings() };
+        let client = self.clone().with_web(self.web.clone().with_settings(once));
+        let url = client.endpoint(address, &["versions"]).await?;
+        let ask = Ask::json(&url).with_token_of(address.host());
+        let opened = tokio::time::timeout(once.patience, client.web.open(&ask, &[], 1)).await;
+        let opened = opened.unwrap_or_else(|_| Err(Refusal::silent(&url, once.patience)));
+        let opened = opened.map_err(|refusal| {
+            if refusal.error.is_not_found() {
+                RegistryError::UnknownProvider { address: address.clone() }
+            } else {
+                RegistryError::web(address, refusal.error)
+            }
+        })?;
+        let date = opened.headers.get(http::header::DATE).and_then(|date| date.to_str().ok());
+        Ok(date.and_then(|date| httpdate::parse_http_date(date).ok()))
     }
 
     async fn endpoint(&self, address: &ProviderAddress, path: &[&str]) -> Result<Url, RegistryError> {

@@ -18,10 +18,12 @@ pub(crate) mod scripted;
 pub(crate) mod testing;
 mod transport;
 
+pub(crate) use authorities::Authorities;
 pub(crate) use client::{Ask, Fetched, Opened, Refusal, WebClient, WebSettings};
 pub(crate) use error::WebError;
 pub(crate) use error::{AuthState, WebFault};
 pub(crate) use http::{HttpSettings, HttpTransport};
-pub(crate) use transport::Request;
+pub(crate) use proxy::ProxyRules;
 #[cfg(test)]
-pub(crate) use transport::{TransportError, TransportFault};
+pub(crate) use transport::TransportError;
+pub(crate) use transport::{Request, TransportFault};

@@ -72,6 +72,7 @@ pub use location::{ServerAddress, StoreAddress, database_in};
 pub use record::{RecordError, SavedObject, Status};
 pub use rotation::Rotated;
 pub use saved::{Saved, Sent};
+pub use sqlite::probe_database;
 pub use stack_records::{StackRecord, StackRecords, StoredStack};
 pub use store::{RecordNumber, RecordRef, StoreError, StoreKey};
 pub use tombstones::{Deletion, RETENTION as TOMBSTONE_RETENTION, Tombstone, Tombstones};

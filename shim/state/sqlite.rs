@@ -12,6 +12,7 @@ mod batch;
 mod connection;
 mod format;
 mod index;
+mod probe;
 mod reader;
 mod writer;
 
@@ -31,6 +32,7 @@ use super::store::{
 use batch::held;
 use connection::{connect, is_corruption, opened, prepare_file};
 use reader::{ReadConnection, Reader};
+pub use probe::probe_database;
 use writer::Writer;
 
 #[derive(Debug)]

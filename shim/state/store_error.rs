@@ -5,6 +5,15 @@ use std::sync::Arc;
 
 use super::store_key::StoreKey;
 
+impl StoreError {
+    /// Whether another process has the database locked for longer than was waited for.
+    pub fn is_locked(&self) -> bool {
+        let Self::Database { error, .. } = self else { return false };
+        let code = error.sqlite_error_code();
+        matches!(code, Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked))
+    }
+}
+
 /// A failure of a store.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -13,6 +13,7 @@ use isthmus_proto::daemon::{LogLine, LogsRequest, OverviewRequest, OverviewRespo
 use tonic::{Status, Streaming};
 
 use crate::attach::{DaemonSocket, SocketError};
+use crate::error_code::{ErrorCode, of_socket};
 use crate::process_context::ProcessContext;
 
 const SETTINGS: ChannelSettings =
@@ -36,6 +37,15 @@ pub(super) enum ClientError {
 }
 
 impl ClientError {
+    /// The code of its kind, if that has a page.
+    pub(super) fn code(&self) -> Option<ErrorCode> {
+        match self {
+            Self::NoSocket => Some(ErrorCode::NoDaemon),
+            Self::Socket(error) => Some(of_socket(error)),
+            Self::Silent | Self::Refused(_) | Self::Terminal(_) => None,
+        }
+    }
+
     pub(super) fn help(&self) -> Option<&'static str> {
         match self {
             Self::NoSocket | Self::Socket(_) => {

@@ -4,6 +4,7 @@ use isthmus_install::{AddressError, ConstraintError, InstallError, LockFileError
 
 use crate::cli::runtime::RuntimeError;
 use crate::daemon::InstallationError;
+use crate::error_code::{ErrorCode, of_configuration, of_installation};
 use crate::project::document::PLUGIN;
 
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +38,22 @@ pub(crate) enum ProviderError {
 }
 
 impl ProviderError {
+    /// The code of its kind, if that has a page.
+    pub(crate) fn code(&self) -> Option<ErrorCode> {
+        match self {
+            Self::Settings(error) => Some(of_configuration(error)),
+            Self::Install(error) => Some(of_installation(error)),
+            Self::LockFile(_) | Self::NotLocked(_) => Some(ErrorCode::LockFileMismatch),
+            Self::File(_)
+            | Self::Plugin
+            | Self::Address(_)
+            | Self::Constraint(_)
+            | Self::Sum(_)
+            | Self::Runtime(_)
+            | Self::Temporary(_) => None,
+        }
+    }
+
     pub(crate) fn help(&self) -> Vec<String> {
         match self {
             Self::Install(error) => error.help(),

@@ -14,7 +14,7 @@ use isthmus_install::{Installed, Installer, LOCK_FILE_NAME, Platform, ProviderAd
 use super::error::ProviderError;
 use super::locking::Locking;
 use super::progress::Reporter;
-use crate::cli::output::{fail, print, warn};
+use crate::cli::output::{detail, fail_as, print, warn};
 use crate::cli::{runtime, verification};
 use crate::daemon::{Installation, InstallationError};
 use crate::package::parameters::is_path;
@@ -52,7 +52,10 @@ impl Options {
             .flatten()
         {
             Ok(()) => ExitCode::SUCCESS,
-            Err(error) => fail(&isthmus_common::with_help(isthmus_common::error_chain(&error), error.help())),
+            Err(error) => {
+                let text = isthmus_common::with_help(isthmus_common::error_chain(&error), error.help());
+                fail_as(&text, error.code())
+            }
         }
     }
 
@@ -143,5 +146,8 @@ pub(crate) fn installer(settings: &Arc<Settings>) -> Result<Installer, Installat
     let context = ProcessContext::own(StartedBy::Other, Arc::clone(settings));
     let Installation { installer, warnings } = Installation::configured(&context);
     warnings.iter().for_each(|warning| warn(warning));
+    if let Ok(installer) = &installer {
+        detail(|| format!("providers are installed into {}", installer.cache().root().display()));
+    }
     installer
 }

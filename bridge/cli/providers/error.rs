@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use isthmus_install::{AddressError, ConstraintError, InstallError, MirrorError, NoVersion};
 
 use crate::daemon::InstallationError;
+use crate::error_code::{ErrorCode, of_configuration, of_installation};
 use crate::home::NoProviderCache;
 
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +53,18 @@ pub(super) enum ProvidersError {
 }
 
 impl ProvidersError {
+    /// The code of its kind, if that has a page.
+    pub(super) fn code(&self) -> Option<ErrorCode> {
+        match self {
+            Self::NoCache(_) => Some(ErrorCode::NoHomeDirectory),
+            Self::Read { .. } => Some(ErrorCode::DirectoryUnusable),
+            Self::Settings(error) => Some(of_configuration(error)),
+            Self::Install(error) => Some(of_installation(error)),
+            Self::NoVersion(_) => Some(ErrorCode::UnknownVersion),
+            _ => None,
+        }
+    }
+
     pub(super) fn help(&self) -> Vec<String> {
         match self {
             Self::Install(error) => error.help(),

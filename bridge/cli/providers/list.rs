@@ -8,7 +8,7 @@ use super::cache::{note_if_empty, open};
 use super::error::ProvidersError;
 use crate::cli::outcome::Outcome;
 use crate::cli::table::{bytes, in_one_line, table};
-use crate::cli::{print, verification};
+use crate::cli::{json_root, print, verification};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -105,5 +105,5 @@ fn as_json(cache: &ProviderCache, inventory: &Inventory) -> String {
         "skipped": skipped,
         "unfinished": unfinished,
     });
-    format!("{all:#}\n")
+    json_root::document("providers list", all)
 }

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use isthmus_state::{EncryptedStoreError, JournalError, OperationId};
 
+use crate::error_code::{ErrorCode, of_encrypted_store, of_journal, of_open_store};
 use crate::home::{OpenStoreError, StateDirectoryError};
 
 /// Exit code if there is no such operation.
@@ -55,6 +56,16 @@ fn other_parent(id: OperationId, wanted: Option<&str>) -> String {
 }
 
 impl RecoverError {
+    /// The code of its kind, if that has a page.
+    pub(super) fn code(&self) -> Option<ErrorCode> {
+        match self {
+            Self::Open(error) => Some(of_open_store(error)),
+            Self::Journal(error) => Some(of_journal(error)),
+            Self::Store(error) => Some(of_encrypted_store(error)),
+            _ => None,
+        }
+    }
+
     pub(super) fn exit_code(&self) -> ExitCode {
         match self {
             Self::NoSuchOperation(_) => ExitCode::from(NO_SUCH_OPERATION),

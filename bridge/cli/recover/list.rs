@@ -10,6 +10,7 @@ use prost::Message as _;
 
 use super::error::RecoverError;
 use super::open::{Journals, is_importable, take_ended, warn_of_faults};
+use crate::cli::json_root::exact_document;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{inform, print};
 use crate::cli::table::table;
@@ -34,7 +35,7 @@ pub(super) struct List {
     /// List also the objects of runs that have ended in order, which engines presumably know.
     #[arg(long)]
     all: bool,
-    /// Write a JSON array, with an object for each operation.
+    /// Write a JSON object, with an object in `operations` for each operation.
     #[arg(long)]
     json: bool,
     /// Write secret values, with --json.
@@ -56,7 +57,7 @@ impl List {
         });
         if self.json {
             let all = open.intents.iter().map(|open| self.object(open));
-            print(&(Json::Array(all.collect()).to_readable() + "\n"));
+            print(&exact_document("recover list", vec![("operations", Json::Array(all.collect()))]));
         } else if open.intents.is_empty() {
             inform(&match &missing {
                 None => "nothing to recover: engines know the outcome of every change".to_owned(),

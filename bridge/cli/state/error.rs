@@ -9,6 +9,7 @@ use isthmus_state::tfstate::{Collision, TfStateError};
 use isthmus_state::{AddressSyntaxError, BackupError, EncryptedStoreError};
 
 use crate::cli::missing_file::explain_missing;
+use crate::error_code::{ErrorCode, of_encrypted_store, of_open_store};
 use crate::home::OpenStoreError;
 
 /// Exit code if there is no such record.
@@ -135,6 +136,17 @@ pub(super) enum StateError {
         #[source]
         error: AddressSyntaxError,
     },
+}
+
+impl StateError {
+    /// The code of its kind, if that has a page.
+    pub(super) fn code(&self) -> Option<ErrorCode> {
+        match self {
+            Self::Open(error) => Some(of_open_store(error)),
+            Self::EncryptedStore(error) => Some(of_encrypted_store(error)),
+            _ => None,
+        }
+    }
 }
 
 fn beside(key: Option<&Path>) -> String {

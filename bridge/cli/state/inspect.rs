@@ -16,6 +16,7 @@ use isthmus_state::stacks::{Kind, SequenceError, SequenceFile, StacksPlan, Stack
 
 use super::error::StateError;
 use super::file;
+use crate::cli::json_root::exact_line;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{print, warn};
 use content::Content;
@@ -58,7 +59,11 @@ impl Inspect {
             |error: SequenceError| StateError::Sequence { file: self.file.clone(), error: Box::new(error) };
         let shown = shown(&bytes, kind, self.secrets).map_err(invalid)?;
         warn("experimental: Terraform documents the format of stack records as private and may change it");
-        print(&if self.json { Json::from(shown).to_string() + "\n" } else { outline::text(&shown) });
+        print(&if self.json {
+            exact_line("state inspect", Json::from(shown))
+        } else {
+            outline::text(&shown)
+        });
         Ok(Outcome::Done)
     }
 }

@@ -8,6 +8,7 @@ use isthmus_state::{StackRecord, StoredStack};
 use super::error::StateError;
 use super::open::{EMPTY, open_existing_state_store};
 use super::record::{Record, Records, records, warn_of};
+use crate::cli::json_root::exact_document;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{inform, print};
 use crate::cli::table::table;
@@ -17,7 +18,7 @@ const EXAMPLES: &str = "\
 Examples:
   isthmus state list
   isthmus state list --package random --type random_pet
-  isthmus state list --json | jq -r '.[].id'
+  isthmus state list --json | jq -r '.records[].id'
 
 NUMBER or TYPE/ID selects a record in the other commands. ADDRESS is the resource instance address of an object that was imported from a
 Terraform state. A damaged object was left by a failed creation (Terraform: tainted): it has to be replaced or deleted.
@@ -39,7 +40,7 @@ pub(super) struct List {
     /// Only objects of this Terraform resource type.
     #[arg(long = "type", value_name = "TYPE")]
     type_name: Option<String>,
-    /// Write a JSON array, with an object for each record.
+    /// Write a JSON object, with an object in `records` for each record.
     #[arg(long)]
     json: bool,
     /// List the records of a stack that are not objects, without their values.
@@ -54,7 +55,7 @@ impl List {
             Err(StateError::NoStore { key: None, .. }) => {
                 inform(EMPTY);
                 print(&match (self.json, self.stack) {
-                    (true, _) => "[]\n".to_owned(),
+                    (true, _) => document(Vec::new()),
                     (false, false) => as_table(&[]),
                     (false, true) => stack_table(&[]),
                 });
@@ -78,12 +79,17 @@ impl List {
         }
         if self.json {
             let all = found.iter().map(|record| Json::Object(record.summary()));
-            print(&(Json::Array(all.collect()).to_readable() + "\n"));
+            print(&document(all.collect()));
         } else {
             print(&as_table(&found));
         }
         Ok(Outcome::of(faults.is_empty()))
     }
+}
+
+/// The records are in the same member, whichever of them are listed.
+fn document(records: Vec<Json>) -> String {
+    exact_document("state list", vec![("records", Json::Array(records))])
 }
 
 fn as_table(records: &[Record]) -> String {
@@ -119,7 +125,7 @@ fn stack_json(records: &[StackRecord]) -> String {
             ("key".to_owned(), text(&record.key)),
         ])
     };
-    Json::Array(records.iter().map(object).collect()).to_readable() + "\n"
+    document(records.iter().map(object).collect())
 }
 
 #[cfg(test)]

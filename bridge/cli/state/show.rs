@@ -9,6 +9,7 @@ use super::masking::{hide, private_data};
 use super::open::open_existing_state_store;
 use super::record::{Record, records};
 use super::selector::Selector;
+use crate::cli::json_root::exact_document;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::print;
 use crate::settings::Settings;
@@ -32,7 +33,7 @@ pub(super) struct Show {
     /// Show secret values and private data.
     #[arg(long)]
     secrets: bool,
-    /// Write a JSON array, with an object for each record.
+    /// Write a JSON object, with an object in `records` for each record.
     #[arg(long)]
     json: bool,
 }
@@ -47,7 +48,7 @@ impl Show {
         }
         if self.json {
             let all = shown.into_iter().map(|record| Json::Object(members(record, self.secrets)));
-            print(&(Json::Array(all.collect()).to_readable() + "\n"));
+            print(&exact_document("state show", vec![("records", Json::Array(all.collect()))]));
         } else {
             let all = shown.into_iter().map(|record| described(record, self.secrets));
             print(&printable(&all.collect::<Vec<_>>().join("\n")));

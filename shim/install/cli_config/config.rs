@@ -35,6 +35,13 @@ pub struct CliConfig {
     pub warnings: Vec<ConfigWarning>,
 }
 
+impl CliConfig {
+    /// Its files, in the order in which they were read.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+}
+
 /// The block `registry_protocols`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RegistryProtocols {

@@ -21,6 +21,7 @@ use crate::mirror::{NetworkMirror, OciMirror, RemoteMirrorError, RemotePackage};
 use crate::registry::{ListedVersion, Listing, RegistryClient, RegistryPackage};
 use crate::shown::shown_text;
 use crate::web::WebClient;
+use crate::diagnosis::Probe;
 use crate::{CliConfig, FilesystemMirror, PackageForm, Platform, ProviderAddress, ProviderCache, Sources};
 
 /// Origins of providers.
@@ -196,6 +197,28 @@ impl Origins {
                 web: registry.web().clone(),
             },
         })
+    }
+
+    /// Queries the origins of a provider once, without a cached answer and without a second attempt at a registry, until one has
+    /// it.
+    pub(super) async fn probe(
+        &self,
+        cache: &ProviderCache,
+        address: &ProviderAddress,
+    ) -> Result<Probe, Box<InstallError>> {
+        let mut absences = Vec::new();
+        for origin in self.of(address)? {
+            let answer = match &origin {
+                Origin::Registry(registry) => registry.probe(address).await.map_err(Into::into),
+                other => other.versions(cache, address, true).await.map(|_| None),
+            };
+            match answer {
+                Ok(date) => return Ok(Probe { origin: origin.to_string(), date }),
+                Err(error) if error.allows_next_origin() => absences.push(*error),
+                Err(error) => return Err(error),
+            }
+        }
+        Err(InstallError::nowhere(absences))
     }
 
     /// The package of a version from the first origin that has it, and that origin's location. The

@@ -39,11 +39,11 @@ pub(crate) struct Authorities {
 
 /// The trusted CAs.
 #[derive(Debug)]
-pub(super) struct Trusted {
+pub(crate) struct Trusted {
     /// Valid X.509 certificates, at least one.
-    pub(super) certificates: Vec<CertificateDer<'static>>,
+    pub(crate) certificates: Vec<CertificateDer<'static>>,
     /// The locations that could not be read.
-    pub(super) unread: Option<String>,
+    pub(crate) unread: Option<String>,
 }
 
 impl Authorities {
@@ -56,7 +56,7 @@ impl Authorities {
     }
 
     /// Reads them, and adds others.
-    pub(super) fn read(&self, others: &[CertificateDer<'static>]) -> Result<Trusted, String> {
+    pub(crate) fn read(&self, others: &[CertificateDer<'static>]) -> Result<Trusted, String> {
         let mut certificates = Vec::new();
         let mut unread = Vec::new();
         let mut take = |found: CertificateResult, variable: Option<&str>| {

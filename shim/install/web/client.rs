@@ -150,11 +150,7 @@ impl WebClient {
             let error = match fetched.await {
                 Ok(Ok(fetched)) => return Ok(fetched),
                 Ok(Err(error)) => error,
-                Err(_) => {
-                    let detail = format!("no answer within {} s", self.settings.patience.as_secs());
-                    let error = TransportError::new(TransportFault::Timeout, detail);
-                    Refusal { error: WebError::new(ask.url, error), wait: None }
-                }
+                Err(_) => Refusal::silent(ask.url, self.settings.patience),
             };
             self.wait_before_next(error, attempt, self.settings.attempts).await?;
             attempt += 1;
@@ -283,6 +279,15 @@ pub(crate) struct Refusal {
     pub(crate) error: WebError,
     /// The server's `Retry-After`.
     pub(crate) wait: Option<Duration>,
+}
+
+impl Refusal {
+    /// Of a server that did not answer in time.
+    pub(crate) fn silent(url: &Url, patience: Duration) -> Self {
+        let detail = format!("no answer within {} s", patience.as_secs());
+        let error = TransportError::new(TransportFault::Timeout, detail);
+        Self { error: WebError::new(url, error), wait: None }
+    }
 }
 
 /// Parses `Retry-After`: seconds, or a date.

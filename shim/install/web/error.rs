@@ -170,6 +170,9 @@ fn help(url: &Url, fault: &WebFault) -> Option<String> {
                 "if a proxy or a certificate authority of your own issues the certificate of {host}, set SSL_CERT_FILE to a PEM \
                  file with its certificate"
             ),
+            TransportFault::CertificateDates => format!(
+                "check the date of this machine (`date`); if it is right, the operator of {host} has to renew its certificate"
+            ),
             TransportFault::Setup => {
                 "install the system's certificates (the package ca-certificates), or set SSL_CERT_FILE".to_owned()
             }

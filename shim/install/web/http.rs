@@ -196,7 +196,8 @@ fn classify(error: reqwest::Error, through_proxy: bool) -> TransportError {
         };
     }
     if let Some(tls) = tls {
-        return TransportError::new(TransportFault::Tls, tls.to_string());
+        let fault = if is_about_dates(tls) { TransportFault::CertificateDates } else { TransportFault::Tls };
+        return TransportError::new(fault, tls.to_string());
     }
     let never_came_about =
         error.is_connect() && (error.is_dns() || io.is_some_and(|error| is_about_connecting(error.kind())));
@@ -214,6 +215,17 @@ fn classify(error: reqwest::Error, through_proxy: bool) -> TransportError {
     };
     let detail = innermost.filter(|_| never_came_about).unwrap_or_else(|| chain(&error));
     TransportError::new(fault, detail)
+}
+
+/// Whether a certificate was refused for the current time alone.
+fn is_about_dates(error: &rustls::Error) -> bool {
+    use rustls::CertificateError::{Expired, ExpiredContext, NotValidYet, NotValidYetContext};
+    matches!(
+        error,
+        rustls::Error::InvalidCertificate(
+            Expired | ExpiredContext { .. } | NotValidYet | NotValidYetContext { .. }
+        )
+    )
 }
 
 /// Whether an I/O error means that no connection was established, rather than that one broke, or a

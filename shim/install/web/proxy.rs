@@ -55,14 +55,14 @@ impl ProxyRules {
     }
 
     /// The proxy for a URL; `None` if it is reached without.
-    pub(super) fn proxy(&self, url: &Url) -> Option<Url> {
+    pub(crate) fn proxy(&self, url: &Url) -> Option<Url> {
         let named = if url.scheme() == "https" { &self.https } else { &self.http };
         let proxy = named.as_ref()?.proxy.as_ref().filter(|_| !self.is_without(url));
         proxy.map(|proxy| proxy.expose().clone())
     }
 
     /// The invalid variables.
-    pub(super) fn nonsense(&self) -> Option<String> {
+    pub(crate) fn nonsense(&self) -> Option<String> {
         let wrong = [&self.https, &self.http].into_iter().flatten().find(|named| named.proxy.is_none())?;
         Some(format!(
             "{} is no proxy's address, which is written http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT with what is special \

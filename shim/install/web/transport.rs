@@ -55,6 +55,9 @@ pub enum TransportFault {
     NoProxy,
     #[error("no secure connection could be made")]
     Tls,
+    /// The certificate is not valid at the time of this machine's clock.
+    #[error("its certificate is not valid now")]
+    CertificateDates,
     #[error("the proxy did not connect to it")]
     Proxy,
     #[error("the proxy requires authentication")]
@@ -82,7 +85,9 @@ impl TransportFault {
             Self::NoRoute | Self::NoProxy | Self::Timeout => FailureClass::Unreachable,
             // The proxy's reason is unknown.
             Self::Proxy | Self::ProxyAuthorization => FailureClass::Refused,
-            Self::Tls | Self::Broken | Self::Setup | Self::Setting => FailureClass::Refused,
+            Self::Tls | Self::CertificateDates | Self::Broken | Self::Setup | Self::Setting => {
+                FailureClass::Refused
+            }
         }
     }
 
@@ -90,7 +95,11 @@ impl TransportFault {
     pub(crate) fn is_retryable(self) -> bool {
         match self {
             Self::NoRoute | Self::NoProxy | Self::Proxy | Self::Timeout | Self::Broken => true,
-            Self::Tls | Self::ProxyAuthorization | Self::Setup | Self::Setting => false,
+            Self::Tls
+            | Self::CertificateDates
+            | Self::ProxyAuthorization
+            | Self::Setup
+            | Self::Setting => false,
         }
     }
 }

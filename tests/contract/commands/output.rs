@@ -22,11 +22,15 @@ use crate::harness::daemon::channel;
 use crate::harness::{Json, json, processes};
 
 /// Every command, with arguments that make it print something.
-const COMMANDS: [&[&str]; 23] = [
+const COMMANDS: [&[&str]; 28] = [
+    &["completions", "zsh"],
     &["demo"],
+    &["doctor", "--only", "settings"],
+    &["explain", "ISTHMUS-2003"],
     &["install", "@thing@", "1.0.0"],
     &["install", "--plugin"],
     &["link", "./terraform-provider-random", "--dir", "bin"],
+    &["man", "providers", "list"],
     &["plugin", "-version"],
     &["plugin", "-get-provider-info"],
     &["providers", "list"],
@@ -37,7 +41,7 @@ const COMMANDS: [&[&str]; 23] = [
     &["recover", "import-file"],
     &["recover", "dismiss", "@intent@"],
     &["state", "export"],
-    &["state", "import", "given.tfstate", "--provider=random=./terraform-provider-random"],
+    IMPORT,
     &["state", "inspect", "given.stack"],
     &["state", "list"],
     &["state", "rekey"],
@@ -46,7 +50,12 @@ const COMMANDS: [&[&str]; 23] = [
     &["logs", "--no-follow", "--socket", "@daemon@"],
     &["ps", "--socket", "@daemon@"],
     &["top", "--socket", "@daemon@"],
+    &["version"],
 ];
+
+/// The command that fills the state store.
+const IMPORT: &[&str] =
+    &["state", "import", "given.tfstate", "--provider=random=./terraform-provider-random"];
 
 /// The same, of those that need a record.
 const COMMANDS_ON_A_RECORD: [&[&str]; 2] =
@@ -137,14 +146,14 @@ impl World {
         machine.write("given.stack", &SequenceFile::Plan(vec![header]).write());
         let daemon = Daemon::start(machine);
         let world = Self { network, intent: String::new(), _daemon: daemon };
-        world.run(COMMANDS[14]).well();
+        world.run(IMPORT).well();
         leave_an_intent(&machine_home(world.machine()));
         world.run(&["state", "backup", "given.backup"]).well();
         let intents = world.run(&["recover", "--json"]).well();
         let intents: Json = serde_json::from_str(&intents).expect("JSON");
         std::fs::rename(machine_home(world.machine()), world.machine().path("template"))
             .expect("a directory");
-        Self { intent: intents[0]["operation"].as_str().expect("an id").to_owned(), ..world }
+        Self { intent: intents["operations"][0]["operation"].as_str().expect("an id").to_owned(), ..world }
     }
 
     fn machine(&self) -> &Machine {

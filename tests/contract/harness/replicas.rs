@@ -253,7 +253,8 @@ impl Replicas {
     /// The operations that are not settled.
     pub(crate) fn open_operations(&self) -> Vec<Json> {
         let open = self.recover(&["list", "--json"]);
-        serde_json::from_str(&open).unwrap_or_else(|_| panic!("no JSON: {open}"))
+        let open: Json = serde_json::from_str(&open).unwrap_or_else(|_| panic!("no JSON: {open}"));
+        open["operations"].as_array().expect("an array").clone()
     }
 
     /// Stops or continues all processes of the database's server: connections stay, and nothing is answered.

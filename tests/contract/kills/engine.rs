@@ -178,7 +178,8 @@ impl Engine {
         let strangers: Vec<(String, String)> =
             self.objects().into_iter().filter(|(id, _)| !known.contains(id)).collect();
         let open = self.recover(&["list", "--json"]);
-        let open: Vec<Json> = serde_json::from_str(&open).unwrap_or_else(|_| panic!("no JSON: {open}"));
+        let open: Json = serde_json::from_str(&open).unwrap_or_else(|_| panic!("no JSON: {open}"));
+        let open = open["operations"].as_array().expect("an array");
         for (id, title) in &strangers {
             assert!(
                 open.iter().any(|open| is_listed(open, id, title)),

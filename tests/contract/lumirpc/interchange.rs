@@ -236,7 +236,8 @@ async fn what_opentofu_has_applied_is_known_to_the_legacy_service_without_a_chan
     assert_eq!(quota, Some(&Document::Number("12345678901234567890123.45".to_owned())));
 
     let listed = isthmus(&home, &["state", "list", "--json"]).well().stdout;
-    let listed: Vec<Json> = serde_json::from_str(&listed).expect("JSON");
+    let listed: Json = serde_json::from_str(&listed).expect("JSON");
+    let listed = listed["records"].as_array().expect("an array");
     let id = |address: &str| {
         let record = listed.iter().find(|record| record["address"] == address);
         record.unwrap_or_else(|| panic!("no {address} in {listed:?}"))["id"]

@@ -49,11 +49,17 @@ async fn configured_first(setup: &Setup, name: &str) -> Result<(Host, Session), 
     Ok((host, session))
 }
 
+/// The operations in what `isthmus recover list --json` prints.
+fn operations(document: &str) -> Vec<Json> {
+    let document: Json = serde_json::from_str(document).expect("a JSON object");
+    document["operations"].as_array().expect("an array").clone()
+}
+
 /// The operations that are not settled, with those of runs that ended in order.
 fn all_open(host: &Host) -> Vec<Json> {
     let (code, said) = recover(host, &["list", "--json", "--all"]);
     assert_eq!(code, Some(0), "{said}");
-    serde_json::from_str(&said).expect("a JSON array")
+    operations(&said)
 }
 
 /// The file that `isthmus recover import-file` writes, though it leaves something out.
@@ -100,7 +106,7 @@ fn recover(host: &Host, words: &[&str]) -> (Option<i32>, String) {
 fn open(host: &Host) -> Vec<Json> {
     let (code, said) = recover(host, &["list", "--json"]);
     assert_eq!(code, Some(0), "{said}");
-    serde_json::from_str(&said).expect("a JSON array")
+    operations(&said)
 }
 
 /// The members of an operation that a test is about.
@@ -311,7 +317,7 @@ on_both_protocols! {
         session.cancel().await?;
         assert_eq!(brief(&open(&host)), [entry("creation", "unknown", "")]);
         let (_, all) = recover(&host, &["list", "--json", "--all"]);
-        let all: Vec<Json> = serde_json::from_str(&all).expect("a JSON array");
+        let all = operations(&all);
         assert_eq!(brief(&all), [entry("creation", "made", &made.id), entry("creation", "unknown", "")]);
         let (_, said) = recover(&host, &[]);
         assert!(said.contains("1 object was created by a run that ended in order"), "{said}");

@@ -93,7 +93,7 @@ async fn a_stack_is_exported_record_by_record_as_it_was_imported() {
 
     let shown = isthmus(&home, &["state", "show", "--json", "random_pet/able-dog"]).well().stdout;
     let shown: Json = serde_json::from_str(&shown).expect("JSON");
-    assert_eq!(shown[0]["component"], r#"component.main["eu"]"#);
+    assert_eq!(shown["records"][0]["component"], r#"component.main["eu"]"#);
 
     let mut expected = by_key(&given);
     expected.remove("dropped");
@@ -183,7 +183,8 @@ async fn the_records_of_a_stack_are_listed_without_values_and_removed() {
     let directory = tempfile::tempdir().expect("a directory");
     let home = directory.path().join("home");
     let list = |more: &[&str]| isthmus(&home, &[&["state", "list", "--stack"], more].concat()).well().stdout;
-    assert_eq!((list(&[]), list(&["--json"])), ("NUMBER  KIND  ADDRESS\n".to_owned(), "[]\n".to_owned()));
+    assert_eq!(list(&[]), "NUMBER  KIND  ADDRESS\n");
+    assert!(list(&["--json"]).contains("\"records\": []"));
     import_records(&home, &others(), &[]).await.well();
     let table = list(&[]);
     let rows: Vec<Vec<&str>> = table.lines().map(|row| row.split_whitespace().collect()).collect();
@@ -203,7 +204,7 @@ async fn the_records_of_a_stack_are_listed_without_values_and_removed() {
     let listed: Json = serde_json::from_str(&listed).expect("JSON");
     let number = rows[2][0];
     assert_eq!(
-        listed[1],
+        listed["records"][1],
         json!({ "number": number.parse::<u64>().expect("a number"), "kind": "output", "address": "address",
                 "key": "OTPToutput.address" })
     );
@@ -274,7 +275,7 @@ async fn an_update_by_the_legacy_engine_keeps_the_component_of_an_object() {
     assert_eq!(done, [("later".to_owned(), Step::Update)]);
     let shown = isthmus(&home, &["state", "list", "--json"]).well().stdout;
     let shown: Json = serde_json::from_str(&shown).expect("JSON");
-    assert_eq!(shown[0]["component"], r#"component.main["eu"]"#);
+    assert_eq!(shown["records"][0]["component"], r#"component.main["eu"]"#);
 
     // The export has the new object, and all other records as they came.
     let updated = exported(&home, &[]);

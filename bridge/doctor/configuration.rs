@@ -1,0 +1,41 @@
+//! The CLI configuration of Terraform or OpenTofu, the lock file, and the cache, as installations use them.
+
+use std::path::PathBuf;
+
+use isthmus_install::{CliConfig, Installer};
+
+use super::finding::{Finding, Judgement};
+use super::world::World;
+use crate::daemon::Installation;
+use crate::error_code::{ErrorCode, of_configuration};
+
+#[derive(Debug)]
+pub(super) struct Facts {
+    /// The files that were read.
+    files: Vec<PathBuf>,
+    warnings: Vec<String>,
+    /// The installer, or why there is none.
+    pub(super) installer: Result<Installer, (ErrorCode, String)>,
+}
+
+/// Blocks on the file system.
+pub(super) fn gather(world: &World) -> Facts {
+    let config = CliConfig::load(world.environment());
+    let files = config.map(|config| config.files().to_vec()).unwrap_or_default();
+    let Installation { installer, warnings } = Installation::configured(&world.context);
+    let installer =
+        installer.map_err(|error| (of_configuration(&error), isthmus_common::error_chain(&error)));
+    Facts { files, warnings, installer }
+}
+
+pub(super) fn judge(facts: &Facts) -> Judgement {
+    let Facts { files, warnings, installer } = facts;
+    let invalid = installer.as_ref().err().map(|(code, text)| Finding::fault(*code, text));
+    let warnings = warnings.iter().map(|text| {
+        let help = "correct the file or the variable that the text names";
+        Finding::warning(ErrorCode::InvalidCliConfiguration, text).advising(help)
+    });
+    let shown: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+    let summary = if shown.is_empty() { "no file".to_owned() } else { shown.join(", ") };
+    Judgement::new(summary, invalid.into_iter().chain(warnings).collect())
+}

@@ -1,0 +1,107 @@
+//! The checks in their order, each with what it needs of those before.
+
+use isthmus_common::blocking;
+
+use super::check::Check;
+use super::finding::{Judgement, Level};
+use super::world::World;
+use super::{
+    cache, certificates, clock, configuration, daemon_socket, home_directory, operations, plugin_lookup,
+    project_files, provider_start, proxy, pulumi_cli, registry, settings_check, space, state_store,
+};
+
+/// A check and its result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Examined {
+    pub(crate) check: Check,
+    pub(crate) judgement: Judgement,
+}
+
+/// Why a check is not made.
+const FAULT_ABOVE: &str = "not examined because of a fault above";
+
+/// Makes the checks that are chosen. `begin` is called before each.
+pub(crate) async fn examine(world: &World, chosen: &[Check], begin: &(dyn Fn(Check) + Sync)) -> Vec<Examined> {
+    let mut all: Vec<Examined> = Vec::new();
+    let project = in_background(world, project_files::gather).await;
+    let project = project.as_ref();
+    // What several checks are about.
+    let mut configured: Option<configuration::Facts> = None;
+    let mut cached: Option<cache::Facts> = None;
+    let mut answers = None;
+    let store = state_store::store(world);
+    for check in Check::ALL.into_iter().filter(|check| chosen.contains(check)) {
+        begin(check);
+        let has_fault = |others: &[Check]| {
+            all.iter().any(|one| others.contains(&one.check) && one.judgement.level() == Some(Level::Fault))
+        };
+        let judgement = match check {
+            Check::Settings => settings_check::judge(&settings_check::gather(world)),
+            Check::Home => home_directory::judge(in_background(world, home_directory::gather).await.as_ref()),
+            Check::Space => space::judge(&in_background(world, space::gather).await),
+            Check::Pulumi => pulumi_cli::judge(pulumi_cli::gather(world).await.as_ref()),
+            Check::Project => project_files::judge(project),
+            Check::Plugin if has_fault(&[Check::Project]) && project.is_some_and(|it| it.versions().is_empty()) => {
+                Judgement::skipped(FAULT_ABOVE)
+            }
+            Check::Plugin => plugin_lookup::judge(&plugin_lookup::gather(world, project).await),
+            Check::Configuration => {
+                let facts = in_background(world, configuration::gather).await;
+                configuration::judge(configured.insert(facts))
+            }
+            Check::Certificates => certificates::judge(&in_background(world, certificates::gather).await),
+            Check::Proxy => proxy::judge(&proxy::gather(world)),
+            Check::Registry if world.is_offline => Judgement::skipped("the network is not used"),
+            Check::Registry if has_fault(&[Check::Configuration, Check::Proxy]) => {
+                Judgement::skipped(FAULT_ABOVE)
+            }
+            Check::Registry => {
+                let facts = match configured.take() {
+                    Some(facts) => facts,
+                    None => in_background(world, configuration::gather).await,
+                };
+                let addresses = registry::addresses(world, project);
+                match &configured.insert(facts).installer {
+                    Ok(installer) => {
+                        registry::judge(answers.insert(registry::gather(installer, addresses).await))
+                    }
+                    Err(_) => Judgement::skipped("the CLI configuration cannot be read"),
+                }
+            }
+            Check::Clock => clock::judge(&clock::gather(answers.as_deref().unwrap_or_default())),
+            Check::Cache => {
+                cached = in_background(world, cache::gather).await;
+                cache::judge(cached.as_ref())
+            }
+            Check::Providers => {
+                if cached.is_none() {
+                    cached = in_background(world, cache::gather).await;
+                }
+                let wanted = provider_start::wanted(world, project, cached.as_ref());
+                provider_start::judge(&provider_start::gather(world, wanted).await)
+            }
+            Check::Store => match &store {
+                Ok(store) => state_store::judge(&state_store::gather(world, store).await),
+                Err(_) => Judgement::skipped(FAULT_ABOVE),
+            },
+            // The journal needs the same key.
+            Check::Operations if has_fault(&[Check::Store]) => Judgement::skipped(FAULT_ABOVE),
+            Check::Operations => match operations::gather(world, &store).await {
+                Some(facts) => operations::judge(&facts),
+                None => Judgement::skipped(FAULT_ABOVE),
+            },
+            Check::Daemon => daemon_socket::judge(&daemon_socket::gather(world).await),
+        };
+        all.push(Examined { check, judgement });
+    }
+    all
+}
+
+/// What blocks on the file system, on a thread for it.
+async fn in_background<Facts: Send + 'static>(
+    world: &World,
+    gather: impl FnOnce(&World) -> Facts + Send + 'static,
+) -> Facts {
+    let world = world.clone();
+    blocking(move || gather(&world)).await
+}

@@ -1,0 +1,242 @@
+//! Which executable the Pulumi CLI would load as the plugin for this project, and why.
+//!
+//! The rules are those of the CLI (`GetPluginPath` in its `sdk/go/common/workspace/plugins.go`): `plugins` in the project file, then
+//! `PATH` unless `PULUMI_IGNORE_AMBIENT_PLUGINS` is set, then the directory of exactly the version in the plugins directory, which
+//! is ignored while an installation has not ended (`….partial`). The version is the one that SDKs and the project file name.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use semver::Version;
+
+use super::finding::{Finding, Judgement};
+use super::project_files;
+use super::run_program::{is_executable, on_path, output_of};
+use super::world::World;
+use crate::error_code::ErrorCode;
+use crate::home;
+use crate::process_context::PLUGIN_VERSION;
+use crate::project::document::{PLUGIN, parse_version};
+
+/// Part of the help of every version of isthmus as a plugin.
+const OWN_HELP: &str = "A resource plugin that a Pulumi engine starts.";
+
+/// What the CLI reads as true.
+const TRUE: [&str; 6] = ["1", "t", "T", "true", "TRUE", "True"];
+
+/// Which program a plugin is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Isthmus,
+    Other,
+    /// The file is missing, or this user may not execute it.
+    Unusable,
+}
+
+/// Why the CLI loads a plugin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reason {
+    /// `plugins` in the project file.
+    Project,
+    Path,
+    /// The plugins directory.
+    Cache,
+}
+
+#[derive(Clone, Debug)]
+struct Candidate {
+    file: PathBuf,
+    reason: Reason,
+    kind: Kind,
+}
+
+/// What the CLI finds for a version.
+#[derive(Clone, Debug)]
+struct Lookup {
+    version: Version,
+    /// The files that name the version; empty for the default.
+    named_by: BTreeSet<String>,
+    found: Option<Candidate>,
+    /// Whether its directory is ignored, because an installation was interrupted.
+    is_partial: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Facts {
+    /// The plugins directory; `None` without a Pulumi home.
+    plugins: Option<PathBuf>,
+    lookups: Vec<Lookup>,
+    /// The versions in the plugins directory.
+    installed: Vec<Version>,
+}
+
+pub(super) async fn gather(world: &World, project: Option<&project_files::Facts>) -> Facts {
+    let program = format!("pulumi-resource-{PLUGIN}{}", std::env::consts::EXE_SUFFIX);
+    let plugins = home::pulumi_home(world.environment()).map(|home| home.join("plugins"));
+    let mut versions = project.map(project_files::Facts::versions).unwrap_or_default();
+    if versions.is_empty() {
+        versions = BTreeMap::from([(PLUGIN_VERSION, BTreeSet::new())]);
+    }
+    let ignores_path = world.environment().text("PULUMI_IGNORE_AMBIENT_PLUGINS");
+    let ignores_path = ignores_path.is_some_and(|value| TRUE.contains(&value));
+    let ambient = if ignores_path { None } else { on_path(world.environment(), &program).into_iter().next() };
+    let mut lookups = Vec::new();
+    for (version, named_by) in versions {
+        let configured = project.and_then(|project| project.plugin_directory.as_ref());
+        let configured = configured.filter(|(_, only)| {
+            only.as_ref().is_none_or(|only| parse_version(only).is_ok_and(|only| only == version))
+        });
+        let directory = plugins.as_ref().map(|plugins| plugins.join(directory_name(&version)));
+        let is_partial = directory.as_ref().is_some_and(|directory| partial(directory).exists());
+        let cached = directory.filter(|directory| directory.is_dir() && !is_partial);
+        let chosen = match (configured, &ambient, cached) {
+            (Some((directory, _)), ..) => Some((directory.join(&program), Reason::Project)),
+            (None, Some(file), _) => Some((file.clone(), Reason::Path)),
+            (None, None, Some(directory)) => Some((directory.join(&program), Reason::Cache)),
+            (None, None, None) => None,
+        };
+        let found = match chosen {
+            Some((file, reason)) => Some(Candidate { kind: kind(&file).await, file, reason }),
+            None => None,
+        };
+        lookups.push(Lookup { version, named_by, found, is_partial });
+    }
+    let installed = plugins.as_deref().map(installed).unwrap_or_default();
+    Facts { plugins, lookups, installed }
+}
+
+async fn kind(file: &Path) -> Kind {
+    if !is_executable(file) {
+        return Kind::Unusable;
+    }
+    match output_of(file, "-help").await {
+        Ok(help) if help.contains(OWN_HELP) => Kind::Isthmus,
+        Ok(_) | Err(_) => Kind::Other,
+    }
+}
+
+fn directory_name(version: &Version) -> String {
+    format!("resource-{PLUGIN}-v{version}")
+}
+
+fn partial(directory: &Path) -> PathBuf {
+    let mut name = directory.as_os_str().to_owned();
+    name.push(".partial");
+    name.into()
+}
+
+fn installed(plugins: &Path) -> Vec<Version> {
+    let entries = std::fs::read_dir(plugins).into_iter().flatten().filter_map(Result::ok);
+    let prefix = format!("resource-{PLUGIN}-v");
+    let mut versions: Vec<Version> = entries
+        .filter(|entry| entry.path().is_dir() && !partial(&entry.path()).exists())
+        .filter_map(|entry| Version::parse(entry.file_name().to_str()?.strip_prefix(&prefix)?).ok())
+        .collect();
+    versions.sort();
+    versions
+}
+
+pub(super) fn judge(facts: &Facts) -> Judgement {
+    let Some(plugins) = &facts.plugins else {
+        let text = "there is no Pulumi home: neither PULUMI_HOME nor HOME is set";
+        return Judgement::new("none", vec![Finding::fault(ErrorCode::NoHomeDirectory, text)]);
+    };
+    let findings = facts.lookups.iter().flat_map(|lookup| judge_one(lookup, plugins, &facts.installed)).collect();
+    let shown = facts.lookups.iter().map(|lookup| match &lookup.found {
+        Some(found) => format!("{}: {} ({})", lookup.version, found.file.display(), found.reason.shown()),
+        None => format!("{}: none", lookup.version),
+    });
+    Judgement::new(shown.collect::<Vec<_>>().join("; "), findings)
+}
+
+fn judge_one(lookup: &Lookup, plugins: &Path, installed: &[Version]) -> Vec<Finding> {
+    let Lookup { version, named_by, found, is_partial } = lookup;
+    let by = match named_by.iter().next() {
+        Some(first) if named_by.len() == 1 => format!(", which {first} names"),
+        Some(first) => format!(", which {first} and {} more name", named_by.len() - 1),
+        None => String::new(),
+    };
+    let install = if named_by.is_empty() {
+        "run `isthmus install --plugin`".to_owned()
+    } else {
+        "run `isthmus install --plugin` in the project's directory".to_owned()
+    };
+    let Some(Candidate { file, reason, kind }) = found else {
+        let others: Vec<String> = installed.iter().map(Version::to_string).collect();
+        let detail = match (is_partial, others.is_empty()) {
+            (true, _) => "an installation of it was interrupted, so the Pulumi CLI ignores it".to_owned(),
+            (false, true) => format!("{} has no version of it", plugins.display()),
+            (false, false) => {
+                format!("{} has other versions of it: {}", plugins.display(), others.join(", "))
+            }
+        };
+        let text = format!("the plugin is not installed in version {version}{by}: {detail}");
+        return vec![Finding::fault(ErrorCode::PluginMissing, &text).advising(install)];
+    };
+    let shown = file.display();
+    match (kind, reason) {
+        (Kind::Isthmus, Reason::Project | Reason::Cache) => Vec::new(),
+        (Kind::Isthmus, Reason::Path) => {
+            let text = format!("{shown} is on PATH, and the Pulumi CLI uses it instead of version {version}{by}");
+            vec![Finding::warning(ErrorCode::PluginShadowed, &text)]
+        }
+        (_, Reason::Path) => {
+            let text = format!(
+                "{shown}, which is not isthmus, is on PATH, and the Pulumi CLI uses it instead of version {version}{by}"
+            );
+            vec![Finding::fault(ErrorCode::PluginShadowed, &text)]
+        }
+        (Kind::Other, Reason::Cache) => {
+            let text = format!("{shown} is not isthmus, and the Pulumi CLI loads it for version {version}{by}");
+            let help = install.replace("--plugin", "--plugin --force");
+            vec![Finding::fault(ErrorCode::OtherPlugin, &text).advising(format!("{help}, which keeps a backup"))]
+        }
+        (Kind::Other, Reason::Project) => {
+            let text = format!("{shown}, which `plugins` in the project file names, is not isthmus");
+            let help = "change or remove the entry terraform-provider of `plugins` in the project file";
+            vec![Finding::fault(ErrorCode::OtherPlugin, &text).advising(help)]
+        }
+        (Kind::Unusable, Reason::Project) => {
+            let text = format!("{shown}, which `plugins` in the project file names, is no file that can be executed");
+            let help = "change or remove the entry terraform-provider of `plugins` in the project file";
+            vec![Finding::fault(ErrorCode::PluginMissing, &text).advising(help)]
+        }
+        (Kind::Unusable, Reason::Cache) => {
+            let text = format!("{shown} is no file that can be executed, and is the plugin in version {version}{by}");
+            vec![Finding::fault(ErrorCode::PluginMissing, &text).advising(install)]
+        }
+    }
+}
+
+impl Reason {
+    fn shown(self) -> &'static str {
+        match self {
+            Self::Project => "`plugins` in the project file",
+            Self::Path => "on PATH",
+            Self::Cache => "in the plugins directory",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::Level;
+    use super::*;
+
+    #[test]
+    fn each_way_to_a_plugin_is_judged_by_what_it_leads_to() {
+        let judged = |reason, kind| {
+            let found = Some(Candidate { file: "/p".into(), reason, kind });
+            let lookup = Lookup { version: PLUGIN_VERSION, named_by: BTreeSet::new(), found, is_partial: false };
+            let facts = Facts { plugins: Some("/plugins".into()), lookups: vec![lookup], installed: Vec::new() };
+            judge(&facts).findings.first().map(|finding| (finding.level, finding.code))
+        };
+        assert_eq!(judged(Reason::Cache, Kind::Isthmus), None);
+        assert_eq!(judged(Reason::Project, Kind::Isthmus), None);
+        assert_eq!(judged(Reason::Path, Kind::Isthmus), Some((Level::Warning, ErrorCode::PluginShadowed)));
+        assert_eq!(judged(Reason::Path, Kind::Other), Some((Level::Fault, ErrorCode::PluginShadowed)));
+        assert_eq!(judged(Reason::Cache, Kind::Other), Some((Level::Fault, ErrorCode::OtherPlugin)));
+        assert_eq!(judged(Reason::Project, Kind::Other), Some((Level::Fault, ErrorCode::OtherPlugin)));
+        assert_eq!(judged(Reason::Cache, Kind::Unusable), Some((Level::Fault, ErrorCode::PluginMissing)));
+    }
+}

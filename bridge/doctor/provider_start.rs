@@ -1,0 +1,127 @@
+//! Whether the providers of the project start: each is started as for an engine, returns its schema, and is stopped.
+
+use std::path::PathBuf;
+
+use isthmus_common::Environment;
+use isthmus_install::{Platform, ProviderAddress, find_executable};
+use semver::Version;
+
+use super::cache;
+use super::finding::{Finding, Judgement};
+use super::project_files;
+use super::world::World;
+use crate::daemon::{self, Calls, ProviderSource, StartError};
+use crate::engine::EngineLog;
+use crate::error_code::{ErrorCode, of_launch};
+use crate::package::parameters::{EXECUTABLE_PREFIX, ParameterSource};
+
+/// A provider to start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Wanted {
+    name: String,
+    provider_type: String,
+    /// `None` if it is not installed, which its first use does.
+    executable: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Facts {
+    name: String,
+    /// `None` if it was not started.
+    outcome: Option<Result<(), (ErrorCode, String)>>,
+}
+
+/// The providers of the project, and the newest installed versions of those that the user has named.
+pub(super) fn wanted(
+    world: &World,
+    project: Option<&project_files::Facts>,
+    cache: Option<&cache::Facts>,
+) -> Vec<Wanted> {
+    let packages = || cache.iter().flat_map(|cache| &cache.inventory).flat_map(|inventory| &inventory.packages);
+    let installed = |address: &ProviderAddress, version: Option<&Version>| {
+        let is_it = |package: &&isthmus_install::CachedPackage| {
+            package.address == *address
+                && package.platform == Platform::CURRENT
+                && version.is_none_or(|version| package.version == *version)
+        };
+        // The newest come first.
+        let found = packages().find(is_it)?;
+        let is_usable = !cache.is_some_and(|cache| cache.unusable.contains(&found.executable));
+        is_usable.then(|| found.executable.clone())
+    };
+    let named = world.providers.iter().map(|address| Wanted {
+        name: address.for_display(),
+        provider_type: address.provider_type().to_owned(),
+        executable: installed(address, None),
+    });
+    let mut wanted: Vec<Wanted> = named.collect();
+    let Some(project) = project else { return wanted };
+    for source in project.providers() {
+        match source {
+            ParameterSource::Remote { url, version } => {
+                let Ok(address) = ProviderAddress::parse(&url) else { continue };
+                let exact = Version::parse(&version).ok();
+                wanted.push(Wanted {
+                    name: format!("{} {version}", address.for_display()),
+                    provider_type: address.provider_type().to_owned(),
+                    executable: installed(&address, exact.as_ref()),
+                });
+            }
+            ParameterSource::Local { path } => {
+                let executable = find_executable(&project.resolve(&path));
+                let file = executable.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                let stem = file.split(['_', '.']).next().unwrap_or_default();
+                let provider_type = stem.strip_prefix(EXECUTABLE_PREFIX).unwrap_or(stem).to_owned();
+                wanted.push(Wanted { name: path, provider_type, executable: Some(executable) });
+            }
+        }
+    }
+    wanted
+}
+
+pub(super) async fn gather(world: &World, wanted: Vec<Wanted>) -> Vec<Facts> {
+    let mut facts = Vec::new();
+    for Wanted { name, provider_type, executable } in wanted {
+        let outcome = match executable {
+            None => None,
+            Some(executable) => Some(start(world, &provider_type, executable).await),
+        };
+        facts.push(Facts { name, outcome });
+    }
+    facts
+}
+
+async fn start(world: &World, provider_type: &str, executable: PathBuf) -> Result<(), (ErrorCode, String)> {
+    let failed = |error: StartError| (code_of(&error), isthmus_common::error_chain(&error));
+    // One that runs already is not started by isthmus.
+    let source = ProviderSource::in_file(provider_type, executable, &Environment::default());
+    let source = source.map_err(|error| failed(error.into()))?;
+    let (log, calls, mut warnings) = (EngineLog::start(None), Calls::default(), Vec::new());
+    let started = daemon::start(&source, &world.context, log, &calls, None, &mut warnings).await;
+    let (provider, _) = started.map_err(failed)?;
+    provider.shutdown().await;
+    Ok(())
+}
+
+fn code_of(error: &StartError) -> ErrorCode {
+    match error {
+        StartError::Launch(error) => of_launch(error),
+        StartError::Altered(_) => ErrorCode::ProviderAltered,
+        StartError::Enforced { .. } => ErrorCode::VerificationFailed,
+        _ => ErrorCode::ProviderFailed,
+    }
+}
+
+pub(super) fn judge(facts: &[Facts]) -> Judgement {
+    if facts.is_empty() {
+        return Judgement::skipped("no provider is named: isthmus doctor PROVIDER names one");
+    }
+    let failed = facts.iter().filter_map(|facts| facts.outcome.as_ref()?.as_ref().err());
+    let findings = failed.map(|(code, text)| Finding::fault(*code, text)).collect();
+    let shown = facts.iter().map(|facts| match &facts.outcome {
+        None => format!("{} is not installed", facts.name),
+        Some(Ok(())) => format!("{} starts", facts.name),
+        Some(Err(_)) => format!("{} does not start", facts.name),
+    });
+    Judgement::new(shown.collect::<Vec<_>>().join(", "), findings)
+}

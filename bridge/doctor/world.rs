@@ -1,0 +1,56 @@
+//! What is examined: this process's environment and settings, a project, and providers.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use isthmus_common::Environment;
+use isthmus_install::ProviderAddress;
+
+use crate::process_context::{ProcessContext, StartedBy};
+use crate::settings::{self, InvalidSettings, Settings};
+
+/// What is examined.
+#[derive(Clone, Debug)]
+pub(crate) struct World {
+    /// With the settings that are understood.
+    pub(crate) context: Arc<ProcessContext>,
+    /// Those that are not, a line for each.
+    pub(crate) invalid: Vec<String>,
+    /// The directory whose project is examined.
+    pub(crate) directory: PathBuf,
+    /// The providers that the user has named, besides those of the project.
+    pub(crate) providers: Vec<ProviderAddress>,
+    /// Whether no connection to other machines is made.
+    pub(crate) is_offline: bool,
+}
+
+impl World {
+    /// This process's. Settings that are not understood count as not set, so that the other checks can be made.
+    pub(crate) fn own(directory: PathBuf, providers: Vec<ProviderAddress>, is_offline: bool) -> Self {
+        let (settings, invalid) = match Settings::from_environment() {
+            Ok(settings) => (settings, Vec::new()),
+            Err(invalid) => (without(&invalid), invalid.lines().to_vec()),
+        };
+        let is_offline = is_offline || settings.offline;
+        let context = Arc::new(ProcessContext::own(StartedBy::Other, Arc::new(settings)));
+        Self { context, invalid, directory, providers, is_offline }
+    }
+
+    pub(crate) fn environment(&self) -> &Environment {
+        self.context.environment()
+    }
+
+    pub(crate) fn settings(&self) -> &Arc<Settings> {
+        self.context.settings()
+    }
+}
+
+/// The settings without those that are named in what is wrong.
+fn without(invalid: &InvalidSettings) -> Settings {
+    let is_wrong = |name: &std::ffi::OsStr| {
+        let wrong = settings::ALL.iter().filter(|setting| name == setting.name);
+        wrong.into_iter().any(|setting| invalid.lines().iter().any(|line| line.contains(setting.name)))
+    };
+    let rest = std::env::vars_os().filter(|(name, _)| !is_wrong(name));
+    Settings::parse(rest).unwrap_or_default()
+}

@@ -1,0 +1,108 @@
+//! The codes of failures, by their types. What has none is not listed: its text says all there is to say.
+
+use isthmus_install::{InstallError, Trouble};
+use isthmus_provider::plugin::{LaunchError, LaunchProblem};
+use isthmus_state::{EncryptedStoreError, JournalError, KeyError, StoreError};
+
+use super::ErrorCode;
+use crate::attach::SocketError;
+use crate::daemon::InstallationError;
+use crate::home::{OpenStoreError, StateDirectoryError};
+
+/// The code of a failed installation.
+pub(crate) fn of_installation(error: &InstallError) -> ErrorCode {
+    match error.trouble() {
+        Trouble::Altered => ErrorCode::ProviderAltered,
+        Trouble::CertificateDates => ErrorCode::CertificateDates,
+        Trouble::CertificateNotTrusted => ErrorCode::CertificateNotTrusted,
+        Trouble::NoAuthorities => ErrorCode::AuthoritiesUnread,
+        Trouble::Cache => ErrorCode::DirectoryUnusable,
+        Trouble::Configuration => ErrorCode::NoInstallationMethod,
+        Trouble::LockFile => ErrorCode::LockFileMismatch,
+        Trouble::NotAuthorized => ErrorCode::NotAuthorized,
+        Trouble::Offline => ErrorCode::NetworkNotUsed,
+        Trouble::Origin => ErrorCode::RegistryFault,
+        Trouble::Proxy => ErrorCode::ProxyFailed,
+        Trouble::ProxyAuthorization => ErrorCode::ProxyAuthentication,
+        Trouble::ProxySetting => ErrorCode::InvalidProxy,
+        Trouble::UnknownProvider => ErrorCode::UnknownProvider,
+        Trouble::UnknownVersion => ErrorCode::UnknownVersion,
+        Trouble::Unreachable => ErrorCode::RegistryUnreachable,
+        Trouble::Verification => ErrorCode::VerificationFailed,
+    }
+}
+
+/// The code of an invalid configuration of installations.
+pub(crate) fn of_configuration(error: &InstallationError) -> ErrorCode {
+    match error {
+        InstallationError::NoCache(_) => ErrorCode::NoHomeDirectory,
+        InstallationError::Config(_) => ErrorCode::InvalidCliConfiguration,
+        InstallationError::Lock(_) => ErrorCode::LockFileMismatch,
+    }
+}
+
+/// The code of a provider that does not start.
+pub(crate) fn of_launch(error: &LaunchError) -> ErrorCode {
+    match error.problem() {
+        LaunchProblem::Executable(_) => ErrorCode::ProviderFileUnusable,
+        LaunchProblem::EndedEarly | LaunchProblem::OutputClosed => ErrorCode::ProviderEnded,
+        _ => ErrorCode::ProviderFailed,
+    }
+}
+
+/// The code of a state store that cannot be opened.
+pub(crate) fn of_open_store(error: &OpenStoreError) -> ErrorCode {
+    match error {
+        OpenStoreError::Place(StateDirectoryError::Home(_)) => ErrorCode::NoHomeDirectory,
+        OpenStoreError::Place(StateDirectoryError::Untrusted(_)) => ErrorCode::NotTrusted,
+        OpenStoreError::EncryptedStore(error) => of_encrypted_store(error),
+    }
+}
+
+/// The code of a failure of the encrypted store.
+pub(crate) fn of_encrypted_store(error: &EncryptedStoreError) -> ErrorCode {
+    match error {
+        EncryptedStoreError::Store(error) => of_store(error),
+        EncryptedStoreError::Key(error) => match error {
+            KeyError::Missing { .. } | KeyError::NotSet { .. } | KeyError::Read { .. } => ErrorCode::KeyMissing,
+            KeyError::Untrusted { .. } => ErrorCode::NotTrusted,
+            KeyError::Malformed { .. } => ErrorCode::KeyMalformed,
+            KeyError::WrongKey { .. } => ErrorCode::KeyWrong,
+            KeyError::Damaged { .. } => ErrorCode::StoreDamaged,
+            KeyError::Form { .. } => ErrorCode::StoreNewer,
+            _ => ErrorCode::StoreUnusable,
+        },
+        EncryptedStoreError::Record { .. } | EncryptedStoreError::Incomplete { .. } => ErrorCode::StoreDamaged,
+        EncryptedStoreError::Envelope { .. } => ErrorCode::StoreNewer,
+        _ => ErrorCode::StoreUnusable,
+    }
+}
+
+/// The code of a failure of a store.
+pub(crate) fn of_store(error: &StoreError) -> ErrorCode {
+    match error {
+        error if error.is_locked() => ErrorCode::StoreLocked,
+        StoreError::Corrupt { .. } | StoreError::Damaged { .. } => ErrorCode::StoreDamaged,
+        StoreError::Format { .. } => ErrorCode::StoreNewer,
+        StoreError::Foreign { .. } => ErrorCode::StoreForeign,
+        StoreError::Create { .. } => ErrorCode::DirectoryUnusable,
+        _ => ErrorCode::StoreUnusable,
+    }
+}
+
+/// The code of a journal that cannot be read.
+pub(crate) fn of_journal(error: &JournalError) -> ErrorCode {
+    match error {
+        JournalError::Files(_) => ErrorCode::JournalUnreadable,
+        JournalError::Store(error) => of_encrypted_store(error),
+        _ => ErrorCode::JournalUnreadable,
+    }
+}
+
+/// The code of a daemon's socket that is not used.
+pub(crate) fn of_socket(error: &SocketError) -> ErrorCode {
+    match error {
+        SocketError::Absent { .. } | SocketError::Kind(_) => ErrorCode::NoDaemon,
+        SocketError::Directory(_) | SocketError::Owner { .. } => ErrorCode::DaemonNotTrusted,
+    }
+}
