@@ -12,7 +12,8 @@ use std::fmt;
 use std::str::FromStr;
 
 pub(crate) use classify::{
-    of_configuration, of_encrypted_store, of_installation, of_journal, of_launch, of_open_store, of_socket, of_store,
+    of_configuration, of_encrypted_store, of_installation, of_journal, of_launch, of_open_store, of_socket,
+    of_store,
 };
 
 /// What all codes begin with.
@@ -141,7 +142,8 @@ impl FromStr for ErrorCode {
         let digits = upper.strip_prefix(PREFIX).unwrap_or(&upper);
         let is_it = |code: &&Self| digits.parse() == Ok(code.number());
         Self::ALL.iter().find(is_it).copied().ok_or_else(|| {
-            let likeness = |code: &Self| strsim::normalized_damerau_levenshtein(digits, &code.number().to_string());
+            let likeness =
+                |code: &Self| strsim::normalized_damerau_levenshtein(digits, &code.number().to_string());
             let similar = Self::ALL.iter().copied().filter(|code| likeness(code) >= 0.75);
             let similar = similar.max_by(|one, other| likeness(one).total_cmp(&likeness(other)));
             UnknownCode { text: text.chars().take(60).collect(), similar }
@@ -158,14 +160,18 @@ mod tests {
     #[test]
     fn each_code_has_a_page_and_each_page_a_code() {
         let pages = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/errors");
-        let pages = std::fs::read_dir(pages).expect("a directory").map(|entry| entry.expect("an entry").file_name());
+        let pages =
+            std::fs::read_dir(pages).expect("a directory").map(|entry| entry.expect("an entry").file_name());
         let pages: BTreeSet<String> = pages.map(|name| name.to_string_lossy().into_owned()).collect();
         let codes: BTreeSet<String> = ErrorCode::ALL.iter().map(|code| format!("{code}.md")).collect();
         assert_eq!(pages, codes);
         for code in ErrorCode::ALL {
             let page = code.page();
             assert!(page.starts_with(&format!("# {code}: ")) && !code.remedy().is_empty(), "{code}: {page}");
-            assert!(page.lines().all(|line| line.chars().count() <= 100), "{code}: a line is longer than 100 columns");
+            assert!(
+                page.lines().all(|line| line.chars().count() <= 100),
+                "{code}: a line is longer than 100 columns"
+            );
             assert!(page.len() < 2_000, "{code}: pages are in the executable");
         }
     }

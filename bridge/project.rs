@@ -90,7 +90,8 @@ impl Project {
     /// the only version that it is used for, if it has one.
     pub(crate) fn plugin_directory(&self) -> Option<(PathBuf, Option<String>)> {
         let file = self.file.as_deref()?;
-        let (path, version) = document::plugin_directory(file.file_name()?.to_str()?, &read_file(file).ok()?)?;
+        let (path, version) =
+            document::plugin_directory(file.file_name()?.to_str()?, &read_file(file).ok()?)?;
         Some((self.directory.join(path), version))
     }
 

@@ -47,8 +47,17 @@ const IDENTITY: &[u8] = b"socket of isthmus: ";
 /// More than the name of a socket in the lock file has, in bytes.
 const LONGEST_IDENTITY: u64 = 128;
 
+const EXAMPLES: &str = "\
+Examples:
+  isthmus daemon
+  isthmus daemon --replace
+  ISTHMUS_METRICS=127.0.0.1:9464 isthmus daemon --socket /run/isthmus/daemon.sock
+
+Plugins of the same user find the daemon by themselves; those of others name its socket by ISTHMUS_DAEMON.";
+
 /// Serve the plugins of any number of engines, which share its providers.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Daemon {
     /// The socket to listen on, where plugins look for it by `ISTHMUS_DAEMON`. By default it is where they look without that.
     #[arg(long, value_name = "PATH")]

@@ -109,7 +109,8 @@ pub(super) fn run(doctor: &Doctor) -> ExitCode {
 impl Doctor {
     /// The checks to make.
     fn chosen(&self) -> Vec<Check> {
-        let named = |names: &[String], check: Check| names.iter().any(|name| Check::named(name) == Some(check));
+        let named =
+            |names: &[String], check: Check| names.iter().any(|name| Check::named(name) == Some(check));
         let is_chosen =
             |check: &Check| (self.only.is_empty() || named(&self.only, *check)) && !named(&self.skip, *check);
         Check::ALL.into_iter().filter(is_chosen).collect()

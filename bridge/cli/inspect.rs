@@ -20,11 +20,31 @@ use crate::process_context::{ProcessContext, StartedBy};
 use crate::settings::Settings;
 use client::{Client, ClientError};
 
+const PS_EXAMPLES: &str = "\
+Examples:
+  isthmus ps
+  isthmus ps --socket /run/isthmus/daemon.sock
+  isthmus ps --json | jq -r '.processes[].process_id'";
+
+const TOP_EXAMPLES: &str = "\
+Examples:
+  isthmus top
+  isthmus top --socket /run/isthmus/daemon.sock";
+
+const LOGS_EXAMPLES: &str = "\
+Examples:
+  isthmus logs
+  isthmus logs --no-follow | grep warning";
+
 /// List the sessions and provider processes of a daemon.
 #[derive(Debug, Args)]
+#[command(after_help = PS_EXAMPLES)]
 pub(super) struct Ps {
     #[command(flatten)]
     daemon: Daemon,
+    /// Write a JSON object: sessions and processes.
+    #[arg(long)]
+    json: bool,
 }
 
 /// Watch the sessions and provider processes of a daemon.
@@ -32,6 +52,7 @@ pub(super) struct Ps {
 /// Shows them again every two seconds, with the calls of each second, until `q` or Ctrl-C. Prints them once where standard
 /// output is no terminal.
 #[derive(Debug, Args)]
+#[command(after_help = TOP_EXAMPLES)]
 pub(super) struct Top {
     #[command(flatten)]
     daemon: Daemon,
@@ -41,6 +62,7 @@ pub(super) struct Top {
 ///
 /// Prints the recent lines, and then further ones until the daemon ends. Secrets are redacted in them, other values are not.
 #[derive(Debug, Args)]
+#[command(after_help = LOGS_EXAMPLES)]
 pub(super) struct Logs {
     #[command(flatten)]
     daemon: Daemon,
@@ -65,7 +87,8 @@ impl Daemon {
 
 pub(super) fn ps(ps: &Ps, settings: &Arc<Settings>) -> ExitCode {
     run(async {
-        print(&overview::text(&ps.daemon.connect(settings).await?.overview().await?, None));
+        let overview = ps.daemon.connect(settings).await?.overview().await?;
+        print(&if ps.json { overview::document(&overview) } else { overview::text(&overview, None) });
         Ok(())
     })
 }

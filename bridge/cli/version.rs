@@ -1,17 +1,25 @@
 //! `isthmus version`: the versions that a report of a fault needs.
 
+use std::process::ExitCode;
+
 use clap::Args;
 use isthmus_common::{Platform, TERRAFORM_VERSION};
 use serde_json::{Value, json};
-
-use std::process::ExitCode;
 
 use super::json_root;
 use super::output::print;
 use crate::process_context::own_plugin_version;
 
+const EXAMPLES: &str = "\
+Examples:
+  isthmus version
+  isthmus version --json | jq -r .plugin
+
+The version of the plugin is the one under which packages refer to it.";
+
 /// Print the versions of the program, the plugin and the protocols.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Version {
     /// Write a JSON object.
     #[arg(long)]

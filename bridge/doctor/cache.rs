@@ -41,7 +41,9 @@ pub(super) fn gather(world: &World) -> Option<Facts> {
             Ok(_) => plugin::inspect(&package.executable).err().map(|error| {
                 let reason = isthmus_common::error_chain(&error);
                 let text = format!("{} cannot be started: {reason}", package.executable.display());
-                let help = format!("run `isthmus providers prune {name}`, and install it again; or correct the file");
+                let help = format!(
+                    "run `isthmus providers prune {name}`, and install it again; or correct the file"
+                );
                 Finding::fault(ErrorCode::ProviderFileUnusable, &text).advising(help)
             }),
         };

@@ -47,7 +47,9 @@ pub(super) fn judge(facts: &Facts) -> Judgement {
     match facts {
         Facts::Off => Judgement::new("off", Vec::new()),
         Facts::None => Judgement::new("none: each plugin serves its engine itself", Vec::new()),
-        Facts::Addresses(count) => Judgement::skipped(format!("{count} at addresses, which are not examined")),
+        Facts::Addresses(count) => {
+            Judgement::skipped(format!("{count} at addresses, which are not examined"))
+        }
         Facts::Listening(path) => Judgement::new(format!("listens on {}", path.display()), Vec::new()),
         Facts::Refused(path, code, text) => {
             Judgement::new(path.display().to_string(), vec![Finding::fault(*code, text)])

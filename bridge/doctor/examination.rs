@@ -21,7 +21,11 @@ pub(crate) struct Examined {
 const FAULT_ABOVE: &str = "not examined because of a fault above";
 
 /// Makes the checks that are chosen. `begin` is called before each.
-pub(crate) async fn examine(world: &World, chosen: &[Check], begin: &(dyn Fn(Check) + Sync)) -> Vec<Examined> {
+pub(crate) async fn examine(
+    world: &World,
+    chosen: &[Check],
+    begin: &(dyn Fn(Check) + Sync),
+) -> Vec<Examined> {
     let mut all: Vec<Examined> = Vec::new();
     let project = in_background(world, project_files::gather).await;
     let project = project.as_ref();
@@ -30,6 +34,7 @@ pub(crate) async fn examine(world: &World, chosen: &[Check], begin: &(dyn Fn(Che
     let mut cached: Option<cache::Facts> = None;
     let mut answers = None;
     let store = state_store::store(world);
+    let mut is_store_usable = false;
     for check in Check::ALL.into_iter().filter(|check| chosen.contains(check)) {
         begin(check);
         let has_fault = |others: &[Check]| {
@@ -41,7 +46,9 @@ pub(crate) async fn examine(world: &World, chosen: &[Check], begin: &(dyn Fn(Che
             Check::Space => space::judge(&in_background(world, space::gather).await),
             Check::Pulumi => pulumi_cli::judge(pulumi_cli::gather(world).await.as_ref()),
             Check::Project => project_files::judge(project),
-            Check::Plugin if has_fault(&[Check::Project]) && project.is_some_and(|it| it.versions().is_empty()) => {
+            Check::Plugin
+                if has_fault(&[Check::Project]) && project.is_some_and(|it| it.versions().is_empty()) =>
+            {
                 Judgement::skipped(FAULT_ABOVE)
             }
             Check::Plugin => plugin_lookup::judge(&plugin_lookup::gather(world, project).await),
@@ -81,12 +88,16 @@ pub(crate) async fn examine(world: &World, chosen: &[Check], begin: &(dyn Fn(Che
                 provider_start::judge(&provider_start::gather(world, wanted).await)
             }
             Check::Store => match &store {
-                Ok(store) => state_store::judge(&state_store::gather(world, store).await),
+                Ok(store) => {
+                    let facts = state_store::gather(world, store).await;
+                    is_store_usable = facts.is_usable();
+                    state_store::judge(&facts)
+                }
                 Err(_) => Judgement::skipped(FAULT_ABOVE),
             },
             // The journal needs the same key.
             Check::Operations if has_fault(&[Check::Store]) => Judgement::skipped(FAULT_ABOVE),
-            Check::Operations => match operations::gather(world, &store).await {
+            Check::Operations => match operations::gather(world, &store, is_store_usable).await {
                 Some(facts) => operations::judge(&facts),
                 None => Judgement::skipped(FAULT_ABOVE),
             },

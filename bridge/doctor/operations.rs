@@ -1,6 +1,6 @@
 //! Operations that were interrupted, as far as the journal has them.
 
-use isthmus_state::{Condition, FaultEffect};
+use isthmus_state::{Condition, FaultEffect, JournalError, OpenIntents, StoreAddress};
 
 use super::finding::{Finding, Judgement};
 use super::state_store::Store;
@@ -19,22 +19,39 @@ pub(super) struct Facts {
     location: String,
 }
 
-/// `None` if there is no place for a journal.
-pub(super) async fn gather(world: &World, store: &Store) -> Option<Facts> {
+/// `None` if there is no place for a journal. The journal of a state store is read if the store `is_usable`.
+pub(super) async fn gather(world: &World, store: &Store, is_usable: bool) -> Option<Facts> {
     let journal = home::journal(world.settings(), store).ok()?;
     let mut facts = Facts { location: journal.location(), ..Facts::default() };
-    match journal.open_intents().await {
-        Ok(open) => {
-            let open_ones = || open.intents.iter().filter(|open| !open.is_presumably_known());
-            let is_in_progress = |condition: &Condition| matches!(condition, Condition::InProgress);
-            facts.in_progress = open_ones().filter(|open| is_in_progress(&open.condition)).count();
-            facts.interrupted = open_ones().count() - facts.in_progress;
-            let unread = open.faults.iter().filter(|fault| fault.effect == FaultEffect::Unread);
-            facts.unread.extend(unread.map(|fault| (ErrorCode::JournalUnreadable, reports::of_fault(fault))));
-        }
-        Err(error) => facts.unread.push((of_journal(&error), isthmus_common::error_chain(&error))),
+    let is_in_files = !matches!(world.settings().store, Some(StoreAddress::Server(_)));
+    if is_in_files || is_usable {
+        facts.take(journal.open_intents().await);
+    }
+    if let Ok(store) = store
+        && is_in_files
+        && is_usable
+        && let Ok(Some(store)) = store.existing().await
+    {
+        facts.take(store.journal().open_intents().await.map_err(JournalError::from));
     }
     Some(facts)
+}
+
+impl Facts {
+    fn take(&mut self, read: Result<OpenIntents, JournalError>) {
+        let open = match read {
+            Ok(open) => open,
+            Err(error) => {
+                return self.unread.push((of_journal(&error), isthmus_common::error_chain(&error)));
+            }
+        };
+        for open in open.intents.iter().filter(|open| !open.is_presumably_known()) {
+            let is_in_progress = matches!(open.condition, Condition::InProgress);
+            *(if is_in_progress { &mut self.in_progress } else { &mut self.interrupted }) += 1;
+        }
+        let unread = open.faults.iter().filter(|fault| fault.effect == FaultEffect::Unread);
+        self.unread.extend(unread.map(|fault| (ErrorCode::JournalUnreadable, reports::of_fault(fault))));
+    }
 }
 
 pub(super) fn judge(facts: &Facts) -> Judgement {

@@ -141,7 +141,8 @@ pub(super) fn judge(facts: &Facts) -> Judgement {
         let text = "there is no Pulumi home: neither PULUMI_HOME nor HOME is set";
         return Judgement::new("none", vec![Finding::fault(ErrorCode::NoHomeDirectory, text)]);
     };
-    let findings = facts.lookups.iter().flat_map(|lookup| judge_one(lookup, plugins, &facts.installed)).collect();
+    let findings =
+        facts.lookups.iter().flat_map(|lookup| judge_one(lookup, plugins, &facts.installed)).collect();
     let shown = facts.lookups.iter().map(|lookup| match &lookup.found {
         Some(found) => format!("{}: {} ({})", lookup.version, found.file.display(), found.reason.shown()),
         None => format!("{}: none", lookup.version),
@@ -177,7 +178,8 @@ fn judge_one(lookup: &Lookup, plugins: &Path, installed: &[Version]) -> Vec<Find
     match (kind, reason) {
         (Kind::Isthmus, Reason::Project | Reason::Cache) => Vec::new(),
         (Kind::Isthmus, Reason::Path) => {
-            let text = format!("{shown} is on PATH, and the Pulumi CLI uses it instead of version {version}{by}");
+            let text =
+                format!("{shown} is on PATH, and the Pulumi CLI uses it instead of version {version}{by}");
             vec![Finding::warning(ErrorCode::PluginShadowed, &text)]
         }
         (_, Reason::Path) => {
@@ -187,9 +189,13 @@ fn judge_one(lookup: &Lookup, plugins: &Path, installed: &[Version]) -> Vec<Find
             vec![Finding::fault(ErrorCode::PluginShadowed, &text)]
         }
         (Kind::Other, Reason::Cache) => {
-            let text = format!("{shown} is not isthmus, and the Pulumi CLI loads it for version {version}{by}");
+            let text =
+                format!("{shown} is not isthmus, and the Pulumi CLI loads it for version {version}{by}");
             let help = install.replace("--plugin", "--plugin --force");
-            vec![Finding::fault(ErrorCode::OtherPlugin, &text).advising(format!("{help}, which keeps a backup"))]
+            vec![
+                Finding::fault(ErrorCode::OtherPlugin, &text)
+                    .advising(format!("{help}, which keeps a backup")),
+            ]
         }
         (Kind::Other, Reason::Project) => {
             let text = format!("{shown}, which `plugins` in the project file names, is not isthmus");
@@ -197,12 +203,16 @@ fn judge_one(lookup: &Lookup, plugins: &Path, installed: &[Version]) -> Vec<Find
             vec![Finding::fault(ErrorCode::OtherPlugin, &text).advising(help)]
         }
         (Kind::Unusable, Reason::Project) => {
-            let text = format!("{shown}, which `plugins` in the project file names, is no file that can be executed");
+            let text = format!(
+                "{shown}, which `plugins` in the project file names, is no file that can be executed"
+            );
             let help = "change or remove the entry terraform-provider of `plugins` in the project file";
             vec![Finding::fault(ErrorCode::PluginMissing, &text).advising(help)]
         }
         (Kind::Unusable, Reason::Cache) => {
-            let text = format!("{shown} is no file that can be executed, and is the plugin in version {version}{by}");
+            let text = format!(
+                "{shown} is no file that can be executed, and is the plugin in version {version}{by}"
+            );
             vec![Finding::fault(ErrorCode::PluginMissing, &text).advising(install)]
         }
     }
@@ -227,8 +237,10 @@ mod tests {
     fn each_way_to_a_plugin_is_judged_by_what_it_leads_to() {
         let judged = |reason, kind| {
             let found = Some(Candidate { file: "/p".into(), reason, kind });
-            let lookup = Lookup { version: PLUGIN_VERSION, named_by: BTreeSet::new(), found, is_partial: false };
-            let facts = Facts { plugins: Some("/plugins".into()), lookups: vec![lookup], installed: Vec::new() };
+            let lookup =
+                Lookup { version: PLUGIN_VERSION, named_by: BTreeSet::new(), found, is_partial: false };
+            let facts =
+                Facts { plugins: Some("/plugins".into()), lookups: vec![lookup], installed: Vec::new() };
             judge(&facts).findings.first().map(|finding| (finding.level, finding.code))
         };
         assert_eq!(judged(Reason::Cache, Kind::Isthmus), None);

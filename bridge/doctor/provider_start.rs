@@ -37,7 +37,8 @@ pub(super) fn wanted(
     project: Option<&project_files::Facts>,
     cache: Option<&cache::Facts>,
 ) -> Vec<Wanted> {
-    let packages = || cache.iter().flat_map(|cache| &cache.inventory).flat_map(|inventory| &inventory.packages);
+    let packages =
+        || cache.iter().flat_map(|cache| &cache.inventory).flat_map(|inventory| &inventory.packages);
     let installed = |address: &ProviderAddress, version: Option<&Version>| {
         let is_it = |package: &&isthmus_install::CachedPackage| {
             package.address == *address

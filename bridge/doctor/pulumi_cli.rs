@@ -49,7 +49,8 @@ pub(super) fn judge(facts: Option<&Facts>) -> Judgement {
     let mut findings = Vec::new();
     // A pre-release has what its release has.
     if (found.major, found.minor) < (OLDEST.major, OLDEST.minor) {
-        let text = format!("{shown} is version {found}, and packages with parameters need {OLDEST} or a newer one");
+        let text =
+            format!("{shown} is version {found}, and packages with parameters need {OLDEST} or a newer one");
         findings.push(Finding::fault(ErrorCode::PulumiTooOld, &text));
     }
     Judgement::new(format!("version {found}, {shown}"), findings)

@@ -61,11 +61,19 @@ pub(super) async fn gather(world: &World, store: &Arc<LazyEncryptedStore>) -> Fa
             facts.condition = Condition::Unusable(of_encrypted_store(&error), text);
         }
         Err(_) => {
-            let text = format!("the store {} does not answer within {} s", facts.location, PATIENCE.as_secs());
+            let text =
+                format!("the store {} does not answer within {} s", facts.location, PATIENCE.as_secs());
             facts.condition = Condition::Unusable(ErrorCode::StoreUnusable, text);
         }
     }
     facts
+}
+
+impl Facts {
+    /// Whether it exists and could be opened.
+    pub(super) fn is_usable(&self) -> bool {
+        self.condition == Condition::Usable
+    }
 }
 
 pub(super) fn judge(facts: &Facts) -> Judgement {

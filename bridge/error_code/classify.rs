@@ -64,7 +64,9 @@ pub(crate) fn of_encrypted_store(error: &EncryptedStoreError) -> ErrorCode {
     match error {
         EncryptedStoreError::Store(error) => of_store(error),
         EncryptedStoreError::Key(error) => match error {
-            KeyError::Missing { .. } | KeyError::NotSet { .. } | KeyError::Read { .. } => ErrorCode::KeyMissing,
+            KeyError::Missing { .. } | KeyError::NotSet { .. } | KeyError::Read { .. } => {
+                ErrorCode::KeyMissing
+            }
             KeyError::Untrusted { .. } => ErrorCode::NotTrusted,
             KeyError::Malformed { .. } => ErrorCode::KeyMalformed,
             KeyError::WrongKey { .. } => ErrorCode::KeyWrong,
@@ -72,7 +74,9 @@ pub(crate) fn of_encrypted_store(error: &EncryptedStoreError) -> ErrorCode {
             KeyError::Form { .. } => ErrorCode::StoreNewer,
             _ => ErrorCode::StoreUnusable,
         },
-        EncryptedStoreError::Record { .. } | EncryptedStoreError::Incomplete { .. } => ErrorCode::StoreDamaged,
+        EncryptedStoreError::Record { .. } | EncryptedStoreError::Incomplete { .. } => {
+            ErrorCode::StoreDamaged
+        }
         EncryptedStoreError::Envelope { .. } => ErrorCode::StoreNewer,
         _ => ErrorCode::StoreUnusable,
     }

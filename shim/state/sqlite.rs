@@ -31,8 +31,8 @@ use super::store::{
 };
 use batch::held;
 use connection::{connect, is_corruption, opened, prepare_file};
-use reader::{ReadConnection, Reader};
 pub use probe::probe_database;
+use reader::{ReadConnection, Reader};
 use writer::Writer;
 
 #[derive(Debug)]

@@ -1,6 +1,8 @@
 //! The commands about providers, as people and scripts use them.
 
+mod doctor;
 mod files;
+mod help;
 mod inheritance;
 mod installing;
 mod mirrors;

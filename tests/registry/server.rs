@@ -90,7 +90,7 @@ impl Registry {
     /// # Panics
     /// When there is no loopback.
     pub fn start() -> Self {
-        Self::with(certificates())
+        Self::with(certificates(|_| {}))
     }
 
     /// A registry with a certificate that is its own CA, as `openssl req -x509` makes it.
@@ -103,6 +103,17 @@ impl Registry {
         let key = KeyPair::generate().expect("a key");
         let own = own.self_signed(&key).expect("a certificate");
         Self::with((config(own.der().clone(), &key), own.der().clone(), own.pem()))
+    }
+
+    /// A registry whose certificate has expired, by a CA that has not.
+    ///
+    /// # Panics
+    /// When there is no loopback.
+    pub fn expired() -> Self {
+        Self::with(certificates(|leaf| {
+            leaf.not_before = rcgen::date_time_ymd(2020, 1, 1);
+            leaf.not_after = rcgen::date_time_ymd(2021, 1, 1);
+        }))
     }
 
     fn with((config, authority, authority_pem): (ServerConfig, CertificateDer<'static>, String)) -> Self {
@@ -258,16 +269,19 @@ async fn answer(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), shelf: &Mute
     }
 }
 
-/// A certificate for loopback, by its own CA.
-fn certificates() -> (ServerConfig, CertificateDer<'static>, String) {
+/// A certificate for loopback, which `change` changes, by its own CA.
+fn certificates(
+    change: impl FnOnce(&mut CertificateParams),
+) -> (ServerConfig, CertificateDer<'static>, String) {
     let mut authority = CertificateParams::new(Vec::new()).expect("no names");
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     let authority =
         CertifiedIssuer::self_signed(authority, KeyPair::generate().expect("a key")).expect("a certificate");
     let key = KeyPair::generate().expect("a key");
-    let leaf =
-        CertificateParams::new(names()).expect("names").signed_by(&key, &authority).expect("a certificate");
+    let mut leaf = CertificateParams::new(names()).expect("names");
+    change(&mut leaf);
+    let leaf = leaf.signed_by(&key, &authority).expect("a certificate");
     (config(leaf.der().clone(), &key), authority.der().clone(), authority.pem())
 }
 

@@ -9,7 +9,15 @@ use isthmus_proto::property::{Struct, Value};
 use super::error::DemoError;
 use crate::cli::missing_file::explain_missing;
 
+const EXAMPLES: &str = "\
+Examples:
+  isthmus demo
+  isthmus demo --provider ./terraform-provider-random --resource random_pet --inputs inputs.json
+
+Without a provider, the sandbox provider in this executable is used, which changes nothing but files in a temporary directory.";
+
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(in crate::cli) struct Demo {
     /// Provider binary (default: the sandbox provider).
     #[arg(long, requires_all = ["resource", "inputs"])]

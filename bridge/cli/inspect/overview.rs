@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use isthmus_proto::daemon::{OverviewResponse, ProcessOverview, ProviderName, SessionOverview};
 
+use serde_json::json;
+
+use super::super::json_root;
 use super::super::table::{bytes, table};
 use crate::timestamp::two_units;
 
@@ -68,6 +71,42 @@ pub(super) fn text(overview: &OverviewResponse, before: Option<&Before>) -> Stri
         }
     }
     text
+}
+
+/// The same as JSON.
+pub(super) fn document(overview: &OverviewResponse) -> String {
+    let provider = |provider: Option<&ProviderName>| {
+        provider.map(|provider| json!({ "address": provider.address, "version": provider.version }))
+    };
+    let sessions = overview.sessions.iter().map(|session| {
+        json!({
+            "number": session.number,
+            "identity": session.identity,
+            "provider": provider(session.provider.as_ref()),
+            "age_milliseconds": session.age_milliseconds,
+            "calls": session.calls,
+            "calls_in_flight": session.calls_in_flight,
+        })
+    });
+    let processes = overview.processes.iter().map(|process| {
+        json!({
+            "provider": provider(process.provider.as_ref()),
+            "process_id": process.process_id,
+            "identity": process.identity,
+            "memory_bytes": process.memory_bytes,
+            "age_milliseconds": process.age_milliseconds,
+            "sessions": process.sessions,
+            "calls_in_flight": process.calls_in_flight,
+        })
+    });
+    let members = json!({
+        "version": overview.version,
+        "uptime_milliseconds": overview.uptime_milliseconds,
+        "draining": overview.draining,
+        "sessions": sessions.collect::<Vec<_>>(),
+        "processes": processes.collect::<Vec<_>>(),
+    });
+    json_root::document("ps", members)
 }
 
 fn process_row(process: &ProcessOverview) -> [String; 8] {

@@ -23,8 +23,16 @@ use crate::urn::Urn;
 /// What stands for a secret value.
 const HIDDEN: &str = "(secret)";
 
+const EXAMPLES: &str = "\
+Examples:
+  isthmus recover list --stack dev
+  isthmus recover list --json | jq -r '.operations[].urn'
+
+`isthmus recover --help` describes the conditions.";
+
 /// List the operations of which an engine may not know the outcome.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct List {
     /// Only operations of this stack.
     #[arg(long)]

@@ -16,12 +16,12 @@ use semver::Version;
 use super::{InstallError, memory};
 use crate::auth::OciAuthenticator;
 use crate::cli_config::MethodLocation;
+use crate::diagnosis::Probe;
 use crate::executable::find_in_directory;
 use crate::mirror::{NetworkMirror, OciMirror, RemoteMirrorError, RemotePackage};
 use crate::registry::{ListedVersion, Listing, RegistryClient, RegistryPackage};
 use crate::shown::shown_text;
 use crate::web::WebClient;
-use crate::diagnosis::Probe;
 use crate::{CliConfig, FilesystemMirror, PackageForm, Platform, ProviderAddress, ProviderCache, Sources};
 
 /// Origins of providers.

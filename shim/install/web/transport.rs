@@ -95,11 +95,9 @@ impl TransportFault {
     pub(crate) fn is_retryable(self) -> bool {
         match self {
             Self::NoRoute | Self::NoProxy | Self::Proxy | Self::Timeout | Self::Broken => true,
-            Self::Tls
-            | Self::CertificateDates
-            | Self::ProxyAuthorization
-            | Self::Setup
-            | Self::Setting => false,
+            Self::Tls | Self::CertificateDates | Self::ProxyAuthorization | Self::Setup | Self::Setting => {
+                false
+            }
         }
     }
 }

@@ -59,8 +59,7 @@ mod tests {
 
     #[test]
     fn a_store_is_told_from_what_is_newer_foreign_locked_or_damaged() {
-        let probe =
-            |directory: &tempfile::TempDir| probe_database(&directory.path().join("state.sqlite"));
+        let probe = |directory: &tempfile::TempDir| probe_database(&directory.path().join("state.sqlite"));
         let ours = database(APPLICATION, FORMAT);
         assert!(probe(&ours).expect("a store"));
         let newer = probe(&database(APPLICATION, FORMAT + 1)).expect_err("it is newer");

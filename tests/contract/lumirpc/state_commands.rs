@@ -73,7 +73,10 @@ async fn secrets_are_shown_only_when_they_are_asked_for() {
         .well()
         .stdout;
     let shown: Json = serde_json::from_str(&shown).expect("JSON");
-    assert_eq!((shown["records"][0]["value"]["result"].as_str(), &shown["records"][0]["hidden"]), (Some(&*password), &json!([])));
+    assert_eq!(
+        (shown["records"][0]["value"]["result"].as_str(), &shown["records"][0]["hidden"]),
+        (Some(&*password), &json!([]))
+    );
 }
 
 #[tokio::test]
@@ -338,11 +341,17 @@ async fn changes_whose_end_is_not_known_are_listed() {
     assert!(listed.contains("creation") && listed.contains("the dog"), "{listed}");
     let listed = isthmus(directory.path(), &["recover", "list", "--json"]).well().stdout;
     let listed: Json = serde_json::from_str(&listed).expect("JSON");
-    assert_eq!((&listed["operations"][0]["kind"], &listed["operations"][0]["urn"]), (&json!("creation"), &json!("the dog")));
+    assert_eq!(
+        (&listed["operations"][0]["kind"], &listed["operations"][0]["urn"]),
+        (&json!("creation"), &json!("the dog"))
+    );
     assert_eq!(
         listed["operations"][0]["report"],
         "the creation of the dog (random_pet of package random) by ".to_owned()
-            + listed["operations"][0]["report"].as_str().and_then(|report| report.split(" by ").nth(1)).expect("who")
+            + listed["operations"][0]["report"]
+                .as_str()
+                .and_then(|report| report.split(" by ").nth(1))
+                .expect("who")
     );
     let others = isthmus(directory.path(), &["recover", "--package", "time", "--json"]).well().stdout;
     assert!(others.contains("\"operations\": []"), "{others}");

@@ -1,0 +1,129 @@
+//! Broken machines: settings, directories, file systems, and the socket of a daemon.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixListener;
+
+use super::super::Said;
+use super::patient::{Patient, expect, faults};
+use crate::harness::Json;
+
+#[test]
+fn a_setting_that_is_not_understood_is_named_and_the_rest_is_examined() {
+    let mut patient = Patient::new();
+    patient.set("ISTHMUS_OFFLINE", "maybe");
+    patient.has("settings", 1001, &["ISTHMUS_OFFLINE=\"maybe\""], "Correct the variable");
+}
+
+#[test]
+fn a_misspelt_setting_is_a_warning_with_the_one_that_was_meant() {
+    let mut patient = Patient::new();
+    patient.set("ISTHMUS_OFLINE", "true");
+    let said = patient.doctor(&[]);
+    assert_eq!(said.code, 0, "{said:?}");
+    for part in ["warning  settings", "ISTHMUS-1002", "did you mean ISTHMUS_OFFLINE?", "no faults, 1 warning"]
+    {
+        assert!(said.stdout.contains(part), "{part:?}: {}", said.stdout);
+    }
+}
+
+#[test]
+fn a_machine_without_a_home_directory_is_told_which_to_set() {
+    let patient = Patient::new();
+    let mut command = patient.command(env!("CARGO_BIN_EXE_isthmus"));
+    command.env_remove("HOME").args(["doctor", "--only", "home", "--json"]);
+    let said = Said::of(&mut command);
+    let document: Json = serde_json::from_str(&said.stdout).expect("JSON");
+    expect(
+        &faults(&document),
+        "home",
+        1003,
+        &["neither ISTHMUS_HOME nor PULUMI_HOME nor HOME"],
+        "Set `ISTHMUS_HOME`",
+    );
+}
+
+#[test]
+fn a_home_directory_that_others_may_write_to_is_named_with_the_command() {
+    let patient = Patient::new();
+    let home = patient.home();
+    std::fs::create_dir_all(&home).expect("a directory");
+    std::fs::set_permissions(&home, std::fs::Permissions::from_mode(0o777)).expect("it is ours");
+    patient.has("home", 1005, &["0777"], &format!("chmod go-w {}", home.display()));
+}
+
+#[test]
+fn a_file_in_the_place_of_the_home_directory_is_named() {
+    let mut patient = Patient::new();
+    let file = patient.machine.write("taken", b"");
+    patient.set("ISTHMUS_HOME", file.to_str().expect("text"));
+    let words = ["--only", "home"];
+    patient.has_in(&words, "home", 1004, &["taken is not a directory"], "choose another directory");
+}
+
+#[test]
+fn a_temporary_directory_that_is_missing_is_named() {
+    let mut patient = Patient::new();
+    patient.set("TMPDIR", "/nowhere/tmp");
+    // Providers have their sockets there.
+    let words = ["--skip", "providers"];
+    patient.has_in(&words, "space", 1004, &["/nowhere/tmp does not exist"], "set TMPDIR");
+}
+
+/// Examines a machine whose provider cache is a file system of its own, with these options.
+fn with_mounted_cache(options: &str) -> Option<Json> {
+    let patient = Patient::new();
+    let directory = patient.machine.path("mounted");
+    std::fs::create_dir(&directory).expect("a directory");
+    let isthmus = env!("CARGO_BIN_EXE_isthmus");
+    let script =
+        format!("mount -t tmpfs -o {options} tmpfs \"$1\" && exec {isthmus} doctor --json --only space");
+    let mut command = patient.command("/usr/bin/unshare");
+    command.args(["--map-root-user", "--mount", "/bin/sh", "-c", &script, "sh"]).arg(&directory);
+    command.env("PULUMI_DYNAMIC_TF_PLUGIN_CACHE_DIR", &directory);
+    let said = Said::of(&mut command);
+    if said.stdout.is_empty() && (said.stderr.contains("unshare") || said.stderr.contains("mount")) {
+        // The kernel of this machine does not let users mount anything.
+        return None;
+    }
+    assert_eq!(said.code, 1, "{said:?}");
+    Some(serde_json::from_str(&said.stdout).expect("JSON"))
+}
+
+#[test]
+fn a_full_disk_is_named_with_what_makes_room() {
+    let Some(document) = with_mounted_cache("size=64k") else { return };
+    expect(
+        &faults(&document),
+        "space",
+        1006,
+        &["0 MiB are free", "mounted"],
+        "isthmus providers prune --dry-run",
+    );
+}
+
+#[test]
+fn a_cache_on_a_file_system_without_execution_is_named() {
+    let Some(document) = with_mounted_cache("size=1g,noexec") else { return };
+    expect(&faults(&document), "space", 1007, &["noexec", "mounted"], "on another file system");
+}
+
+#[test]
+fn the_socket_of_a_dead_daemon_is_named() {
+    let mut patient = Patient::new();
+    let socket = patient.machine.path("daemon.sock");
+    drop(UnixListener::bind(&socket).expect("a socket"));
+    patient.set("ISTHMUS_DAEMON", socket.to_str().expect("text"));
+    patient.has("daemon", 6001, &["no daemon listens on", "daemon.sock"], "Start a daemon: `isthmus daemon`");
+}
+
+#[test]
+fn the_socket_of_a_daemon_in_a_directory_of_everyone_is_named() {
+    let mut patient = Patient::new();
+    let directory = patient.machine.path("open");
+    std::fs::create_dir(&directory).expect("a directory");
+    std::fs::set_permissions(&directory, std::fs::Permissions::from_mode(0o777)).expect("it is ours");
+    let socket = directory.join("daemon.sock");
+    let _listener = UnixListener::bind(&socket).expect("a socket");
+    patient.set("ISTHMUS_DAEMON", socket.to_str().expect("text"));
+    patient.has("daemon", 6002, &["0777"], &format!("chmod go-w {}", directory.display()));
+}

@@ -1,0 +1,101 @@
+//! Broken set-ups of Pulumi: its CLI, the plugin, the project.
+
+use super::patient::Patient;
+
+#[test]
+fn a_machine_without_a_fault_has_none() {
+    let patient = Patient::new();
+    let said = patient.doctor(&[]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let statuses: Vec<&str> = said.stdout.lines().map_while(|line| line.split_whitespace().next()).collect();
+    assert_eq!(statuses, ["ok"; 16], "{}", said.stdout);
+    assert!(said.stdout.ends_with("\nno faults, no warnings\n"), "{}", said.stdout);
+    assert!(said.stdout.contains("hashicorp/random 3.9.0 starts"), "{}", said.stdout);
+    assert!(said.stdout.contains("resource-terraform-provider-v1.1.3/"), "{}", said.stdout);
+    assert!(patient.faults(&[]).is_empty());
+    assert!(!patient.home().exists(), "nothing is created");
+}
+
+#[test]
+fn a_missing_pulumi_cli_is_named() {
+    let patient = Patient::new();
+    std::fs::remove_file(patient.machine.path("bin/pulumi")).expect("it is there");
+    patient.has("pulumi", 1101, &["no `pulumi` on PATH"], "https://www.pulumi.com/docs/install/");
+}
+
+#[test]
+fn an_old_pulumi_cli_is_named_with_the_version_that_is_needed() {
+    let patient = Patient::new();
+    patient.script("bin/pulumi", "echo v3.100.0");
+    patient.has("pulumi", 1102, &["version 3.100.0", "3.147.0"], "Install a newer CLI");
+}
+
+#[test]
+fn a_pulumi_cli_that_does_not_work_is_named() {
+    let patient = Patient::new();
+    patient.script("bin/pulumi", "exit 127");
+    patient.has("pulumi", 1103, &["bin/pulumi does not work"], "pulumi version");
+}
+
+#[test]
+fn a_plugin_of_another_version_than_the_sdk_names_is_told() {
+    let patient = Patient::new();
+    std::fs::rename(patient.plugin_directory("1.1.3"), patient.plugin_directory("1.0.0"))
+        .expect("a directory");
+    let message = ["in version 1.1.3", "Pulumi.yaml", "other versions of it: 1.0.0"];
+    patient.has("plugin", 1106, &message, "`isthmus install --plugin` in the project's directory");
+}
+
+#[test]
+fn an_interrupted_installation_of_the_plugin_is_told() {
+    let patient = Patient::new();
+    let partial = patient.plugin_directory("1.1.3").with_extension("3.partial");
+    std::fs::write(partial, "").expect("a file");
+    patient.has("plugin", 1106, &["installation of it was interrupted"], "isthmus install --plugin");
+}
+
+#[test]
+fn another_plugin_on_path_is_named_that_shadows_the_installed_one() {
+    let patient = Patient::new();
+    patient.script("bin/pulumi-resource-terraform-provider", "echo v9.9.9");
+    let message = ["bin/pulumi-resource-terraform-provider", "not isthmus", "instead of version 1.1.3"];
+    patient.has("plugin", 1107, &message, "PULUMI_IGNORE_AMBIENT_PLUGINS=true");
+    let mut ignoring = patient;
+    ignoring.set("PULUMI_IGNORE_AMBIENT_PLUGINS", "true");
+    assert!(ignoring.faults(&[]).is_empty(), "as the remedy says");
+}
+
+#[test]
+fn the_go_bridge_in_the_place_of_isthmus_is_named() {
+    let patient = Patient::new();
+    std::fs::remove_dir_all(patient.plugin_directory("1.1.3")).expect("it is there");
+    patient.plugin("1.1.3", &fixtures::tools::tool("go-bridge"));
+    let message = ["v1.1.3/pulumi-resource-terraform-provider is not isthmus", "for version 1.1.3"];
+    patient.has("plugin", 1108, &message, "`isthmus install --plugin --force`");
+}
+
+#[test]
+fn a_project_that_names_another_plugin_is_told() {
+    let patient = Patient::new();
+    patient.script("other/pulumi-resource-terraform-provider", "echo v9.9.9");
+    let project = patient.machine.path("project/Pulumi.yaml");
+    let text = std::fs::read_to_string(&project).expect("a file");
+    let plugins = "plugins:\n  providers:\n    - name: terraform-provider\n      path: ../other\n";
+    std::fs::write(project, text + plugins).expect("a file");
+    patient.has("plugin", 1108, &["`plugins` in the project file"], "change or remove the entry");
+}
+
+#[test]
+fn a_project_file_with_a_syntax_error_is_named_with_the_line() {
+    let patient = Patient::new();
+    patient.machine.write("project/Pulumi.yaml", b"name: x\npackages: [\n");
+    patient.has("project", 1104, &["Pulumi.yaml", "line"], "Correct the file at the line");
+}
+
+#[test]
+fn an_sdk_of_another_version_than_the_project_asks_for_is_named() {
+    let patient = Patient::new();
+    patient.project("3.8.0", "3.9.0");
+    let message = ["sdks/random/random.yaml", "generated for hashicorp/random 3.9.0", "3.8.0"];
+    patient.has("project", 1105, &message, "run `pulumi install`");
+}
