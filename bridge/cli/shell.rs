@@ -29,7 +29,8 @@ pub(crate) fn warn_of_redirection() {
 
 /// The name of a file that may be the rest of a constraint after `<` or `>`.
 fn part_of_constraint(file: &Path) -> Option<&str> {
-    let name = file.file_name()?.to_str()?;
+    // A terminal is /dev/pts/0.
+    let name = file.file_name().filter(|_| !file.starts_with("/dev"))?.to_str()?;
     let is_part = name == "="
         || name.starts_with(|first: char| first == '=' || first.is_ascii_digit())
             && VersionConstraint::parse(name).is_ok();
@@ -45,7 +46,9 @@ mod tests {
         for name in ["/tmp/3.8", "/tmp/=", "/tmp/=3.8", "/tmp/3.8,", "/tmp/3"] {
             assert!(part_of_constraint(Path::new(name)).is_some(), "{name}");
         }
-        for name in ["/dev/null", "/tmp/out", "/tmp/3.8.txt", "pipe:[3]", "/dev/pts/0x", "/", "/tmp/~"] {
+        for name in
+            ["/dev/null", "/tmp/out", "/tmp/3.8.txt", "pipe:[3]", "/dev/pts/0", "/dev/pts/0x", "/", "/tmp/~"]
+        {
             assert_eq!(part_of_constraint(Path::new(name)), None, "{name}");
         }
     }

@@ -35,13 +35,20 @@ impl Finding {
         Self::new(Level::Warning, code, text)
     }
 
-    /// The same with more advice, which comes first.
+    /// The same with advice in place of that of the page.
     #[must_use]
     pub(crate) fn advising(mut self, help: impl Into<String>) -> Self {
         let is_from_page = self.help == [self.code.remedy()];
         if is_from_page {
             self.help.clear();
         }
+        self.help.insert(0, help.into());
+        self
+    }
+
+    /// The same with one line of advice more, before the others.
+    #[must_use]
+    pub(crate) fn and_advising(mut self, help: impl Into<String>) -> Self {
         self.help.insert(0, help.into());
         self
     }

@@ -94,9 +94,9 @@ impl InstallError {
             | Self::Enforced { error, .. }
             | Self::OtherRegistry { error, .. } => error.trouble(),
             Self::Nowhere(errors) => {
-                let troubles = errors.iter().map(Self::trouble);
-                let other = troubles.clone().rfind(|trouble| *trouble != Trouble::UnknownProvider);
-                other.or_else(|| troubles.last()).unwrap_or(Trouble::UnknownProvider)
+                let mut troubles = errors.iter().map(Self::trouble);
+                let other = troubles.rfind(|trouble| *trouble != Trouble::UnknownProvider);
+                other.unwrap_or(Trouble::UnknownProvider)
             }
             Self::NoVersion(_) => Trouble::UnknownVersion,
             Self::NotMirrored { .. } => Trouble::UnknownProvider,

@@ -1,25 +1,38 @@
-//! Progress of an installation on standard error: a bar on a terminal, lines elsewhere.
+//! Progress on standard error: a bar or a moving sign on a terminal, lines elsewhere, and nothing for a user who wants it quiet.
 //!
-//! The bar is redrawn only when it changes, so that no clock is needed.
+//! Whatever may take over a second has it: downloads, reading of binaries, calls of other programs. In the end nothing of it is
+//! left on a terminal.
 
 use std::io::{self, IsTerminal as _};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use isthmus_install::{
     InstallError, InstallEvent, Installed, Installer, Progress, ProviderAddress, VersionConstraint,
 };
 
-use crate::cli::output::write_to_stderr;
+use crate::cli::output::{is_quiet, write_to_stderr};
 use crate::cli::table::bytes;
 use crate::daemon::ProgressReporter;
 
-/// Width of the bar, and of the whole line: what the narrowest terminals show.
-const BAR: usize = 24;
+/// What the narrowest terminals show.
 const LINE: usize = 79;
+
+/// Of a download whose size is known, and of one whose size is not.
+const KNOWN: &str = "[{bar:24}] {percent:>3}% of {msg}";
+const UNKNOWN: &str = "{spinner} {msg}";
+
+/// The filled part of a bar, and the empty one.
+const BAR: &str = "#.";
+
+/// How often a sign moves while nothing else does.
+const TICK: Duration = Duration::from_millis(120);
 
 #[derive(Debug)]
 pub(crate) struct Reporter {
     is_terminal: bool,
+    is_quiet: bool,
     progress_lines: ProgressReporter,
     state: Mutex<State>,
 }
@@ -28,14 +41,19 @@ pub(crate) struct Reporter {
 struct State {
     /// The current download.
     name: String,
-    /// The terminal's last line.
-    drawn: String,
+    /// What is on the terminal, with the template that it has.
+    bar: Option<(ProgressBar, &'static str)>,
 }
 
 impl Reporter {
     pub(crate) fn new() -> Self {
-        let is_terminal = io::stderr().is_terminal();
-        Self { is_terminal, progress_lines: ProgressReporter::default(), state: Mutex::default() }
+        Self {
+            // One that cannot clear a line gets lines.
+            is_terminal: io::stderr().is_terminal() && !is_dumb(),
+            is_quiet: is_quiet(),
+            progress_lines: ProgressReporter::default(),
+            state: Mutex::default(),
+        }
     }
 
     /// Installs a provider. Of the report nothing is left in the end.
@@ -51,13 +69,12 @@ impl Reporter {
     }
 
     pub(crate) fn report(&self, event: InstallEvent) {
+        if self.is_quiet {
+            return;
+        }
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match &event {
-            InstallEvent::Progress(progress) if self.is_terminal => {
-                let line = line(&state.name, *progress);
-                state.draw(line);
-                return;
-            }
+            InstallEvent::Progress(progress) if self.is_terminal => return state.download(*progress),
             InstallEvent::Downloading { address, version, .. } => {
                 state.name = format!("{} {version}", address.for_display());
             }
@@ -73,19 +90,28 @@ impl Reporter {
 
     /// Shows a step that may take long: on a terminal until the next one, elsewhere as a line.
     pub(crate) fn step(&self, text: &str) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if self.is_terminal {
-            state.draw(text.chars().take(LINE).collect());
-        } else {
+            self.count(text);
+        } else if !self.is_quiet {
             write_to_stderr(&format!("{text}\n"));
         }
     }
 
     /// Shows the progress of a step, on a terminal.
     pub(crate) fn count(&self, text: &str) {
-        if self.is_terminal {
-            self.step(text);
+        if self.is_terminal && !self.is_quiet {
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            state.bar(UNKNOWN).set_message(shortened(text));
         }
+    }
+
+    /// Shows a step on a terminal while `work` is done.
+    pub(crate) async fn during<T>(text: &str, work: impl Future<Output = T>) -> T {
+        let reporter = Self::new();
+        reporter.count(text);
+        let done = work.await;
+        reporter.clear();
+        done
     }
 
     /// Removes the bar before other output.
@@ -94,35 +120,61 @@ impl Reporter {
     }
 }
 
+/// Whether the user's terminal shows text only.
+fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_none_or(|term| term == "dumb")
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
 impl State {
-    fn draw(&mut self, line: String) {
-        if line != self.drawn {
-            write_to_stderr(&format!("\r{line}\x1b[K"));
-            self.drawn = line;
+    fn download(&mut self, Progress { received, total }: Progress) {
+        let name = self.name.clone();
+        match total.filter(|total| *total > 0) {
+            Some(total) => {
+                let bar = self.bar(KNOWN);
+                bar.set_length(total);
+                bar.set_message(shortened(&format!("{}  {name}", bytes(total))));
+                bar.set_position(received.min(total));
+            }
+            None => self.bar(UNKNOWN).set_message(shortened(&format!("{}  {name}", bytes(received)))),
         }
     }
 
+    /// The bar with this template.
+    fn bar(&mut self, template: &'static str) -> &ProgressBar {
+        let is_it = |(_, known): &(ProgressBar, &'static str)| *known == template;
+        if !self.bar.as_ref().is_some_and(is_it) {
+            self.clear();
+        }
+        &self.bar.get_or_insert_with(|| (bar(template), template)).0
+    }
+
     fn clear(&mut self) {
-        if !self.drawn.is_empty() {
-            write_to_stderr("\r\x1b[K");
-            self.drawn.clear();
+        if let Some((bar, _)) = self.bar.take() {
+            bar.finish_and_clear();
         }
     }
 }
 
-fn line(name: &str, Progress { received, total }: Progress) -> String {
-    let text = match total.filter(|total| *total > 0) {
-        Some(total) => {
-            let part = u128::from(received.min(total));
-            let of =
-                |whole: usize| usize::try_from(part * whole as u128 / u128::from(total)).unwrap_or(whole);
-            let (filled, percent) = (of(BAR), of(100));
-            let bar = format!("{}{}", "#".repeat(filled), ".".repeat(BAR - filled));
-            format!("[{bar}] {percent:>3}% of {}  {name}", bytes(total))
-        }
-        None => format!("{}  {name}", bytes(received)),
-    };
-    text.chars().take(LINE).collect()
+fn bar(template: &str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
+    // The templates are of this file.
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style.progress_chars(BAR).tick_chars("-\\|/ "));
+    }
+    if template == UNKNOWN {
+        bar.enable_steady_tick(TICK);
+    }
+    bar
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(LINE - 2).collect()
 }
 
 #[cfg(test)]
@@ -130,23 +182,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bar_grows_with_what_is_there() {
-        let at = |received, total| line("hashicorp/random 3.9.0", Progress { received, total });
-        assert_eq!(
-            at(0, Some(10_000_000)),
-            "[........................]   0% of 10.0 MB  hashicorp/random 3.9.0"
-        );
-        assert_eq!(
-            at(5_000_000, Some(10_000_000)),
-            "[############............]  50% of 10.0 MB  hashicorp/random 3.9.0"
-        );
-        assert_eq!(
-            at(10_000_000, Some(10_000_000)),
-            "[########################] 100% of 10.0 MB  hashicorp/random 3.9.0"
-        );
-        assert_eq!(at(u64::MAX, Some(1)), at(1, Some(1)), "servers may say anything");
-        assert_eq!(at(1234, None), "1.2 kB  hashicorp/random 3.9.0");
-        assert_eq!(at(0, Some(0)), "0 B  hashicorp/random 3.9.0");
-        assert_eq!(line(&"x".repeat(200), Progress { received: 0, total: None }).len(), LINE);
+    fn the_templates_are_understood_and_a_line_is_no_longer_than_a_terminal() {
+        for template in [KNOWN, UNKNOWN] {
+            ProgressStyle::with_template(template).expect("a template");
+        }
+        assert_eq!(shortened(&"x".repeat(200)).len(), LINE - 2);
+    }
+
+    #[test]
+    fn what_servers_announce_is_no_more_than_there_is() {
+        let mut state = State::default();
+        state.download(Progress { received: u64::MAX, total: Some(10) });
+        let (bar, template) = state.bar.as_ref().expect("a bar");
+        assert_eq!((bar.position(), bar.length(), *template), (10, Some(10), KNOWN));
+        state.download(Progress { received: 1234, total: None });
+        assert_eq!(state.bar.as_ref().expect("a bar").1, UNKNOWN);
     }
 }

@@ -43,13 +43,19 @@ pub(super) enum ProvidersError {
     Unpacked(PathBuf),
     #[error(transparent)]
     Mirror(#[from] MirrorError),
-    #[error("{provider} is not in the cache of providers {path}; `isthmus providers list` shows what is", path = .path.display())]
+    #[error("{provider} is not in the cache of providers {path}; `isthmus providers list` shows what is{}", meant(similar.as_deref()), path = .path.display())]
     Absent {
         /// As the user wrote it.
         provider: String,
+        /// The most similar one that is in the cache.
+        similar: Option<String>,
         /// The cache.
         path: PathBuf,
     },
+}
+
+fn meant(similar: Option<&str>) -> String {
+    similar.map(|similar| format!("\nhelp: did you mean {similar}?")).unwrap_or_default()
 }
 
 impl ProvidersError {

@@ -4,6 +4,7 @@ use isthmus_install::{CachedPackage, Inventory, ProviderAddress, ProviderCache};
 use semver::Version;
 
 use super::error::ProvidersError;
+use crate::names::tokens::nearest;
 
 /// A provider, or one version of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +46,15 @@ pub(super) fn parse_all(
     let selections: Vec<Selection> = arguments.iter().map(parse).collect::<Result<_, _>>()?;
     for (selection, argument) in selections.iter().zip(arguments) {
         if !inventory.packages.iter().any(|package| selection.has(package)) {
-            return Err(ProvidersError::Absent { provider: argument.clone(), path: cache.root().to_owned() });
+            let is_absent = !inventory.packages.iter().any(|package| package.address == selection.address);
+            let packages = inventory.packages.iter().filter(|_| is_absent);
+            let names: Vec<String> = packages.map(|package| package.address.for_display()).collect();
+            let similar = nearest(&selection.address.for_display(), names.iter().map(String::as_str));
+            return Err(ProvidersError::Absent {
+                provider: argument.clone(),
+                similar: similar.map(str::to_owned),
+                path: cache.root().to_owned(),
+            });
         }
     }
     Ok(selections)

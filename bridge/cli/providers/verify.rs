@@ -64,8 +64,12 @@ impl Verify {
             |package: &CachedPackage| selections.is_empty() || selections.iter().any(|one| one.has(package));
         let mut asked = None;
         let mut outcome = Outcome::Done;
+        let progress = Reporter::new();
         for package in inventory.packages.iter().filter(|package| is_selected(package)) {
-            let found = match package.verify() {
+            progress.count(&format!("reading {} {}", package.address.for_display(), package.version));
+            let verified = package.verify();
+            progress.clear();
+            let found = match verified {
                 Ok(Some(Verification::Unverified { .. }) | None) if self.offline => {
                     Found::Unverified("it was not installed by isthmus".to_owned())
                 }

@@ -10,6 +10,7 @@ use clap::builder::{PathBufValueParser, TypedValueParser as _};
 use isthmus_state::{BackedUp, BackupScope, KeySource, StoreAddress, database_in};
 
 use super::error::StateError;
+use crate::cli::install::Reporter;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::print;
 use crate::home;
@@ -53,7 +54,8 @@ pub(super) struct Restore {
 
 impl Backup {
     pub(super) async fn run(&self, settings: &Settings) -> Result<Outcome, StateError> {
-        let backed_up = scope(settings)?.back_up(&self.file).await?;
+        let scope = scope(settings)?;
+        let backed_up = Reporter::during("backing up the state store", scope.back_up(&self.file)).await?;
         print(&format!("backed up to {}: {}\n", self.file.display(), contents(backed_up)));
         Ok(Outcome::Done)
     }
@@ -61,7 +63,8 @@ impl Backup {
 
 impl Restore {
     pub(super) async fn run(&self, settings: &Settings) -> Result<Outcome, StateError> {
-        let restored = scope(settings)?.restore(&self.file).await?;
+        let scope = scope(settings)?;
+        let restored = Reporter::during("restoring the state store", scope.restore(&self.file)).await?;
         print(&format!("restored {}: {}\n", self.file.display(), contents(restored)));
         Ok(Outcome::Done)
     }

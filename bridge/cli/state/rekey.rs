@@ -12,10 +12,13 @@ use isthmus_state::{JournalFiles, KeySource};
 
 use super::error::StateError;
 use super::open::{open_existing_state_store, open_state_store};
+use crate::cli::install::Reporter;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::print;
 use crate::home;
 use crate::settings::Settings;
+
+const ENCRYPTING: &str = "encrypting the records with the new key";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -51,14 +54,15 @@ impl Rekey {
             (Some(source), _) => {
                 let variable = if self.passphrase { "ISTHMUS_PASSPHRASE" } else { "ISTHMUS_KEY_FILE" };
                 (
-                    state_store.rotate(source, journal.as_deref()).await?,
+                    Reporter::during(ENCRYPTING, state_store.rotate(source, journal.as_deref())).await?,
                     format!("; set {variable} to the new key from now on"),
                 )
             }
             (None, Some(_)) => return Err(StateError::ConfiguredKey),
             (None, None) => {
                 let directory = home::home(settings)?;
-                (state_store.rotate_own_key(&directory).await?, String::new())
+                let rotated = Reporter::during(ENCRYPTING, state_store.rotate_own_key(&directory)).await?;
+                (rotated, String::new())
             }
         };
         print(&format!("{} records are encrypted with the new key{next}\n", rotated.records));

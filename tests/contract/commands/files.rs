@@ -184,14 +184,14 @@ fn a_key_or_home_that_another_user_may_change_is_refused_with_what_to_do() {
         assert!(code == 1 && said.contains(&help), "{code}: {said}");
         set_mode(path, usual);
         let (code, said) = list();
-        assert!(code == 0 && said.starts_with("[]\n"), "it is mended: {code}: {said}");
+        assert!(code == 0 && said.contains("\"records\": []"), "it is mended: {code}: {said}");
     }
     if rustix::process::geteuid().is_root() {
         for path in [&home, &home.join("state.key")] {
             std::os::unix::fs::chown(path, Some(65534), None).expect("as root");
             let (code, said) = list();
             assert!(
-                code == 1 && said.ends_with(&format!("help: run `chown 0 {}`\n", path.display())),
+                code == 1 && said.contains(&format!("help: run `chown 0 {}`\n", path.display())),
                 "{said}"
             );
             std::os::unix::fs::chown(path, Some(0), None).expect("as root");

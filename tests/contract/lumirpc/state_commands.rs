@@ -315,7 +315,7 @@ async fn records_of_a_stack_go_out_and_come_in_again() {
     let (theirs, address) = shown(&home);
     assert_eq!(theirs, shown(engine.home()).0);
     assert_eq!(address, [json!("component.web[\"eu\"]"), json!("random_password.none")]);
-    assert_eq!(theirs[0]["value"]["result"], json!(password));
+    assert_eq!(theirs["records"][0]["value"]["result"], json!(password));
 
     let bytes = std::fs::read(&file).expect("a file");
     std::fs::write(&file, &bytes[..bytes.len() - 1]).expect("a file");

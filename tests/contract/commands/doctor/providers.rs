@@ -45,7 +45,7 @@ fn a_certificate_of_an_unknown_authority_is_named() {
     let patient = Patient::new();
     let other = Registry::start();
     patient.machine.write("authority.pem", other.authority_pem().as_bytes());
-    patient.has("registry", 2003, &["no secure connection", "UnknownIssuer"], "SSL_CERT_FILE");
+    patient.has("registry", 2003, &["no secure connection", "invalid peer certificate"], "SSL_CERT_FILE");
 }
 
 #[test]
@@ -123,7 +123,19 @@ fn a_registry_that_fails_is_named() {
 fn a_provider_that_no_registry_has_is_named() {
     let patient = Patient::new();
     let words = ["hashicorp/randm"];
-    patient.has_in(&words, "registry", 2010, &["has no provider hashicorp/randm"], "Check the namespace");
+    patient.has_in(
+        &words,
+        "registry",
+        2010,
+        &["has no provider hashicorp/randm"],
+        "did you mean hashicorp/random?",
+    );
+    let mut install = patient.command(env!("CARGO_BIN_EXE_isthmus"));
+    let failed = Said::of(install.args(["install", "hashicorp/randm"])).failed();
+    assert!(failed.contains("help: did you mean hashicorp/random?\n"), "{failed}");
+    let mut prune = patient.command(env!("CARGO_BIN_EXE_isthmus"));
+    let failed = Said::of(prune.args(["providers", "prune", "hashicorp/randm"])).failed();
+    assert!(failed.contains("help: did you mean hashicorp/random?\n"), "{failed}");
 }
 
 #[test]

@@ -57,7 +57,7 @@ fn a_damaged_store_is_named() {
     let length = file.metadata().expect("a file").len();
     file.write_all_at(&vec![0xa5; usize::try_from(length - 4096).expect("it is small")], 4096)
         .expect("written");
-    patient.has("store", 4002, &["state.sqlite", "damaged"], "restore the file from a backup");
+    patient.has("store", 4002, &["state.sqlite", "damaged"], "`isthmus state restore`");
 }
 
 #[test]

@@ -75,7 +75,8 @@ async fn the_store_of_the_legacy_service_and_what_commands_show_of_it_have_no_va
         run(&["state", "show", "--json", "--secrets", &format!("sandbox_secret/{}", made.id)], &passphrase)
             .well();
     let shown: Json = serde_json::from_str(&shown.stdout).expect("JSON");
-    search.known("computed sensitive attribute", shown[0]["value"]["value"].as_str().expect("text"));
+    search
+        .known("computed sensitive attribute", shown["records"][0]["value"]["value"].as_str().expect("text"));
     let other = search.refused("wrong passphrase");
     let backup = host.directory().join("backup").to_str().expect("UTF-8").to_owned();
     for words in [
