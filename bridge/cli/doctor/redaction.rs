@@ -23,9 +23,9 @@ impl Redaction {
         for (name, value) in environment.iter() {
             let (name, value) = (name.to_string_lossy().to_uppercase(), value.to_string_lossy());
             let is_file = name.ends_with("_FILE") || name.ends_with("_PATH") || name.starts_with("NO_");
-            if !is_file && SECRET.iter().any(|part| name.contains(part)) {
-                learn(&secrets, &value);
-            } else if value.contains('@') && (value.contains("://") || name.ends_with("_PROXY")) {
+            let is_named_so = !is_file && SECRET.iter().any(|part| name.contains(part));
+            let has_user = value.contains('@') && (value.contains("://") || name.ends_with("_PROXY"));
+            if is_named_so || has_user {
                 learn(&secrets, &value);
             }
         }
