@@ -9,6 +9,7 @@
 
 mod cycles;
 mod deployment;
+mod links;
 mod security;
 mod units;
 
