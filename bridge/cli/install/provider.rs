@@ -4,21 +4,24 @@
 //! once it has one, and gets the checksums of the installed package; without, it uses only the
 //! cache.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
 use isthmus_common::Environment;
 use isthmus_install::{
-    Installed, Installer, LOCK_FILE_NAME, Platform, ProviderAddress, ProviderCache, VersionConstraint,
+    Installed, Installer, LOCK_FILE_NAME, Platform, ProviderAddress, ProviderCache, Verification,
+    VersionConstraint,
 };
+use semver::Version;
+use serde_json::json;
 
 use super::error::ProviderError;
 use super::locking::Locking;
 use super::progress::Reporter;
 use crate::cli::output::{detail, fail_as, print, warn};
-use crate::cli::{runtime, verification};
+use crate::cli::{json_root, runtime, verification};
 use crate::daemon::{Installation, InstallationError};
 use crate::error_code::ErrorCode;
 use crate::home;
@@ -43,6 +46,9 @@ pub(super) struct Options {
     /// Also lock the packages of this platform, such as darwin_arm64.
     #[arg(long = "platform", value_name = "OS_ARCH", requires = "lock", conflicts_with = "plugin", value_parser = platform)]
     platforms: Vec<Platform>,
+    /// Write a JSON object: the version, its verification and the path.
+    #[arg(long, requires = "provider", conflicts_with = "plugin")]
+    json: bool,
 }
 
 /// Parses a platform argument.
@@ -81,7 +87,12 @@ impl Options {
         }
         if let Some(overridden) = installer.overridden(&address)? {
             warn(&overridden.warning);
-            print(&format!("{}\n{}\n", address.for_display(), overridden.executable.display()));
+            let executable = &overridden.executable;
+            print(&if self.json {
+                document(&address, None, None, executable)
+            } else {
+                format!("{}\n{}\n", address.for_display(), executable.display())
+            });
             return Ok(());
         }
         let reporter = Reporter::new();
@@ -100,11 +111,11 @@ impl Options {
         }
         let Installed { version, executable, verification, .. } = &installed;
         let verified = verification::shown(Some(verification));
-        print(&format!(
-            "{} {version}, {verified}\n{}\n{summary}",
-            address.for_display(),
-            executable.display()
-        ));
+        print(&if self.json {
+            document(&address, Some(version), Some(verification), executable)
+        } else {
+            format!("{} {version}, {verified}\n{}\n{summary}", address.for_display(), executable.display())
+        });
         Ok(())
     }
 
@@ -112,6 +123,22 @@ impl Options {
         let configured = || settings.lock_file.clone();
         self.lock_file.clone().or_else(configured).unwrap_or_else(|| PathBuf::from(LOCK_FILE_NAME))
     }
+}
+
+/// The result as JSON. A development override has no version.
+fn document(
+    address: &ProviderAddress,
+    version: Option<&Version>,
+    verification: Option<&Verification>,
+    executable: &Path,
+) -> String {
+    let members = json!({
+        "address": address.to_string(),
+        "version": version.map(ToString::to_string),
+        "verification": verification.map(verification::as_json),
+        "program": executable,
+    });
+    json_root::document("install", members)
 }
 
 /// The provider that was probably meant, if no registry has the one that the user has named.

@@ -11,14 +11,16 @@ use std::sync::Arc;
 use clap::Args;
 use isthmus_common::scratch::temporary_directory;
 use isthmus_install::{
-    Delivery, Installer, MirrorWriter, PackageForm, Platform, ProviderAddress, VersionConstraint, choose,
+    Delivery, Installer, MirrorWriter, PackageForm, Platform, ProviderAddress, Verification,
+    VersionConstraint, choose,
 };
 use semver::Version;
+use serde_json::{Value, json};
 
 use super::error::ProvidersError;
 use crate::cli::install::{Reporter, installer, platform};
 use crate::cli::outcome::Outcome;
-use crate::cli::{print, verification, warn};
+use crate::cli::{json_root, print, verification, warn};
 use crate::settings::Settings;
 
 const EXAMPLES: &str = "\
@@ -50,6 +52,9 @@ pub(super) struct Mirror {
     /// Platform, such as darwin_arm64 (default: this one).
     #[arg(long = "platform", value_name = "OS_ARCH", value_parser = platform)]
     platforms: Vec<Platform>,
+    /// Write a JSON object: the packages that were copied or were there.
+    #[arg(long)]
+    json: bool,
 }
 
 impl Mirror {
@@ -58,7 +63,7 @@ impl Mirror {
         let installer = installer(settings)?.without_lock();
         let platforms = if self.platforms.is_empty() { &[Platform::CURRENT][..] } else { &self.platforms };
         let writer = MirrorWriter::new(&self.directory);
-        let mut copied = BTreeSet::new();
+        let mut copied = Vec::new();
         let mut outcome = Ok(Outcome::Done);
         for (address, constraint) in &wanted {
             outcome = self.copy(&installer, &writer, (address, constraint), platforms, &mut copied).await;
@@ -67,8 +72,13 @@ impl Mirror {
             }
         }
         // Copied packages are indexed even if others failed.
-        for address in copied {
-            writer.write_indexes(&address)?;
+        let addresses: BTreeSet<&ProviderAddress> = copied.iter().map(|copied| &copied.address).collect();
+        for address in addresses {
+            writer.write_indexes(address)?;
+        }
+        if self.json {
+            let packages: Vec<Value> = copied.iter().map(Copied::as_json).collect();
+            print(&json_root::document("providers mirror", json!({ "packages": packages })));
         }
         outcome
     }
@@ -79,7 +89,7 @@ impl Mirror {
         writer: &MirrorWriter,
         (address, constraint): (&ProviderAddress, &VersionConstraint),
         platforms: &[Platform],
-        copied: &mut BTreeSet<ProviderAddress>,
+        copied: &mut Vec<Copied>,
     ) -> Result<Outcome, ProvidersError> {
         let version = version(installer, address, constraint, platforms).await?;
         let reporter = Reporter::new();
@@ -95,12 +105,36 @@ impl Mirror {
                 PackageForm::Directory(path) => return Err(ProvidersError::Unpacked(path.clone())),
             };
             let path = writer.add(address, &version, *platform, archive)?;
-            copied.insert(address.clone());
-            let verified = verification::shown(Some(&verification));
-            let name = format!("{} {version} {platform}", address.for_display());
-            print(&format!("{name}, {verified}: {}\n", path.display()));
+            if !self.json {
+                let verified = verification::shown(Some(&verification));
+                let name = format!("{} {version} {platform}", address.for_display());
+                print(&format!("{name}, {verified}: {}\n", path.display()));
+            }
+            let (address, version, platform) = (address.clone(), version.clone(), *platform);
+            copied.push(Copied { address, version, platform, verification, path });
         }
         Ok(Outcome::Done)
+    }
+}
+
+/// A package in the mirror.
+struct Copied {
+    address: ProviderAddress,
+    version: Version,
+    platform: Platform,
+    verification: Verification,
+    path: PathBuf,
+}
+
+impl Copied {
+    fn as_json(&self) -> Value {
+        json!({
+            "address": self.address.to_string(),
+            "version": self.version.to_string(),
+            "platform": self.platform.to_string(),
+            "verification": verification::as_json(&self.verification),
+            "path": self.path,
+        })
     }
 }
 

@@ -14,13 +14,14 @@ use isthmus_install::{
     CachedPackage, Inventory, Platform, ProviderAddress, ProviderCache, Removal, RunningPrograms,
     Verification, check_program,
 };
+use serde_json::{Value, json};
 
 use super::cache::open;
 use super::error::ProvidersError;
 use super::selection::{self, Selection};
 use crate::cli::outcome::Outcome;
 use crate::cli::table::bytes;
-use crate::cli::{print, warn};
+use crate::cli::{json_root, print, warn};
 use age::Age;
 
 const EXAMPLES: &str = "\
@@ -57,6 +58,9 @@ pub(super) struct Prune {
     /// List what would be removed, and remove nothing.
     #[arg(long)]
     dry_run: bool,
+    /// Write a JSON object: what is removed and what is kept, with reasons.
+    #[arg(long)]
+    json: bool,
 }
 
 /// A version to remove.
@@ -72,6 +76,8 @@ struct Pruning {
     is_dry: bool,
     freed: u64,
     outcome: Outcome,
+    /// What was done, where it is written as JSON.
+    entries: Option<Vec<Value>>,
 }
 
 impl Prune {
@@ -79,31 +85,43 @@ impl Prune {
         let (cache, inventory) = open()?;
         let selections = selection::parse_all(&self.providers, &cache, &inventory)?;
         let running = RunningPrograms::now();
-        let mut pruning = Pruning { is_dry: self.dry_run, freed: 0, outcome: Outcome::Done };
+        let mut pruning = Pruning {
+            is_dry: self.dry_run,
+            freed: 0,
+            outcome: Outcome::Done,
+            entries: self.json.then(Vec::new),
+        };
         for Superfluous { package, is_named } in self.superfluous(&inventory, &selections, SystemTime::now())
         {
             let CachedPackage { address, version, platform, size, .. } = package;
             let name = format!("{} {version} {platform}", address.for_display());
             if !is_named && !package.verification.as_ref().is_some_and(Verification::is_installed) {
-                print(&format!(
-                    "kept {name}: not installed by isthmus; remove it by name, as {address}@{version}\n"
-                ));
+                let reason = format!("not installed by isthmus; remove it by name, as {address}@{version}");
+                pruning.keep(&name, &reason);
                 continue;
             }
             if running.has_one_in(&package.directory) {
-                print(&format!("kept {name}: it is running\n"));
+                pruning.keep(&name, "it is running");
                 continue;
             }
             if let (false, Err(altered)) = (is_named, check_program(&package.executable)) {
                 let reason = isthmus_common::error_chain(&altered);
-                print(&format!("kept {name}: {reason}; remove it by name, as {address}@{version}\n"));
+                pruning.keep(&name, &format!("{reason}; remove it by name, as {address}@{version}"));
                 continue;
             }
             pruning.remove(&name, *size, || package.remove());
         }
         self.remove_unfinished(&cache, &inventory, &selections, &mut pruning);
-        let verb = if self.dry_run { "would be freed" } else { "freed" };
-        print(&format!("{} {verb}\n", bytes(pruning.freed)));
+        match &pruning.entries {
+            Some(entries) => {
+                let members = json!({ "dry_run": self.dry_run, "freed": pruning.freed, "entries": entries });
+                print(&json_root::document("providers prune", members));
+            }
+            None => {
+                let verb = if self.dry_run { "would be freed" } else { "freed" };
+                print(&format!("{} {verb}\n", bytes(pruning.freed)));
+            }
+        }
         Ok(pruning.outcome)
     }
 
@@ -180,21 +198,46 @@ impl Pruning {
         let size_of = bytes(size);
         if self.is_dry {
             self.freed += size;
-            print(&format!("would remove {name}: {size_of}\n"));
+            self.note(name, "would_remove", size, None, || format!("would remove {name}: {size_of}\n"));
             return;
         }
         match remove() {
             Ok(Removal::Removed) => {
                 self.freed += size;
-                print(&format!("removed {name}: {size_of}\n"));
+                self.note(name, "removed", size, None, || format!("removed {name}: {size_of}\n"));
             }
-            Ok(Removal::Busy) => print(&format!("kept {name}: its installation is in progress\n")),
+            Ok(Removal::Busy) => self.keep(name, "its installation is in progress"),
             Err(error) => {
                 self.outcome = Outcome::Incomplete;
                 warn(&format!("{name} cannot be removed: {error}"));
+                if let Some(entries) = &mut self.entries {
+                    entries.push(entry(name, "failed", size, Some(&error.to_string())));
+                }
             }
         }
     }
+
+    fn keep(&mut self, name: &str, reason: &str) {
+        self.note(name, "kept", 0, Some(reason), || format!("kept {name}: {reason}\n"));
+    }
+
+    fn note(
+        &mut self,
+        name: &str,
+        action: &str,
+        size: u64,
+        reason: Option<&str>,
+        line: impl FnOnce() -> String,
+    ) {
+        match &mut self.entries {
+            Some(entries) => entries.push(entry(name, action, size, reason)),
+            None => print(&line()),
+        }
+    }
+}
+
+fn entry(name: &str, action: &str, size: u64, reason: Option<&str>) -> Value {
+    json!({ "name": name, "action": action, "size": size, "reason": reason })
 }
 
 #[cfg(test)]
@@ -237,7 +280,7 @@ mod tests {
 
     fn removed(keep: Option<usize>, older_than: Option<&str>, providers: &[&str]) -> String {
         let older_than = older_than.map(|text| text.parse().expect("an age"));
-        let prune = Prune { providers: Vec::new(), keep, older_than, dry_run: true };
+        let prune = Prune { providers: Vec::new(), keep, older_than, dry_run: true, json: false };
         let selections: Vec<Selection> =
             providers.iter().map(|text| Selection::parse(text).expect(text)).collect();
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(100 * 86_400);

@@ -8,13 +8,14 @@ use std::sync::Arc;
 
 use clap::Args;
 use isthmus_install::{CachedPackage, FileSum, Installer, Platform, Verification, VersionConstraint};
+use serde_json::{Value, json};
 
 use super::cache::{note_if_empty, open};
 use super::error::ProvidersError;
 use super::selection;
 use crate::cli::install::{Reporter, installer};
 use crate::cli::outcome::Outcome;
-use crate::cli::{print, verification, warn};
+use crate::cli::{json_root, print, verification, warn};
 use crate::settings::Settings;
 
 const EXAMPLES: &str = "\
@@ -40,6 +41,9 @@ pub(super) struct Verify {
     /// Do not query registries or mirrors.
     #[arg(long)]
     offline: bool,
+    /// Write a JSON object: the packages with their results.
+    #[arg(long)]
+    json: bool,
 }
 
 enum Found {
@@ -65,6 +69,7 @@ impl Verify {
         let mut asked = None;
         let mut outcome = Outcome::Done;
         let progress = Reporter::new();
+        let mut results = Vec::new();
         for package in inventory.packages.iter().filter(|package| is_selected(package)) {
             progress.count(&format!("reading {} {}", package.address.for_display(), package.version));
             let verified = package.verify();
@@ -93,7 +98,18 @@ impl Verify {
                 Found::AsInstalled(_) | Found::Confirmed(_) | Found::Unverified(_) => {}
             }
             let CachedPackage { address, version, platform, .. } = package;
-            print(&format!("{} {version} {platform}: {}\n", address.for_display(), found.text()));
+            if self.json {
+                let mut result = found.as_json();
+                result["address"] = address.to_string().into();
+                result["version"] = version.to_string().into();
+                result["platform"] = platform.to_string().into();
+                results.push(result);
+            } else {
+                print(&format!("{} {version} {platform}: {}\n", address.for_display(), found.text()));
+            }
+        }
+        if self.json {
+            print(&json_root::document("providers verify", json!({ "packages": results })));
         }
         Ok(outcome)
     }
@@ -123,6 +139,20 @@ async fn compare_with_registry(installer: &Installer, package: &CachedPackage) -
 }
 
 impl Found {
+    fn as_json(&self) -> Value {
+        let verified = |result: &str, verification| json!({ "result": result, "verification": verification::as_json(verification), "reason": null });
+        let failed =
+            |result: &str, reason| json!({ "result": result, "verification": null, "reason": reason });
+        match self {
+            Self::AsInstalled(verification) => verified("verified", verification),
+            Self::Confirmed(verification) => verified("confirmed", verification),
+            Self::Replaced(verification) => verified("replaced", verification),
+            Self::Unverified(reason) => failed("unverified", reason),
+            Self::Refused(reason) => failed("refused", reason),
+            Self::Altered(reason) => failed("altered", reason),
+        }
+    }
+
     fn text(&self) -> String {
         let shown = |verification| verification::shown(Some(verification));
         match self {

@@ -7,6 +7,7 @@ use isthmus_test_registry::Document;
 
 use super::Said;
 use super::network::{Network, OTHER};
+use crate::harness::{Json, json};
 
 fn read_lock(path: &std::path::Path) -> (String, LockFile) {
     let text = std::fs::read_to_string(path).expect("there is a lock file");
@@ -271,4 +272,39 @@ fn the_words_of_both_kinds_of_installation_do_not_mix() {
     let help =
         Command::new(env!("CARGO_BIN_EXE_isthmus")).args(["install", "--help"]).output().expect("it starts");
     assert!(String::from_utf8_lossy(&help.stdout).contains("[PROVIDER] [VERSION]"), "{help:?}");
+}
+
+#[test]
+fn what_commands_do_to_providers_is_written_as_json_with_one_root() {
+    let network = Network::new();
+    network.publish("1.0.0");
+    network.publish("2.0.0");
+    let address = network.directory();
+    let run = |words: &[&str]| {
+        let printed = network.isthmus(&[words, &["--json"]].concat()).well();
+        let document: Json =
+            serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{error}: {printed}"));
+        assert_eq!(document["format_version"], "1.0", "{printed}");
+        document
+    };
+    for version in ["1.0.0", "2.0.0"] {
+        let installed = run(&["install", &network.address(), version]);
+        assert_eq!(installed["command"], "install");
+        assert_eq!((&installed["address"], &installed["version"]), (&json!(address), &json!(version)));
+        assert_eq!(installed["verification"]["kind"], "signed");
+        assert!(std::path::Path::new(installed["program"].as_str().expect("a path")).is_file());
+    }
+    let verified = run(&["providers", "verify"]);
+    assert_eq!(verified["command"], "providers verify");
+    let results: Vec<&Json> =
+        verified["packages"].as_array().expect("an array").iter().map(|it| &it["result"]).collect();
+    assert_eq!(results, ["verified", "verified"]);
+    let selected = format!("{}@1.0.0", network.address());
+    let mirrored = run(&["providers", "mirror", "mirror", &selected]);
+    assert_eq!(mirrored["packages"][0]["version"], "1.0.0");
+    let dry = run(&["providers", "prune", "--dry-run"]);
+    assert_eq!((&dry["dry_run"], &dry["entries"][0]["action"]), (&json!(true), &json!("would_remove")));
+    let pruned = run(&["providers", "prune"]);
+    assert_eq!(pruned["entries"].as_array().map(Vec::len), Some(1), "{pruned:#}");
+    assert_eq!((&pruned["entries"][0]["action"], &pruned["freed"]), (&json!("removed"), &dry["freed"]));
 }
