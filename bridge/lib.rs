@@ -28,6 +28,7 @@ pub mod package;
 mod process_context;
 mod project;
 mod pulumirpc;
+mod reference;
 mod resource;
 mod serve;
 pub mod settings;

@@ -29,15 +29,18 @@ use super::catalogue::{Package, TokenError};
 use super::parameters::ParameterSource;
 use super::shape::ResourceShape;
 use crate::names::tokens::member_name;
+pub(crate) use docs::{clean as documentation, python_name};
 pub(super) use document::raw;
 use document::{
     BaseProvider, Document, Fragments, Function, ObjectType, Outputs, Parameterization, Property, Type,
 };
 pub(crate) use generators::SdkLanguage;
 use generators::Unwritable;
+pub(crate) use language::go_import_path;
 use language::Facts;
 use members::{Managed, is_input};
-pub(super) use parallel::in_parallel;
+pub(crate) use parallel::in_parallel;
+pub(crate) use types::TypeNames;
 use types::{Declared, Owner, Types};
 
 /// The plugin's own package name.

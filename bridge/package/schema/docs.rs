@@ -18,7 +18,7 @@ use crate::names::casing::upper_first;
 use crate::names::tokens::member_name;
 
 /// `text`, converted and trimmed.
-pub(super) fn clean(package: &Package, text: &str, kind: TextKind) -> String {
+pub(crate) fn clean(package: &Package, text: &str, kind: TextKind) -> String {
     let text = printable(text);
     let text = &as_markdown(&text, kind);
     if !text.contains("```") {
@@ -157,9 +157,9 @@ fn span(node: &str, dotnet: &str, go: &str, python: &str, hcl: &str) -> String {
     )
 }
 
-/// A function's name in Python SDKs: `getPublicKey` is `get_public_key`. A run of capitals is one
+/// A function's or property's name in Python SDKs: `getPublicKey` is `get_public_key`. A run of capitals is one
 /// word, including digits (or one `s`) right after it.
-fn python_name(name: &str) -> String {
+pub(crate) fn python_name(name: &str) -> String {
     #[derive(Clone, Copy, PartialEq)]
     enum Before {
         Start,

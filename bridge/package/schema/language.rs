@@ -76,8 +76,8 @@ pub(super) fn attribution(package: &str, organisation: &str) -> String {
     )
 }
 
-/// From major version 2 on, the path of a Go module contains the version.
-fn go_import_path(package: &str, major: u64) -> String {
+/// The import path of a package's Go SDK. From major version 2 on, the path of a Go module contains the version.
+pub(crate) fn go_import_path(package: &str, major: u64) -> String {
     let version = if major > 1 { format!("v{major}/") } else { String::new() };
     format!("github.com/pulumi/pulumi-terraform-provider/sdks/go/{package}/{version}{package}")
 }

@@ -10,7 +10,7 @@ const FEW: usize = 16;
 const MOST_THREADS: usize = 8;
 
 /// The results of `work` for `items`, in order.
-pub(in crate::package) fn in_parallel<Item: Sync, Made: Send>(
+pub(crate) fn in_parallel<Item: Sync, Made: Send>(
     items: &[Item],
     work: impl Fn(&Item) -> Made + Sync,
 ) -> Vec<Made> {

@@ -1,0 +1,45 @@
+//! Lists of properties, nested ones folded.
+
+use maud::{Markup, html};
+
+use super::{count, prose};
+use crate::reference::property::Property;
+
+/// The properties below `path`, whose anchors are their paths.
+pub(super) fn properties(properties: &[Property], path: &str) -> Markup {
+    html! {
+        @if !properties.is_empty() {
+            ul.properties { @for property in properties { (item(property, path)) } }
+        }
+    }
+}
+
+fn item(property: &Property, above: &str) -> Markup {
+    let path =
+        if above.is_empty() { property.name.clone() } else { format!("{above}.{}", property.name) };
+    html! {
+        li #(path) {
+            div.head {
+                a.name href={ "#" (path) } { (property.name) }
+                " " span.type { (property.type_text) }
+                @for flag in property.flags() { " " span class={ "flag " (flag) } { (flag) } }
+            }
+            @if !property.terraform.is_empty() {
+                div.terraform { "Terraform " @if property.is_block { "block " } code { (property.terraform) } }
+            }
+            @if let Some(message) = &property.deprecated {
+                @if !message.is_empty() { p.deprecation { "Deprecated: " (message) } }
+            }
+            @if !property.description.is_empty() { div.prose { (prose::html(&property.description)) } }
+            @if property.left_out > 0 {
+                p.note { (count(property.left_out, "nested property is", "nested properties are")) " not shown: the page has too many." }
+            }
+            @if !property.nested.is_empty() {
+                details {
+                    summary { (count(property.nested.len(), "property", "properties")) " of " code { (property.name) } }
+                    (properties(&property.nested, &path))
+                }
+            }
+        }
+    }
+}

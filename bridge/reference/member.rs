@@ -1,0 +1,222 @@
+//! What a package has pages about: its members, and the provider's configuration.
+
+use std::fmt::Write as _;
+
+use crate::names::tokens::{Tokens, member_name, nearest};
+use crate::package::catalogue::Package;
+
+/// The kind of a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Configuration,
+    Resource,
+    DataSource,
+    Function,
+    EphemeralResource,
+    Action,
+}
+
+/// A subject of a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Member {
+    pub(crate) kind: Kind,
+    /// Terraform's name; the provider's type for the configuration.
+    pub(crate) terraform: String,
+    /// Pulumi's token; of the configuration that of the explicit provider.
+    pub(crate) token: String,
+}
+
+/// All subjects of a package, by kind and then by Pulumi's name.
+#[derive(Debug)]
+pub(crate) struct Members(Vec<Member>);
+
+/// There is no member of this name.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum MemberError {
+    #[error("package {package} has no resource, data source or function {wanted:?}{help}", help = meant(.nearest.as_deref()))]
+    Unknown { package: String, wanted: String, nearest: Option<String> },
+    /// Resources and data sources of Terraform have the same names.
+    #[error("{wanted:?} is ambiguous\nhelp: write one of {}", .tokens.join(", "))]
+    Ambiguous { wanted: String, tokens: Vec<String> },
+}
+
+fn meant(nearest: Option<&str>) -> String {
+    nearest.map(|name| format!("\nhelp: did you mean {name}?")).unwrap_or_default()
+}
+
+impl Kind {
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Configuration,
+        Self::Resource,
+        Self::DataSource,
+        Self::Function,
+        Self::EphemeralResource,
+        Self::Action,
+    ];
+
+    /// In the singular, for one member.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Configuration => "configuration",
+            Self::Resource => "resource",
+            Self::DataSource => "data source",
+            Self::Function => "function",
+            Self::EphemeralResource => "ephemeral resource",
+            Self::Action => "action",
+        }
+    }
+
+    /// The heading above a list of members.
+    pub(crate) fn plural(self) -> &'static str {
+        match self {
+            Self::Configuration => "Configuration",
+            Self::Resource => "Resources",
+            Self::DataSource => "Data sources",
+            Self::Function => "Functions",
+            Self::EphemeralResource => "Ephemeral resources",
+            Self::Action => "Actions",
+        }
+    }
+
+    /// The directory of its pages.
+    fn directory(self) -> &'static str {
+        match self {
+            Self::Configuration => "",
+            Self::Resource => "resources/",
+            Self::DataSource => "data-sources/",
+            Self::Function => "functions/",
+            Self::EphemeralResource => "ephemeral-resources/",
+            Self::Action => "actions/",
+        }
+    }
+}
+
+impl Member {
+    /// Pulumi's name, such as `Pet` or `getPet`.
+    pub(crate) fn name(&self) -> &str {
+        member_name(&self.token)
+    }
+
+    /// The path of its page below the first one. Names of providers have letters, digits, `_` and `-`; of any other
+    /// character, the path has its number, so that no name leads elsewhere.
+    pub(crate) fn path(&self) -> String {
+        let mut path = self.kind.directory().to_owned();
+        if self.kind == Kind::Configuration {
+            path.push_str("configuration");
+        } else {
+            for character in self.terraform.chars() {
+                if character.is_ascii_alphanumeric() || matches!(character, '_' | '-') {
+                    path.push(character);
+                } else {
+                    let _ = write!(path, "~{:x}~", u32::from(character));
+                }
+            }
+        }
+        path.push_str(".html");
+        path
+    }
+}
+
+impl Members {
+    pub(crate) fn of(package: &Package) -> Self {
+        let identity = package.identity();
+        let mut members = vec![Member {
+            kind: Kind::Configuration,
+            terraform: identity.provider_type.clone(),
+            token: format!("pulumi:providers:{}", identity.name),
+        }];
+        let mut add = |kind, tokens: &Tokens| {
+            let first = members.len();
+            members.extend(tokens.iter().map(|(terraform, token)| Member {
+                kind,
+                terraform: terraform.to_string(),
+                token: token.to_owned(),
+            }));
+            members[first..].sort_by(|one, other| one.name().cmp(other.name()));
+        };
+        add(Kind::Resource, package.resources());
+        add(Kind::DataSource, package.data_sources());
+        add(Kind::Function, package.functions());
+        add(Kind::EphemeralResource, package.ephemeral_resources());
+        add(Kind::Action, package.actions());
+        Self(members)
+    }
+
+    pub(crate) fn all(&self) -> &[Member] {
+        &self.0
+    }
+
+    pub(crate) fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Member> {
+        self.0.iter().filter(move |member| member.kind == kind)
+    }
+
+    /// The member whose page has this path.
+    pub(crate) fn at(&self, path: &str) -> Option<&Member> {
+        self.0.iter().find(|member| member.path() == path)
+    }
+
+    /// The member that a user names: by its token, the token without a module (`random:Pet`), its name alone, or Terraform's
+    /// name, which for a data source may begin with `data.`.
+    pub(crate) fn find(&self, package: &str, wanted: &str) -> Result<&Member, MemberError> {
+        let is_meant = |member: &&Member| {
+            let short = wanted.strip_prefix(package).and_then(|rest| rest.strip_prefix(':'));
+            wanted == member.token
+                || wanted == member.name()
+                || short == Some(member.name())
+                || wanted == member.terraform
+                || (member.kind == Kind::DataSource
+                    && wanted.strip_prefix("data.") == Some(member.terraform.as_str()))
+        };
+        let mut found: Vec<&Member> = self.0.iter().filter(is_meant).collect();
+        // Terraform's name alone is that of the resource, as in Terraform; the provider's type is rarely meant.
+        if let Some(resource) = found.iter().find(|member| member.kind == Kind::Resource) {
+            found = vec![*resource];
+        }
+        match found[..] {
+            [member] => Ok(member),
+            [] => {
+                let names = self.0.iter().flat_map(|member| [member.name(), member.terraform.as_str()]);
+                let nearest = nearest(wanted, names).map(str::to_owned);
+                Err(MemberError::Unknown { package: package.to_owned(), wanted: wanted.to_owned(), nearest })
+            }
+            _ => Err(MemberError::Ambiguous {
+                wanted: wanted.to_owned(),
+                tokens: found.iter().map(|member| member.token.clone()).collect(),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::package::testing::package;
+
+    #[test]
+    fn a_member_is_found_by_each_of_its_names() {
+        let members = Members::of(&package());
+        let path = |wanted| members.find("test", wanted).map(Member::path).map_err(|error| error.to_string());
+        for name in ["test:index/pet:Pet", "test:Pet", "Pet", "test_pet"] {
+            assert_eq!(path(name), Ok("resources/test_pet.html".to_owned()), "{name}");
+        }
+        for name in ["test:getPet", "getPet", "data.test_pet"] {
+            assert_eq!(path(name), Ok("data-sources/test_pet.html".to_owned()), "{name}");
+        }
+        assert_eq!(path("parseName"), Ok("functions/parse_name.html".to_owned()));
+        assert_eq!(path("pulumi:providers:test"), Ok("configuration.html".to_owned()));
+        let unknown = path("test_pett").unwrap_err();
+        assert!(unknown.contains("no resource, data source or function \"test_pett\""), "{unknown}");
+        assert!(unknown.contains("help: did you mean test_pet?"), "{unknown}");
+    }
+
+    #[test]
+    fn no_name_leads_out_of_its_directory() {
+        let named = |terraform: &str| Member {
+            kind: Kind::Resource,
+            terraform: terraform.to_owned(),
+            token: String::new(),
+        };
+        assert_eq!(named("../a/b").path(), "resources/~2e~~2e~~2f~a~2f~b.html");
+        assert_eq!(named("a_b-C9").path(), "resources/a_b-C9.html");
+    }
+}

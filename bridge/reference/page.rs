@@ -1,0 +1,213 @@
+//! The model of a page about one member, which HTML and text are made of.
+
+use std::sync::Arc;
+
+use isthmus_provider::schema::CatalogueError;
+
+use super::example::{self, Example};
+use super::member::{Kind, Member};
+use super::property::{Properties, Property, object_in};
+use crate::package::catalogue::{Package, TokenError};
+use crate::package::function::FunctionShape;
+use crate::package::schema::documentation;
+use crate::package::shape::{Field, IdRule, ResourceShape, Shape};
+
+/// A page.
+#[derive(Debug)]
+pub(crate) struct Page {
+    pub(crate) kind: Kind,
+    /// Pulumi's name, such as `random.Pet`.
+    pub(crate) title: String,
+    pub(crate) token: String,
+    pub(crate) terraform: String,
+    /// Markdown in Pulumi's names, not sanitised.
+    pub(crate) description: String,
+    /// The provider's message, which may be empty.
+    pub(crate) deprecated: Option<String>,
+    /// In each language.
+    pub(crate) examples: Vec<Example>,
+    /// What a program sets.
+    pub(crate) inputs: Vec<Property>,
+    /// What only the provider sets.
+    pub(crate) outputs: Vec<Property>,
+    /// Of a resource.
+    pub(crate) import: Option<Import>,
+    /// Whether the engine can list resources of the type.
+    pub(crate) can_be_listed: bool,
+}
+
+/// How an existing object becomes a resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Import {
+    /// The command, in which `ID` is to be replaced.
+    pub(crate) command: String,
+    /// What is known of the id.
+    pub(crate) id: String,
+}
+
+impl Page {
+    /// The page of a member.
+    ///
+    /// # Errors
+    /// When its schema is invalid, which is a bug in the provider.
+    pub(crate) fn of(package: &Package, member: &Member) -> Result<Self, TokenError> {
+        let terraform = &member.terraform;
+        match member.kind {
+            Kind::Configuration => match package.config_shape() {
+                Ok(shape) => Ok(Self::shaped(package, member, &shape)),
+                Err(TokenError::Schema(CatalogueError::Unknown { .. })) => Ok(Self::empty(package, member)),
+                Err(error) => Err(error),
+            },
+            Kind::Resource => Ok(Self::shaped(package, member, &*package.passing_resource(terraform)?)),
+            Kind::DataSource => Ok(Self::shaped(package, member, &*package.passing_data_source(terraform)?)),
+            Kind::Function => Ok(Self::function(package, member, &*package.function(terraform)?)),
+            Kind::EphemeralResource => {
+                let mut page = Self::shaped(package, member, &*package.ephemeral_resource(terraform)?);
+                // Nothing of it may be stored in the clear.
+                page.outputs.iter_mut().for_each(|output| output.secret = true);
+                Ok(page)
+            }
+            Kind::Action => Ok(Self::shaped(package, member, &*package.action(terraform)?)),
+        }
+    }
+
+    fn empty(package: &Package, member: &Member) -> Self {
+        let identity = package.identity();
+        let title = match member.kind {
+            Kind::Configuration => format!("{} configuration", identity.name),
+            _ => format!("{}.{}", identity.name, member.name()),
+        };
+        Self {
+            kind: member.kind,
+            title,
+            token: member.token.clone(),
+            terraform: member.terraform.clone(),
+            description: String::new(),
+            deprecated: None,
+            examples: Vec::new(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            import: None,
+            can_be_listed: false,
+        }
+    }
+
+    fn shaped(package: &Package, member: &Member, shape: &ResourceShape) -> Self {
+        let block = &shape.schema.block;
+        let mut properties = Properties::new(package);
+        // A resource's Pulumi id is no property; it is described beside its import.
+        let is_shown = |field: &&Field| member.kind != Kind::Resource || field.pulumi != "id";
+        let fields = || shape.object.fields.iter().filter(is_shown);
+        let mut inputs = properties.of(fields().filter(|field| field.required || field.optional));
+        let outputs = properties.of(fields().filter(|field| !(field.required || field.optional)));
+        if member.kind == Kind::Resource
+            && let Some(autonamed) = shape.autonamed()
+        {
+            for input in inputs.iter_mut().filter(|input| input.name == autonamed.pulumi) {
+                (input.autonamed, input.required) = (true, false);
+            }
+        }
+        Self {
+            description: documentation(package, &block.description, block.description_kind),
+            deprecated: block.deprecated.then(|| block.deprecation_message.clone()),
+            examples: example::of_shape(package, member, shape),
+            inputs,
+            outputs,
+            import: (member.kind == Kind::Resource).then(|| import(member, shape)),
+            can_be_listed: member.kind == Kind::Resource
+                && package.list(&member.terraform).is_some_and(|list| list.is_ok()),
+            ..Self::empty(package, member)
+        }
+    }
+
+    fn function(package: &Package, member: &Member, shape: &FunctionShape) -> Self {
+        let mut properties = Properties::new(package);
+        let last = shape.parameters.len();
+        let inputs = shape.parameters.iter().enumerate();
+        let inputs = inputs
+            .map(|(index, parameter)| properties.parameter(parameter, shape.variadic && index + 1 == last))
+            .collect();
+        let outputs = match &shape.return_shape {
+            Shape::Object(object) => properties.of(&object.fields),
+            other => vec![properties.result(other)],
+        };
+        let message = &shape.deprecation_message;
+        Self {
+            description: documentation(package, &shape.description, shape.description_kind),
+            deprecated: (!message.is_empty()).then(|| message.clone()),
+            examples: example::of_function(package, shape),
+            inputs,
+            outputs,
+            ..Self::empty(package, member)
+        }
+    }
+
+    /// The title of the section of what a program sets.
+    pub(crate) fn inputs_title(&self) -> &'static str {
+        match self.kind {
+            Kind::Configuration | Kind::Resource => "Inputs",
+            Kind::DataSource | Kind::Function | Kind::EphemeralResource | Kind::Action => "Arguments",
+        }
+    }
+
+    /// The title of the section of what the provider sets.
+    pub(crate) fn outputs_title(&self) -> &'static str {
+        match self.kind {
+            Kind::Function => "Result",
+            _ => "Outputs",
+        }
+    }
+
+    /// A sentence about what a result holds besides.
+    pub(crate) fn note_on_outputs(&self) -> Option<&'static str> {
+        match self.kind {
+            Kind::Resource => Some("All inputs are outputs too, besides those that are write-only."),
+            Kind::DataSource | Kind::EphemeralResource => Some("All arguments are outputs too."),
+            Kind::Configuration | Kind::Function | Kind::Action => None,
+        }
+    }
+}
+
+fn import(member: &Member, shape: &ResourceShape) -> Import {
+    let id = match &shape.id {
+        IdRule::Computed => "The id is Terraform's attribute id, which the provider sets. The import id may have another form: \
+                             see the provider's documentation."
+            .to_owned(),
+        IdRule::Property(name) | IdRule::Perhaps(name) => format!(
+            "The id is the property {name} (Terraform's attribute id). The import id may have another form: see the provider's \
+             documentation."
+        ),
+        IdRule::Missing => "The resource type has no attribute id. The import id is what the provider's documentation says for \
+                            `terraform import`."
+            .to_owned(),
+    };
+    Import { command: format!("pulumi import {} example ID", member.token), id }
+}
+
+/// The names of a member's own properties, for the search.
+pub(super) fn property_names(package: &Package, member: &Member) -> Vec<String> {
+    let terraform = &member.terraform;
+    let shape = match member.kind {
+        Kind::Configuration => package.config_shape(),
+        Kind::Resource => package.passing_resource(terraform),
+        Kind::DataSource => package.passing_data_source(terraform),
+        Kind::EphemeralResource => package.ephemeral_resource(terraform),
+        Kind::Action => package.action(terraform),
+        Kind::Function => {
+            let function = package.function(terraform).ok();
+            let parameters = function.iter().flat_map(|function| &function.parameters);
+            return parameters.map(|parameter| parameter.pulumi.clone()).collect();
+        }
+    };
+    let Ok(shape): Result<Arc<ResourceShape>, _> = shape else { return Vec::new() };
+    let mut names = Vec::new();
+    for field in &shape.object.fields {
+        names.push(field.pulumi.clone());
+        names.extend(
+            object_in(&field.shape).iter().flat_map(|object| &object.fields).map(|field| field.pulumi.clone()),
+        );
+    }
+    names.sort();
+    names.dedup();
+    names
+}

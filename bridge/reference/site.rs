@@ -1,0 +1,99 @@
+//! All files of a reference, each made when it is asked for.
+
+use std::sync::{Arc, OnceLock};
+
+use super::html;
+use super::member::{Member, MemberError, Members};
+use super::page::Page;
+use super::search;
+use super::upstream::Documents;
+use crate::package::catalogue::{Package, TokenError};
+
+/// The reference of a package.
+#[derive(Debug)]
+pub(crate) struct Site {
+    package: Arc<Package>,
+    members: Members,
+    documents: Documents,
+    search: OnceLock<String>,
+}
+
+/// A file of it.
+#[derive(Debug)]
+pub(crate) struct File {
+    pub(crate) content_type: &'static str,
+    pub(crate) content: String,
+}
+
+const HTML: &str = "text/html; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+
+const INDEX: &str = "index.html";
+const SEARCH: &str = "search.js";
+
+impl Site {
+    pub(crate) fn new(package: Arc<Package>, documents: Documents) -> Self {
+        Self { members: Members::of(&package), package, documents, search: OnceLock::new() }
+    }
+
+    pub(crate) fn package(&self) -> &Package {
+        &self.package
+    }
+
+    pub(crate) fn members(&self) -> &Members {
+        &self.members
+    }
+
+    /// The file at a path such as `resources/random_pet.html`; `None` if there is none.
+    pub(crate) fn file(&self, path: &str) -> Option<File> {
+        let (content_type, content) = match path {
+            "" | INDEX => (HTML, html::index(&self.package, &self.members)),
+            "style.css" => ("text/css; charset=utf-8", html::STYLE.to_owned()),
+            "script.js" => (SCRIPT, html::SCRIPT.to_owned()),
+            SEARCH => (SCRIPT, self.search().to_owned()),
+            _ => (HTML, self.page_at(self.members.at(path)?)),
+        };
+        Some(File { content_type, content })
+    }
+
+    /// The page about a member.
+    ///
+    /// # Errors
+    /// When its schema is invalid.
+    pub(crate) fn page(&self, member: &Member) -> Result<Page, TokenError> {
+        let mut page = Page::of(&self.package, member)?;
+        self.documents.complete(member, &mut page);
+        Ok(page)
+    }
+
+    /// The member that a user names.
+    ///
+    /// # Errors
+    /// When there is none, or more than one.
+    pub(crate) fn find(&self, wanted: &str) -> Result<&Member, MemberError> {
+        self.members.find(&self.package.identity().name, wanted)
+    }
+
+    /// The page of an unknown path.
+    pub(crate) fn not_found(&self) -> String {
+        html::not_found(&self.package)
+    }
+
+    /// The paths of all files.
+    pub(crate) fn paths(&self) -> Vec<String> {
+        let fixed = [INDEX, "style.css", "script.js", SEARCH].map(str::to_owned);
+        fixed.into_iter().chain(self.members.all().iter().map(Member::path)).collect()
+    }
+
+    /// What the search looks in. A large provider's takes a while, so it is made before it is needed.
+    pub(crate) fn search(&self) -> &str {
+        self.search.get_or_init(|| search::script(&self.package, &self.members))
+    }
+
+    fn page_at(&self, member: &Member) -> String {
+        match self.page(member) {
+            Ok(page) => html::member(&self.package, &page, self.documents.of(member)),
+            Err(error) => html::broken(&self.package, member, &isthmus_common::error_chain(&error)),
+        }
+    }
+}
