@@ -5,6 +5,7 @@ mod daemon;
 mod demo;
 mod doctor;
 mod explain;
+mod docs;
 mod inspect;
 pub(crate) mod install;
 mod json_root;
@@ -66,6 +67,7 @@ enum Subcommands {
     Demo(demo::Demo),
     Doctor(doctor::Doctor),
     Explain(explain::Explain),
+    Docs(docs::Docs),
     Install(install::Install),
     Link(link::Link),
     Logs(inspect::Logs),
@@ -121,6 +123,7 @@ fn run_command(subcommand: Subcommands) -> ExitCode {
         Subcommands::Man(man) => man::run(&man, Command::command()),
         Subcommands::Version(version) => version::run(&version),
         Subcommands::Demo(demo) => with_settings(|_| demo::run(&demo)),
+        Subcommands::Docs(docs) => with_settings(|settings| docs::run(&docs, settings)),
         Subcommands::Daemon(daemon) => with_settings(|settings| daemon::run(&daemon, settings)),
         Subcommands::Install(install) => with_settings(|settings| install::run(&install, settings)),
         Subcommands::Logs(logs) => with_settings(|settings| inspect::logs(&logs, settings)),

@@ -15,7 +15,8 @@ mod site;
 mod terminal;
 mod upstream;
 
-pub(crate) use member::{Member, Members};
+pub(crate) use example::Language;
+pub(crate) use member::{MemberError, Members};
 pub(crate) use site::{File, Site};
 pub(crate) use terminal::text;
 pub(crate) use upstream::{Documents, candidates};

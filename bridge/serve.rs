@@ -8,6 +8,7 @@ mod accept;
 mod access_control;
 mod bounded;
 mod health;
+pub(crate) mod http;
 mod inspect;
 mod listener;
 mod places;

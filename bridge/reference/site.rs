@@ -36,14 +36,6 @@ impl Site {
         Self { members: Members::of(&package), package, documents, search: OnceLock::new() }
     }
 
-    pub(crate) fn package(&self) -> &Package {
-        &self.package
-    }
-
-    pub(crate) fn members(&self) -> &Members {
-        &self.members
-    }
-
     /// The file at a path such as `resources/random_pet.html`; `None` if there is none.
     pub(crate) fn file(&self, path: &str) -> Option<File> {
         let (content_type, content) = match path {

@@ -49,8 +49,8 @@ impl Documents {
         self.0.insert(member.path(), body(text).to_owned());
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.0.len()
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// The provider's page about a member, as Markdown in Terraform's names.

@@ -27,6 +27,8 @@ pub enum Purpose {
     Staging,
     /// Files that are not whole yet, or that only one process needs.
     Scratch,
+    /// Reference pages of a provider, for users to keep.
+    Reference,
 }
 
 impl Purpose {
@@ -35,6 +37,15 @@ impl Purpose {
             Self::Sockets => "the sockets of a provider process",
             Self::Staging => "an installation in progress",
             Self::Scratch => "files in progress",
+            Self::Reference => "reference pages of a provider",
+        }
+    }
+
+    /// What isthmus does with it later.
+    fn later(self) -> &'static str {
+        match self {
+            Self::Sockets | Self::Staging | Self::Scratch => "removes it",
+            Self::Reference => "replaces its own files in it",
         }
     }
 }
@@ -130,7 +141,7 @@ pub fn is_own(stat: &Stat) -> bool {
 
 fn content(name: &OsStr, directory: &Stat, purpose: Purpose) -> Vec<u8> {
     let mut content =
-        format!("isthmus created this directory for {}, and removes it.\nname: ", purpose.text())
+        format!("isthmus created this directory for {}, and {}.\nname: ", purpose.text(), purpose.later())
             .into_bytes();
     content.extend_from_slice(name.as_encoded_bytes());
     content.extend_from_slice(format!("\ninode: {}\n", directory.st_ino).as_bytes());

@@ -1,0 +1,166 @@
+//! `isthmus docs`: the reference of a provider in Pulumi's names, in a browser, as files, or in the terminal.
+//!
+//! Only the provider's schema is needed, which the schema cache has of a provider that ran before.
+
+mod error;
+mod files;
+mod repository;
+mod server;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+
+use super::output::{fail, inform, print, warn};
+use super::runtime;
+use crate::authorization::Permissions;
+use crate::daemon::{Daemon, Sessions};
+use crate::engine::EngineLog;
+use crate::package::catalogue::Package;
+use crate::package::parameters::is_path;
+use crate::process_context::StartedBy;
+use crate::reference::{Documents, Language, Members, Site, text};
+use crate::settings::Settings;
+use error::DocsError;
+
+const EXAMPLES: &str = "\
+Examples:
+  isthmus docs hashicorp/random
+  isthmus docs hashicorp/aws '~> 6.0' --port 8080
+  isthmus docs ./terraform-provider-acme --output public/acme
+  isthmus docs hashicorp/random --terminal random.Password
+  isthmus docs hashicorp/random --terminal random_password --language python
+
+TYPE is a name in Pulumi (random:index/password:Password, random.Password, Password) or in Terraform (random_password,
+data.aws_ami).";
+
+/// Show the reference of a provider in Pulumi's names.
+///
+/// Serves pages at an address of this machine until Ctrl-C, or writes them as files. The provider is installed if it is missing.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Docs {
+    #[arg(value_name = "PROVIDER", help = "Path of a provider binary, or source address, [HOST/][NAMESPACE/]TYPE")]
+    provider: String,
+    /// Version or version constraint of an address, such as '~> 3.8' (default: the newest).
+    version: Option<String>,
+    /// Print the page of one resource, data source or function.
+    #[arg(long, value_name = "TYPE", conflicts_with_all = ["output", "port"])]
+    terminal: Option<String>,
+    /// Language of the example in the terminal.
+    #[arg(long, value_enum, default_value_t = ExampleLanguage::Yaml, requires = "terminal")]
+    language: ExampleLanguage,
+    /// Write the pages as files into a directory.
+    #[arg(long, value_name = "DIR", conflicts_with = "port")]
+    output: Option<PathBuf>,
+    /// Port to serve the pages at (default: a free one).
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    port: u16,
+    /// Name of the package (default: the provider's type).
+    #[arg(long, value_name = "NAME")]
+    provider_name: Option<String>,
+    /// Add the provider's own documentation, from its repository at GitHub.
+    #[arg(long = "fullDocs", alias = "full-docs")]
+    full_docs: bool,
+    /// Add the provider's own documentation, from its repository in a directory.
+    #[arg(long = "upstreamRepoPath", alias = "upstream-repo-path", value_name = "DIR")]
+    upstream_repository: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ExampleLanguage {
+    Yaml,
+    #[value(name = "typescript")]
+    TypeScript,
+    Python,
+    Go,
+}
+
+impl From<ExampleLanguage> for Language {
+    fn from(language: ExampleLanguage) -> Self {
+        match language {
+            ExampleLanguage::Yaml => Self::Yaml,
+            ExampleLanguage::TypeScript => Self::TypeScript,
+            ExampleLanguage::Python => Self::Python,
+            ExampleLanguage::Go => Self::Go,
+        }
+    }
+}
+
+pub(super) fn run(docs: &Docs, settings: &Arc<Settings>) -> ExitCode {
+    runtime::run(async {
+        match docs.run(settings).await {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => fail(&error.report()),
+        }
+    })
+}
+
+impl Docs {
+    async fn run(&self, settings: &Arc<Settings>) -> Result<(), DocsError> {
+        self.require_fitting_source()?;
+        let package = self.package(settings).await?;
+        let documents = self.documents(&package).await?;
+        let site = Site::new(package, documents);
+        if let Some(wanted) = &self.terminal {
+            let page = site.page(site.find(wanted)?)?;
+            print(&isthmus_common::printable(&text(&page, self.language.into())));
+            return Ok(());
+        }
+        match &self.output {
+            Some(directory) => {
+                let written = files::write(&site, directory)?;
+                print(&format!("{}\n", directory.join("index.html").display()));
+                inform(&format!("{written} files written"));
+                Ok(())
+            }
+            None => server::serve(Arc::new(site), self.port).await,
+        }
+    }
+
+    /// The flags for documentation belong to one kind of source each, as for the Go bridge.
+    fn require_fitting_source(&self) -> Result<(), DocsError> {
+        match is_path(&self.provider) {
+            true if self.full_docs => Err(DocsError::FullDocsOfLocal),
+            false if self.upstream_repository.is_some() => Err(DocsError::UpstreamOfRemote),
+            true | false => Ok(()),
+        }
+    }
+
+    /// The package, as the plugin has it for `pulumi package add`.
+    async fn package(&self, settings: &Arc<Settings>) -> Result<Arc<Package>, DocsError> {
+        let log = EngineLog::start(None);
+        let daemon = Daemon::new(log, StartedBy::Other, Ok(Settings::clone(settings)));
+        let sessions = Sessions::new(daemon);
+        let session = sessions.open(None, Permissions::everything());
+        let mut arguments = vec![self.provider.clone()];
+        arguments.extend(self.version.clone());
+        if let Some(name) = &self.provider_name {
+            arguments.extend(["--provider-name".to_owned(), name.clone()]);
+        }
+        let package = session.session().parameterize_by_arguments(&arguments).await;
+        // Its schema is all that is needed of the provider.
+        drop(session);
+        sessions.finish().await;
+        Ok(package?)
+    }
+
+    async fn documents(&self, package: &Package) -> Result<Documents, DocsError> {
+        let members = Members::of(package);
+        let provider_type = &package.identity().provider_type;
+        let found = if let Some(directory) = &self.upstream_repository {
+            repository::read(directory, provider_type, &members)?
+        } else if self.full_docs {
+            let clone = repository::clone(package.identity()).await?;
+            repository::read(&clone.path().join(repository::CLONE), provider_type, &members)?
+        } else {
+            return Ok(Documents::default());
+        };
+        if found.is_empty() {
+            warn("the provider's repository has no pages in docs/ or website/docs/");
+        }
+        Ok(found)
+    }
+}
