@@ -42,10 +42,11 @@ pub(super) enum Form {
     /// An explicit provider.
     Provider,
     Resource,
-    /// A function with named arguments, if it has any at all.
-    Named { has_arguments: bool },
+    /// A function with named arguments, if it has any at all. One without a result has no form for outputs in TypeScript and
+    /// Python.
+    Named { has_arguments: bool, has_result: bool },
     /// A function with arguments in an order.
-    Positional,
+    Positional { has_parameters: bool },
 }
 
 /// The examples of a member with a shape.
@@ -54,7 +55,11 @@ pub(super) fn of_shape(package: &Package, member: &Member, shape: &ResourceShape
     let (form, types) = match member.kind {
         Kind::Configuration => (Form::Provider, TypeNames::of_provider(package, shape)),
         Kind::Resource => (Form::Resource, TypeNames::of_resource(package, shape)),
-        _ => (Form::Named { has_arguments }, TypeNames::of_data_source(package, shape)),
+        _ => {
+            // An action has an empty result, and a data source the values of all its fields.
+            let has_result = member.kind == Kind::Action || !shape.object.fields.is_empty();
+            (Form::Named { has_arguments, has_result }, TypeNames::of_data_source(package, shape))
+        }
     };
     let autonamed = (member.kind == Kind::Resource).then(|| shape.autonamed()).flatten();
     let arguments = Arguments { types: Some(&types), form }.of_object(&shape.object, autonamed);
@@ -65,7 +70,7 @@ pub(super) fn of_shape(package: &Package, member: &Member, shape: &ResourceShape
         token: &member.token,
         arguments,
         go_name: go::function_name(package, form, name),
-        exports: member.kind == Kind::DataSource,
+        exports: member.kind == Kind::DataSource && !shape.object.fields.is_empty(),
         omitted: 0,
     };
     Language::ALL.map(|language| language.example(&call)).into()
@@ -74,12 +79,13 @@ pub(super) fn of_shape(package: &Package, member: &Member, shape: &ResourceShape
 /// The examples of a function.
 pub(super) fn of_function(package: &Package, shape: &FunctionShape) -> Vec<Example> {
     let name = member_name(&shape.token);
+    let has_parameters = !shape.parameters.is_empty();
     let call = Call {
         package,
-        form: Form::Positional,
+        form: Form::Positional { has_parameters },
         token: &shape.token,
-        arguments: Arguments { types: None, form: Form::Positional }.of_function(shape, name),
-        go_name: go::function_name(package, Form::Positional, name),
+        arguments: Arguments { types: None, form: Form::Positional { has_parameters } }.of_function(shape, name),
+        go_name: go::function_name(package, Form::Positional { has_parameters }, name),
         exports: true,
         omitted: shape.parameters.iter().filter(|parameter| !parameter.required).count(),
     };

@@ -97,15 +97,16 @@ impl Member {
         member_name(&self.token)
     }
 
-    /// The path of its page below the first one. Names of providers have letters, digits, `_` and `-`; of any other
-    /// character, the path has its number, so that no name leads elsewhere.
+    /// The path of its page below the first one. Names of providers have small letters, digits, `_` and `-`; of any other
+    /// character, the path has its number, so that no name leads elsewhere, and none is that of another in a file system
+    /// without cases.
     pub(crate) fn path(&self) -> String {
         let mut path = self.kind.directory().to_owned();
         if self.kind == Kind::Configuration {
             path.push_str("configuration");
         } else {
             for character in self.terraform.chars() {
-                if character.is_ascii_alphanumeric() || matches!(character, '_' | '-') {
+                if character.is_ascii_lowercase() || character.is_ascii_digit() || matches!(character, '_' | '-') {
                     path.push(character);
                 } else {
                     let _ = write!(path, "~{:x}~", u32::from(character));
@@ -217,6 +218,6 @@ mod tests {
             token: String::new(),
         };
         assert_eq!(named("../a/b").path(), "resources/~2e~~2e~~2f~a~2f~b.html");
-        assert_eq!(named("a_b-C9").path(), "resources/a_b-C9.html");
+        assert_eq!(named("a_b-C9").path(), "resources/a_b-~43~9.html");
     }
 }

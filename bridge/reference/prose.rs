@@ -9,11 +9,12 @@ use std::sync::LazyLock;
 use ammonia::{Builder, UrlRelative};
 use maud::PreEscaped;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use regex::Regex;
 
 /// Tags that a description may use.
-const TAGS: [&str; 27] = [
-    "a", "blockquote", "br", "code", "dd", "del", "dl", "dt", "em", "hr", "i", "b", "kbd", "li", "ol", "p", "pre", "s",
-    "strong", "sub", "sup", "table", "tbody", "td", "th", "thead", "tr",
+const TAGS: [&str; 25] = [
+    "a", "blockquote", "br", "code", "del", "em", "hr", "i", "b", "kbd", "li", "ol", "p", "pre", "s",
+    "strong", "sub", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul",
 ];
 
 /// Markdown as HTML that is safe in a page.
@@ -52,6 +53,8 @@ fn rendered(markdown: &str) -> String {
     let events = Parser::new_ext(markdown, options).filter_map(|event| match event {
         Event::Start(Tag::Heading { .. }) => Some(Event::Html("<p><strong>".into())),
         Event::End(TagEnd::Heading(_)) => Some(Event::Html("</strong></p>\n".into())),
+        Event::Html(markup) => Some(Event::Html(without_structure(&markup).into())),
+        Event::InlineHtml(markup) => Some(Event::InlineHtml(without_structure(&markup).into())),
         // Its alternative text remains.
         Event::Start(Tag::Image { .. }) | Event::End(TagEnd::Image) => None,
         other => Some(other),
@@ -59,6 +62,16 @@ fn rendered(markdown: &str) -> String {
     let mut html = String::with_capacity(markdown.len() * 3 / 2);
     pulldown_cmark::html::push_html(&mut html, events);
     html
+}
+
+/// Markup without the tags of lists and tables. A browser closes what is around an item that has no list of its own, and so what
+/// is around the description; Markdown has lists and tables too.
+fn without_structure(markup: &str) -> String {
+    static TAGS: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?i)</?(?:li|ul|ol|dl|dd|dt|table|thead|tbody|tr|th|td)\b[^>]*(?:>|$)")
+            .expect("the pattern of this file is valid")
+    });
+    TAGS.replace_all(markup, " ").into_owned()
 }
 
 static SANITISER: LazyLock<Builder<'static>> = LazyLock::new(|| {
@@ -102,6 +115,8 @@ mod tests {
             ("<iframe src=//x></iframe><form action=//x><input></form>", ""),
             ("<svg><style><a title=\"</style><img onerror=x()>\">", "\"&gt;"),
             ("</main></body><p>x", "<p>x</p>"),
+            ("a <li>b</li> <td>c", "<p>a  b   c</p>"),
+            ("<ul><table><tr><td>x\n", "x"),
         ] {
             let shown = html(hostile).0;
             assert_eq!(shown.trim(), harmless.trim(), "{hostile}");

@@ -1,6 +1,7 @@
 //! The commands about providers, as people and scripts use them.
 
 mod doctor;
+mod docs;
 mod files;
 mod help;
 mod inheritance;

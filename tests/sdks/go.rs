@@ -16,13 +16,18 @@ fn sdks_compile_and_show_their_types() {
     let all = packages::all();
     let workshop = Workshop::with_sdks("Go SDKs", "go", &all);
     let module = workshop.project.path("sdks/go");
+    copy_module(&module);
+    let mut vet = go(&module);
+    vet.args(["vet", "-mod=readonly", "./..."]).args(all.iter().map(pattern));
+    workshop.run("go vet", &mut vet);
+}
+
+/// Makes the directory of the SDKs a module, with the program that uses them.
+pub(crate) fn copy_module(module: &std::path::Path) {
     for file in ["go.mod", "go.sum", "program.go"] {
         let from = sources().join("go").join(file);
         fs::copy(&from, module.join(file)).unwrap_or_else(|error| panic!("{}: {error}", from.display()));
     }
-    let mut vet = go(&module);
-    vet.args(["vet", "-mod=readonly", "./..."]).args(all.iter().map(pattern));
-    workshop.run("go vet", &mut vet);
 }
 
 /// Checks SDKs that no program here uses, as the compiler does before it generates code. For that it takes more than twenty
@@ -57,7 +62,7 @@ fn pattern(package: &Package) -> String {
 }
 
 /// The same everywhere: no C compiler, no toolchain fetched behind one's back, no workspace file from outside.
-fn go(module: &std::path::Path) -> Command {
+pub(crate) fn go(module: &std::path::Path) -> Command {
     let mut command = Command::new("go");
     command.current_dir(module);
     command.env("CGO_ENABLED", "0").env("GOTOOLCHAIN", "local").env("GOWORK", "off").env("GOFLAGS", "");

@@ -30,5 +30,6 @@ mod java;
 mod large;
 mod life;
 mod python;
+mod reference;
 mod succession;
 mod typescript;

@@ -126,6 +126,11 @@ impl Workshop {
         outcome.stdout
     }
 
+    /// What the provider of a package is called by on command lines.
+    pub(crate) fn parameters(&self, package: &Package) -> Vec<String> {
+        package.parameters(&self.providers)
+    }
+
     /// A program in the project's directory that Pulumi's library for its language finds the command line from.
     pub(crate) fn at_home(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = self.project.at_home(program);

@@ -10,7 +10,7 @@ use crate::package::schema::go_import_path;
 
 /// The name of a function in Go. `GetPet` would be that which looks up a resource `Pet`, so the data source is `LookupPet` then.
 pub(super) fn function_name(package: &Package, form: Form, name: &str) -> String {
-    let resource = name.strip_prefix("get").filter(|_| matches!(form, Form::Named { .. } | Form::Positional));
+    let resource = name.strip_prefix("get").filter(|_| matches!(form, Form::Named { .. } | Form::Positional { .. }));
     let is_taken = |resource: &&str| {
         package.resources().iter().any(|(_, token)| member_name(token) == *resource)
     };
@@ -39,15 +39,19 @@ pub(super) fn program(call: &Call<'_>) -> String {
                 "\t\t_, err := {module}.New{name}(ctx, \"example\", {arguments})\n\t\treturn err\n"
             )
         }
-        Form::Named { has_arguments, .. } => {
-            let arguments = if has_arguments {
+        Form::Named { has_arguments, has_result } => {
+            // What has neither arguments nor a result has an empty structure of arguments in Go.
+            let arguments = if has_arguments || !has_result {
                 format!(", {}", structure(&format!("{module}.{name}OutputArgs")))
             } else {
                 String::new()
             };
             called(call, &format!("{module}.{name}Output(ctx{arguments})"))
         }
-        Form::Positional => {
+        Form::Positional { has_parameters: false } => {
+            called(call, &format!("{module}.{name}Output(ctx, {module}.{name}OutputArgs{{}})"))
+        }
+        Form::Positional { .. } => {
             let arguments: String =
                 call.arguments.iter().map(|(_, value)| format!(", {}", writer.value(value, 2))).collect();
             let omitted = ", nil".repeat(call.omitted);

@@ -27,8 +27,9 @@ pub(super) fn program(call: &Call<'_>) -> String {
             let arguments = std::iter::once("\"example\"".to_owned()).chain(named()).collect();
             (format!("{module}.{class}"), arguments)
         }
+        Form::Named { has_result: false, .. } => (format!("{module}.{}", safe(&python_name(name))), named()),
         Form::Named { .. } => (function(), named()),
-        Form::Positional => {
+        Form::Positional { .. } => {
             (function(), call.arguments.iter().map(|(_, value)| written(value, 1)).collect::<Vec<_>>())
         }
     };

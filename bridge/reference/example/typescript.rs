@@ -26,11 +26,12 @@ pub(super) fn program(call: &Call<'_>) -> String {
             let arguments = named.map(|arguments| format!(", {arguments}")).unwrap_or_default();
             format!("const example = new {module}.{class}(\"example\"{arguments});\n")
         }
+        Form::Named { has_result: false, .. } => format!("{module}.{name}();\n"),
         Form::Named { .. } => {
             let keyword = if call.exports { "export const" } else { "const" };
             format!("{keyword} example = {module}.{name}Output({});\n", named.unwrap_or_default())
         }
-        Form::Positional => {
+        Form::Positional { .. } => {
             let arguments: Vec<String> = fields.iter().map(|(_, value)| written(value, 0)).collect();
             format!("export const example = {module}.{name}Output({});\n", arguments.join(", "))
         }

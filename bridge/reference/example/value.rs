@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
+use isthmus_cty::Type;
 use regex::Regex;
 
 use super::Form;
@@ -59,7 +60,8 @@ impl Arguments<'_> {
         let required = shape.parameters.iter().enumerate().filter(|(_, parameter)| parameter.required);
         let arguments = required.map(|(index, parameter)| {
             let path = format!("{name}{}", upper_first(&parameter.pulumi));
-            let one = self.value(&parameter.shape, &parameter.terraform, &parameter.description, &path);
+            let origin = Origin { name: &parameter.terraform, description: &parameter.description };
+            let one = self.value(&parameter.shape, &parameter.parameter_type, origin, &path);
             let is_rest = shape.variadic && index + 1 == last;
             (parameter.pulumi.clone(), if is_rest { Value::List(Box::new(one)) } else { one })
         });
@@ -68,15 +70,20 @@ impl Arguments<'_> {
 
     fn of_field(&self, field: &Field, path: &str) -> Value {
         let path = format!("{path}{}", upper_first(&field.pulumi));
-        self.value(&field.shape, &field.terraform, &field.description, &path)
+        let origin = Origin { name: &field.terraform, description: &field.description };
+        self.value(&field.shape, &field.implied_type, origin, &path)
     }
 
-    fn value(&self, shape: &Shape, name: &str, description: &str, path: &str) -> Value {
-        let within = |element: &Shape| Box::new(self.value(element, name, description, path));
+    fn value(&self, shape: &Shape, plain: &Type, origin: Origin<'_>, path: &str) -> Value {
+        let inner = match plain {
+            Type::List(element) | Type::Set(element) | Type::Map(element) => element,
+            other => other,
+        };
+        let within = |element: &Shape| Box::new(self.value(element, inner, origin, path));
         match shape {
             Shape::Bool => Value::Bool(true),
-            Shape::Number => Value::Number(number(name)),
-            Shape::String => Value::Text(text(name, description)),
+            Shape::Number => Value::Number(number(origin.name)),
+            Shape::String => Value::Text(text(origin.name, origin.description)),
             Shape::Dynamic => Value::Any("example".to_owned()),
             Shape::List(element) | Shape::Set(element) => Value::List(within(element)),
             // Dynamic values in maps are strings in schemas.
@@ -86,11 +93,16 @@ impl Arguments<'_> {
             Shape::Map(element) => Value::Map(within(element)),
             Shape::FlattenedList(element) | Shape::FlattenedSet(element) => *within(element),
             Shape::Tuple(_) => Value::List(Box::new(Value::Any("example".to_owned()))),
-            Shape::Object(object) => self.object(object, path),
+            Shape::Object(object) => self.object(object, plain, path),
         }
     }
 
-    fn object(&self, object: &Arc<ObjectShape>, path: &str) -> Value {
+    fn object(&self, object: &Arc<ObjectShape>, plain: &Type, path: &str) -> Value {
+        // In a function's signature, attributes are required unless its type marks them as optional.
+        let is_required = |field: &Field| match (self.types, plain) {
+            (None, Type::Object(signature)) => !signature.optional.contains(&field.terraform),
+            _ => is_required(field),
+        };
         let declared = self.types.and_then(|types| types.name(object));
         let type_name = declared.map_or_else(|| upper_first(path), str::to_owned);
         let is_result = matches!(self.form, Form::Named { .. });
@@ -104,6 +116,13 @@ impl Arguments<'_> {
         });
         Value::Object { type_name, fields: fields.collect() }
     }
+}
+
+/// What a value is made up from.
+#[derive(Clone, Copy)]
+struct Origin<'a> {
+    name: &'a str,
+    description: &'a str,
 }
 
 fn is_required(field: &Field) -> bool {

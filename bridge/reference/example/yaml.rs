@@ -20,7 +20,7 @@ pub(super) fn program(call: &Call<'_>) -> String {
                 lines.extend(indented(arguments(), 6));
             }
         }
-        Form::Named { .. } | Form::Positional => {
+        Form::Named { .. } | Form::Positional { .. } => {
             lines.push("variables:".to_owned());
             lines.push("  example:".to_owned());
             lines.push("    fn::invoke:".to_owned());

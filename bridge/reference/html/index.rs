@@ -5,7 +5,10 @@ use maud::html;
 use super::count;
 use super::layout::{Place, page};
 use crate::package::catalogue::Package;
-use crate::reference::member::{Kind, Members};
+use crate::reference::member::{Kind, Member, Members};
+
+/// So many members are seen at a glance, without letters between them.
+const FEW: usize = 60;
 
 pub(in crate::reference) fn index(package: &Package, members: &Members) -> String {
     let identity = package.identity();
@@ -31,11 +34,17 @@ pub(in crate::reference) fn index(package: &Package, members: &Members) -> Strin
         @for (kind, members) in kinds() {
             section aria-labelledby=(anchor(kind)) {
                 h2 #(anchor(kind)) { (kind.plural()) " " span.count { (members.len()) } }
-                ul.members {
-                    @for member in members {
-                        li {
-                            a href=(member.path()) { (member.name()) }
-                            span.terraform { (member.terraform) }
+                @let letters = by_letter(&members);
+                @for (letter, members) in &letters {
+                    div.letter {
+                        @if letters.len() > 1 && count_of(&letters) > FEW { h3 { (letter) } }
+                        ul.members {
+                            @for member in members {
+                                li {
+                                    a href=(member.path()) { (member.name()) }
+                                    span.terraform { (member.terraform) }
+                                }
+                            }
                         }
                     }
                 }
@@ -43,6 +52,26 @@ pub(in crate::reference) fn index(package: &Package, members: &Members) -> Strin
         }
     };
     page(package, Place::Top, "Reference", &content)
+}
+
+/// Members in groups of a first letter, which a browser lays out when they are scrolled to: thousands at once would take longer
+/// than anything else of the page.
+fn by_letter<'m>(members: &[&'m Member]) -> Vec<(char, Vec<&'m Member>)> {
+    let mut letters: Vec<(char, Vec<&Member>)> = Vec::new();
+    for member in members {
+        let name = member.name();
+        let name = if member.kind == Kind::DataSource { name.strip_prefix("get").unwrap_or(name) } else { name };
+        let letter = name.chars().next().map_or('#', |first| first.to_ascii_uppercase());
+        match letters.last_mut() {
+            Some((last, group)) if *last == letter => group.push(*member),
+            _ => letters.push((letter, vec![*member])),
+        }
+    }
+    letters
+}
+
+fn count_of(letters: &[(char, Vec<&Member>)]) -> usize {
+    letters.iter().map(|(_, members)| members.len()).sum()
 }
 
 fn anchor(kind: Kind) -> String {

@@ -30,7 +30,7 @@ pub(in crate::reference) fn member(package: &Package, page: &Page, own: Option<&
                         @if !message.is_empty() { " " (message) }
                     }
                 }
-                @if !page.description.is_empty() { div.prose { (prose::html(&page.description)) } }
+                @if !page.description.is_empty() { section.prose { (prose::html(&page.description)) } }
                 @if !page.examples.is_empty() { (examples(&page.examples)) }
                 (section("inputs", page.inputs_title(), &page.inputs, None))
                 (section("outputs", page.outputs_title(), &page.outputs, page.note_on_outputs()))
@@ -45,7 +45,7 @@ pub(in crate::reference) fn member(package: &Package, page: &Page, own: Option<&
                     section aria-labelledby="documentation" {
                         h2 #documentation { "The provider's documentation" }
                         p.note { "In Terraform's names and language." }
-                        div.prose { (prose::html(own)) }
+                        section.prose { (prose::html(own)) }
                     }
                 }
             }

@@ -1,4 +1,6 @@
 //! Lists of properties, nested ones folded.
+//!
+//! A description is a section, which no stray tag in it closes, whereas an item of a list may be.
 
 use maud::{Markup, html};
 
@@ -30,7 +32,7 @@ fn item(property: &Property, above: &str) -> Markup {
             @if let Some(message) = &property.deprecated {
                 @if !message.is_empty() { p.deprecation { "Deprecated: " (message) } }
             }
-            @if !property.description.is_empty() { div.prose { (prose::html(&property.description)) } }
+            @if !property.description.is_empty() { section.prose { (prose::html(&property.description)) } }
             @if property.left_out > 0 {
                 p.note { (count(property.left_out, "nested property is", "nested properties are")) " not shown: the page has too many." }
             }

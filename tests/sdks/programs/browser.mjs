@@ -2,9 +2,9 @@
 //
 //   node browser.mjs PLAN
 //
-// PLAN is a JSON file: { axe: path of axe-core, profile: directory for the browser, pages: [{ url, screenshots?: path without
-// ".png", query?: text, opens?: number }] }. Each page is opened `opens` times, is checked by axe-core on a phone and on a desktop,
-// dark and light, and is searched. The browser is spoken to over a pipe, so that nothing but Node.js is needed for it.
+// PLAN is a JSON file: { axe: path of axe-core, profile: directory for the browser, pages: [{ url, everywhere?: boolean,
+// screenshots?: path without ".png", query?: text, opens?: number }] }. Each page is opened `opens` times, is checked by axe-core on a
+// desktop (`everywhere`: and on a phone, dark and light), and is searched for `query`. The browser is spoken to over a pipe, so that nothing but Node.js is needed for it.
 import { spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 
@@ -85,16 +85,18 @@ const median = (numbers) => numbers.sort((one, other) => one - other)[Math.floor
 const devices = { phone: { width: 390, height: 844, deviceScaleFactor: 2, mobile: true }, desktop: { width: 1280, height: 900, deviceScaleFactor: 1, mobile: false } };
 
 const seen = [];
-for (const { url, screenshots, query, opens = 1 } of plan.pages) {
+for (const { url, everywhere = false, screenshots, query, opens = 1 } of plan.pages) {
   const page = { url, violations: [] };
   const milliseconds = [];
   for (let time = 0; time < opens; time += 1) milliseconds.push(await open(url));
   page.opened = median(milliseconds);
+  page.openedBest = Math.min(...milliseconds);
   for (const [device, metrics] of Object.entries(devices)) {
+    if (!everywhere && device === "phone") continue;
     await call("Emulation.setDeviceMetricsOverride", metrics);
-    for (const scheme of ["light", "dark"]) {
+    for (const scheme of everywhere ? ["light", "dark"] : ["light"]) {
       await call("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: scheme }] });
-      await open(url);
+      if (everywhere) await open(url);
       await evaluate(axe);
       const found = await evaluate(`(async () => {
         for (const details of document.querySelectorAll("details")) details.open = true;
