@@ -26,6 +26,11 @@ pub(super) fn not_found(package: &Package) -> String {
     page(package, Place::Anywhere, "Page not found", &content)
 }
 
+/// The version of the style and the script that a request names.
+pub(super) fn version() -> &'static str {
+    &layout::VERSION
+}
+
 /// A number with its noun.
 fn count(number: usize, one: &str, several: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { several })

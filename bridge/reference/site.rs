@@ -23,12 +23,16 @@ pub(crate) struct Site {
 pub(crate) struct File {
     pub(crate) content_type: &'static str,
     pub(crate) content: String,
+    /// The version that it has for ever, which links to it name as their query; `None` if it has none.
+    pub(crate) version: Option<&'static str>,
 }
 
 const HTML: &str = "text/html; charset=utf-8";
-const SCRIPT: &str = "text/javascript; charset=utf-8";
+const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 
 const INDEX: &str = "index.html";
+const STYLE: &str = "style.css";
+const SCRIPT: &str = "script.js";
 const SEARCH: &str = "search.js";
 
 impl Site {
@@ -40,12 +44,13 @@ impl Site {
     pub(crate) fn file(&self, path: &str) -> Option<File> {
         let (content_type, content) = match path {
             "" | INDEX => (HTML, html::index(&self.package, &self.members)),
-            "style.css" => ("text/css; charset=utf-8", html::STYLE.to_owned()),
-            "script.js" => (SCRIPT, html::SCRIPT.to_owned()),
-            SEARCH => (SCRIPT, self.search().to_owned()),
+            STYLE => ("text/css; charset=utf-8", html::STYLE.to_owned()),
+            SCRIPT => (JAVASCRIPT, html::SCRIPT.to_owned()),
+            SEARCH => (JAVASCRIPT, self.search().to_owned()),
             _ => (HTML, self.page_at(self.members.at(path)?)),
         };
-        Some(File { content_type, content })
+        let version = matches!(path, STYLE | SCRIPT).then(html::version);
+        Some(File { content_type, content, version })
     }
 
     /// The page about a member.
@@ -73,7 +78,7 @@ impl Site {
 
     /// The paths of all files.
     pub(crate) fn paths(&self) -> Vec<String> {
-        let fixed = [INDEX, "style.css", "script.js", SEARCH].map(str::to_owned);
+        let fixed = [INDEX, STYLE, SCRIPT, SEARCH].map(str::to_owned);
         fixed.into_iter().chain(self.members.all().iter().map(Member::path)).collect()
     }
 

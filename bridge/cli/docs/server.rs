@@ -8,7 +8,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{CONTENT_SECURITY_POLICY, HOST, HeaderName, REFERRER_POLICY};
+use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, HOST, HeaderName, REFERRER_POLICY};
 use http::{HeaderValue, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -30,6 +30,9 @@ const HEADERS: [(HeaderName, &str); 4] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
     (REFERRER_POLICY, "no-referrer"),
 ];
+
+/// How long what has a version in its address is kept: the address is another one for another version.
+const FOR_EVER: &str = "private, max-age=31536000, immutable";
 
 /// Serves the pages until a signal, and prints their address.
 pub(super) async fn serve(site: Arc<Site>, wanted: u16) -> Result<(), DocsError> {
@@ -59,8 +62,15 @@ async fn answer(request: &Request<Incoming>, site: Arc<Site>, names: &[String]) 
         return response(StatusCode::MISDIRECTED_REQUEST, TEXT, "this address is served by its own name only\n");
     }
     let path = request.uri().path().trim_start_matches('/').to_owned();
+    let version = request.uri().query().map(str::to_owned);
     let made = isthmus_common::blocking(move || match site.file(&path) {
-        Some(File { content_type, content }) => response(StatusCode::OK, content_type, content),
+        Some(File { content_type, content, version: current }) => {
+            let mut file = response(StatusCode::OK, content_type, content);
+            if current.is_some() && current == version.as_deref() {
+                file.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static(FOR_EVER));
+            }
+            file
+        }
         None => response(StatusCode::NOT_FOUND, "text/html; charset=utf-8", site.not_found()),
     });
     let mut answer = made.await;

@@ -100,7 +100,7 @@ for (const { url, everywhere = false, screenshots, query, opens = 1 } of plan.pa
       await evaluate(axe);
       const found = await evaluate(`(async () => {
         for (const details of document.querySelectorAll("details")) details.open = true;
-        const { violations } = await axe.run(document, { resultTypes: ["violations"] });
+        const { violations } = await axe.run(document, { resultTypes: ["violations"], preload: false });
         for (const details of document.querySelectorAll("details")) details.open = false;
         return violations.flatMap(({ id, nodes }) => nodes.map((node) => id + ": " + node.html + " " + node.failureSummary));
       })()`);
@@ -124,7 +124,7 @@ for (const { url, everywhere = false, screenshots, query, opens = 1 } of plan.pa
     page.answered = Math.max(...answers);
     page.found = await evaluate("[...document.querySelectorAll('#results li')].map((item) => item.firstChild.textContent + ' ' + (item.dataset.path ?? ''))");
     await evaluate(axe);
-    const found = await evaluate("axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map((node) => 'search: ' + id + ': ' + node.html)))");
+    const found = await evaluate("axe.run(document, { resultTypes: ['violations'], preload: false }).then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map((node) => 'search: ' + id + ': ' + node.html)))");
     page.violations.push(...found);
     if (screenshots) {
       const { data } = await call("Page.captureScreenshot", { format: "png" });
