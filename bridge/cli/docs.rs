@@ -42,7 +42,10 @@ data.aws_ami).";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Docs {
-    #[arg(value_name = "PROVIDER", help = "Path of a provider binary, or source address, [HOST/][NAMESPACE/]TYPE")]
+    #[arg(
+        value_name = "PROVIDER",
+        help = "Path of a provider binary, or source address, [HOST/][NAMESPACE/]TYPE"
+    )]
     provider: String,
     /// Version or version constraint of an address, such as '~> 3.8' (default: the newest).
     version: Option<String>,

@@ -36,8 +36,8 @@ use document::{
 };
 pub(crate) use generators::SdkLanguage;
 use generators::Unwritable;
-pub(crate) use language::go_import_path;
 use language::Facts;
+pub(crate) use language::go_import_path;
 use members::{Managed, is_input};
 pub(crate) use parallel::in_parallel;
 pub(crate) use types::TypeNames;

@@ -44,9 +44,14 @@ pub(super) enum Form {
     Resource,
     /// A function with named arguments, if it has any at all. One without a result has no form for outputs in TypeScript and
     /// Python.
-    Named { has_arguments: bool, has_result: bool },
+    Named {
+        has_arguments: bool,
+        has_result: bool,
+    },
     /// A function with arguments in an order.
-    Positional { has_parameters: bool },
+    Positional {
+        has_parameters: bool,
+    },
 }
 
 /// The examples of a member with a shape.
@@ -84,7 +89,8 @@ pub(super) fn of_function(package: &Package, shape: &FunctionShape) -> Vec<Examp
         package,
         form: Form::Positional { has_parameters },
         token: &shape.token,
-        arguments: Arguments { types: None, form: Form::Positional { has_parameters } }.of_function(shape, name),
+        arguments: Arguments { types: None, form: Form::Positional { has_parameters } }
+            .of_function(shape, name),
         go_name: go::function_name(package, Form::Positional { has_parameters }, name),
         exports: true,
         omitted: shape.parameters.iter().filter(|parameter| !parameter.required).count(),

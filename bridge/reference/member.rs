@@ -106,7 +106,10 @@ impl Member {
             path.push_str("configuration");
         } else {
             for character in self.terraform.chars() {
-                if character.is_ascii_lowercase() || character.is_ascii_digit() || matches!(character, '_' | '-') {
+                if character.is_ascii_lowercase()
+                    || character.is_ascii_digit()
+                    || matches!(character, '_' | '-')
+                {
                     path.push(character);
                 } else {
                     let _ = write!(path, "~{:x}~", u32::from(character));
@@ -156,11 +159,11 @@ impl Members {
         self.0.iter().find(|member| member.path() == path)
     }
 
-    /// The member that a user names: by its token, the token without a module (`random:Pet`), its name alone, or Terraform's
+    /// The member that a user names: by its token, the token without a module (`random:Pet`, or `random.Pet` as in programs), its name alone, or Terraform's
     /// name, which for a data source may begin with `data.`.
     pub(crate) fn find(&self, package: &str, wanted: &str) -> Result<&Member, MemberError> {
         let is_meant = |member: &&Member| {
-            let short = wanted.strip_prefix(package).and_then(|rest| rest.strip_prefix(':'));
+            let short = wanted.strip_prefix(package).and_then(|rest| rest.strip_prefix([':', '.']));
             wanted == member.token
                 || wanted == member.name()
                 || short == Some(member.name())
@@ -197,7 +200,7 @@ mod tests {
     fn a_member_is_found_by_each_of_its_names() {
         let members = Members::of(&package());
         let path = |wanted| members.find("test", wanted).map(Member::path).map_err(|error| error.to_string());
-        for name in ["test:index/pet:Pet", "test:Pet", "Pet", "test_pet"] {
+        for name in ["test:index/pet:Pet", "test:Pet", "test.Pet", "Pet", "test_pet"] {
             assert_eq!(path(name), Ok("resources/test_pet.html".to_owned()), "{name}");
         }
         for name in ["test:getPet", "getPet", "data.test_pet"] {

@@ -204,7 +204,10 @@ pub(super) fn property_names(package: &Package, member: &Member) -> Vec<String> 
     for field in &shape.object.fields {
         names.push(field.pulumi.clone());
         names.extend(
-            object_in(&field.shape).iter().flat_map(|object| &object.fields).map(|field| field.pulumi.clone()),
+            object_in(&field.shape)
+                .iter()
+                .flat_map(|object| &object.fields)
+                .map(|field| field.pulumi.clone()),
         );
     }
     names.sort();

@@ -229,7 +229,8 @@ mod tests {
 
     #[test]
     fn types_are_in_words_and_objects_have_their_properties() {
-        let rule = body(vec![attribute("ports", "[\"set\",\"number\"]"), required("to", "\"string\"")], vec![]);
+        let rule =
+            body(vec![attribute("ports", "[\"set\",\"number\"]"), required("to", "\"string\"")], vec![]);
         let thing = schema(
             vec![attribute("tags", "[\"map\",[\"list\",\"bool\"]]"), attribute("any", "\"dynamic\"")],
             vec![block("rule", NestingMode::List, (1, 0), rule)],
@@ -243,10 +244,17 @@ mod tests {
             .collect();
         assert_eq!(
             shown,
-            [("rules", "list of object", true), ("any", "any", false), ("tags", "map of list of boolean", false)]
+            [
+                ("rules", "list of object", true),
+                ("any", "any", false),
+                ("tags", "map of list of boolean", false)
+            ]
         );
-        let nested: Vec<_> =
-            properties[0].nested.iter().map(|property| (property.terraform.as_str(), property.type_text.as_str())).collect();
+        let nested: Vec<_> = properties[0]
+            .nested
+            .iter()
+            .map(|property| (property.terraform.as_str(), property.type_text.as_str()))
+            .collect();
         assert_eq!(nested, [("to", "string"), ("ports", "set of number")]);
     }
 }

@@ -13,8 +13,31 @@ use regex::Regex;
 
 /// Tags that a description may use.
 const TAGS: [&str; 25] = [
-    "a", "blockquote", "br", "code", "del", "em", "hr", "i", "b", "kbd", "li", "ol", "p", "pre", "s",
-    "strong", "sub", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul",
+    "a",
+    "blockquote",
+    "br",
+    "code",
+    "del",
+    "em",
+    "hr",
+    "i",
+    "b",
+    "kbd",
+    "li",
+    "ol",
+    "p",
+    "pre",
+    "s",
+    "strong",
+    "sub",
+    "sup",
+    "table",
+    "tbody",
+    "td",
+    "th",
+    "thead",
+    "tr",
+    "ul",
 ];
 
 /// Markdown as HTML that is safe in a page.
@@ -29,7 +52,9 @@ pub(super) fn text(markdown: &str) -> String {
         match event {
             Event::Text(part) | Event::Code(part) => text.push_str(&part),
             Event::SoftBreak => text.push(' '),
-            Event::HardBreak | Event::Rule | Event::End(TagEnd::Item | TagEnd::TableRow | TagEnd::TableHead) => {
+            Event::HardBreak
+            | Event::Rule
+            | Event::End(TagEnd::Item | TagEnd::TableRow | TagEnd::TableHead) => {
                 text.push('\n');
             }
             Event::Start(Tag::Item) => {
@@ -79,10 +104,7 @@ static SANITISER: LazyLock<Builder<'static>> = LazyLock::new(|| {
     builder
         .tags(HashSet::from(TAGS))
         .clean_content_tags(HashSet::from(["script", "style", "iframe", "object", "template", "svg", "math"]))
-        .tag_attributes(HashMap::from([
-            ("a", HashSet::from(["href"])),
-            ("ol", HashSet::from(["start"])),
-        ]))
+        .tag_attributes(HashMap::from([("a", HashSet::from(["href"])), ("ol", HashSet::from(["start"]))]))
         .url_schemes(HashSet::from(["http", "https", "mailto"]))
         .url_relative(UrlRelative::Deny)
         .link_rel(Some("noopener noreferrer"));
@@ -125,6 +147,9 @@ mod tests {
 
     #[test]
     fn text_has_no_markup() {
-        assert_eq!(text("Use `a` and **b**:\n\n* c\n* d\n\nEnd <span x=\"y\">`e`</span>."), "Use a and b:\n\n- c\n- d\n\n\nEnd e.");
+        assert_eq!(
+            text("Use `a` and **b**:\n\n* c\n* d\n\nEnd <span x=\"y\">`e`</span>."),
+            "Use a and b:\n\n- c\n- d\n\n\nEnd e."
+        );
     }
 }

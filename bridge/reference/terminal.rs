@@ -10,7 +10,8 @@ const WIDTH: usize = 100;
 
 /// A page as text. What providers have written in it is not escaped for a terminal.
 pub(crate) fn text(page: &Page, language: Language) -> String {
-    let mut text = format!("{}\n{}, in Terraform {}\n{}\n", page.title, page.kind.name(), page.terraform, page.token);
+    let mut text =
+        format!("{}\n{}, in Terraform {}\n{}\n", page.title, page.kind.name(), page.terraform, page.token);
     if let Some(message) = &page.deprecated {
         text += &format!("\nDeprecated. {message}\n");
     }
@@ -24,9 +25,7 @@ pub(crate) fn text(page: &Page, language: Language) -> String {
             text.push('\n');
         }
     }
-    for (title, properties) in
-        [(page.inputs_title(), &page.inputs), (page.outputs_title(), &page.outputs)]
-    {
+    for (title, properties) in [(page.inputs_title(), &page.inputs), (page.outputs_title(), &page.outputs)] {
         if !properties.is_empty() {
             text += &format!("\n{}\n", title.to_uppercase());
             for property in properties {

@@ -17,7 +17,9 @@ pub(crate) struct Documents(HashMap<String, String>);
 /// Where the page about a member may be, relative to the repository, the best place first.
 pub(crate) fn candidates(provider_type: &str, member: &Member) -> Vec<String> {
     let (today, before) = match member.kind {
-        Kind::Configuration => return vec!["docs/index.md".to_owned(), "website/docs/index.html.markdown".to_owned()],
+        Kind::Configuration => {
+            return vec!["docs/index.md".to_owned(), "website/docs/index.html.markdown".to_owned()];
+        }
         Kind::Resource => ("resources", Some("r")),
         Kind::DataSource => ("data-sources", Some("d")),
         Kind::Function => ("functions", Some("functions")),
@@ -81,8 +83,10 @@ fn body(text: &str) -> &str {
 /// The arguments and attributes that a page lists, by Terraform's names. The first one of a name counts: nested ones follow.
 fn descriptions(text: &str) -> HashMap<&str, &str> {
     static ITEM: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?m)^ {0,3}[*-] +`([a-z0-9_]+)` *(?:-|–|:)? *(?:\((?:[A-Z][^()]*)\) *)?(?:-|–|:)? *(\S.*)$")
-            .expect("the pattern of this file is valid")
+        Regex::new(
+            r"(?m)^ {0,3}[*-] +`([a-z0-9_]+)` *(?:-|–|:)? *(?:\((?:[A-Z][^()]*)\) *)?(?:-|–|:)? *(\S.*)$",
+        )
+        .expect("the pattern of this file is valid")
     });
     let mut found = HashMap::new();
     for item in ITEM.captures_iter(text) {
@@ -99,7 +103,8 @@ mod tests {
 
     #[test]
     fn the_places_of_a_page_are_those_of_the_registry() {
-        let member = |kind, terraform: &str| Member { kind, terraform: terraform.to_owned(), token: String::new() };
+        let member =
+            |kind, terraform: &str| Member { kind, terraform: terraform.to_owned(), token: String::new() };
         let found = candidates("random", &member(Kind::Resource, "random_pet"));
         assert_eq!(found[..2], ["docs/resources/pet.md", "website/docs/r/pet.html.markdown"]);
         assert!(found.contains(&"docs/resources/random_pet.md".to_owned()), "{found:?}");

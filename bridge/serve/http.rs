@@ -83,7 +83,8 @@ async fn serve_connection<Answered>(
             if [Method::GET, Method::HEAD].contains(request.method()) {
                 return Ok::<_, Infallible>(answer(request).await);
             }
-            let mut refused = response(StatusCode::METHOD_NOT_ALLOWED, TEXT, "only GET and HEAD are served\n");
+            let mut refused =
+                response(StatusCode::METHOD_NOT_ALLOWED, TEXT, "only GET and HEAD are served\n");
             refused.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
             Ok(refused)
         }

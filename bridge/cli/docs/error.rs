@@ -16,9 +16,13 @@ pub(super) enum DocsError {
     Member(#[from] MemberError),
     #[error(transparent)]
     Token(#[from] TokenError),
-    #[error("--fullDocs only applies to a provider with an address\nhelp: name its repository with --upstreamRepoPath")]
+    #[error(
+        "--fullDocs only applies to a provider with an address\nhelp: name its repository with --upstreamRepoPath"
+    )]
     FullDocsOfLocal,
-    #[error("--upstreamRepoPath only applies to a provider binary\nhelp: use --fullDocs for a provider with an address")]
+    #[error(
+        "--upstreamRepoPath only applies to a provider binary\nhelp: use --fullDocs for a provider with an address"
+    )]
     UpstreamOfRemote,
     #[error("failed to read the provider's repository {path}", path = .path.display())]
     Repository {

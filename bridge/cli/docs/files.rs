@@ -70,11 +70,7 @@ fn require_directory(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         made => return made,
     }
-    if path.symlink_metadata()?.is_dir() {
-        Ok(())
-    } else {
-        Err(io::Error::other("it is not a directory"))
-    }
+    if path.symlink_metadata()?.is_dir() { Ok(()) } else { Err(io::Error::other("it is not a directory")) }
 }
 
 fn new_directory(path: &Path) -> io::Result<()> {

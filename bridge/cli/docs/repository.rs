@@ -4,8 +4,8 @@ use std::io;
 use std::path::Path;
 use std::process::Stdio;
 
-use isthmus_common::{Links, read_regular};
 use isthmus_common::scratch::{ScratchDirectory, temporary_directory};
+use isthmus_common::{Links, read_regular};
 use tokio::process::Command;
 
 use super::DocsError;
@@ -17,11 +17,7 @@ use crate::reference::{Documents, Members, candidates};
 pub(super) const CLONE: &str = "repository";
 
 /// Reads the pages about the members of a package.
-pub(super) fn read(
-    directory: &Path,
-    provider_type: &str,
-    members: &Members,
-) -> Result<Documents, DocsError> {
+pub(super) fn read(directory: &Path, provider_type: &str, members: &Members) -> Result<Documents, DocsError> {
     let failed = |path: &Path, error| DocsError::Repository { path: path.to_owned(), error };
     if !directory.is_dir() {
         return Err(failed(directory, io::Error::from(io::ErrorKind::NotADirectory)));

@@ -59,7 +59,11 @@ pub(super) async fn serve(site: Arc<Site>, wanted: u16) -> Result<(), DocsError>
 async fn answer(request: &Request<Incoming>, site: Arc<Site>, names: &[String]) -> Response<Full<Bytes>> {
     let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
     if !host.is_some_and(|host| names.iter().any(|name| name == host)) {
-        return response(StatusCode::MISDIRECTED_REQUEST, TEXT, "this address is served by its own name only\n");
+        return response(
+            StatusCode::MISDIRECTED_REQUEST,
+            TEXT,
+            "this address is served by its own name only\n",
+        );
     }
     let path = request.uri().path().trim_start_matches('/').to_owned();
     let version = request.uri().query().map(str::to_owned);

@@ -10,10 +10,10 @@ use crate::package::schema::go_import_path;
 
 /// The name of a function in Go. `GetPet` would be that which looks up a resource `Pet`, so the data source is `LookupPet` then.
 pub(super) fn function_name(package: &Package, form: Form, name: &str) -> String {
-    let resource = name.strip_prefix("get").filter(|_| matches!(form, Form::Named { .. } | Form::Positional { .. }));
-    let is_taken = |resource: &&str| {
-        package.resources().iter().any(|(_, token)| member_name(token) == *resource)
-    };
+    let resource =
+        name.strip_prefix("get").filter(|_| matches!(form, Form::Named { .. } | Form::Positional { .. }));
+    let is_taken =
+        |resource: &&str| package.resources().iter().any(|(_, token)| member_name(token) == *resource);
     match resource.filter(is_taken) {
         Some(resource) => format!("Lookup{resource}"),
         None => upper_first(name),
@@ -23,10 +23,12 @@ pub(super) fn function_name(package: &Package, form: Form, name: &str) -> String
 pub(super) fn program(call: &Call<'_>) -> String {
     let identity = call.package.identity();
     let path = go_import_path(&identity.name, identity.version.major);
-    let module = if is_identifier(&identity.name) { identity.name.clone() } else { identity.name.replace('-', "") };
+    let module =
+        if is_identifier(&identity.name) { identity.name.clone() } else { identity.name.replace('-', "") };
     let name = &call.go_name;
     let writer = Writer { module: &module };
-    let structure = |of: &str| writer.fields(of, call.arguments.iter().map(|(name, value)| (name.as_str(), value)), 2);
+    let structure =
+        |of: &str| writer.fields(of, call.arguments.iter().map(|(name, value)| (name.as_str(), value)), 2);
     let body = match call.form {
         Form::Provider | Form::Resource => {
             let arguments = if call.arguments.is_empty() {
@@ -35,9 +37,7 @@ pub(super) fn program(call: &Call<'_>) -> String {
                 structure(&format!("&{module}.{name}Args"))
             };
             // Required arguments make `nil` an error.
-            format!(
-                "\t\t_, err := {module}.New{name}(ctx, \"example\", {arguments})\n\t\treturn err\n"
-            )
+            format!("\t\t_, err := {module}.New{name}(ctx, \"example\", {arguments})\n\t\treturn err\n")
         }
         Form::Named { has_arguments, has_result } => {
             // What has neither arguments nor a result has an empty structure of arguments in Go.
@@ -82,7 +82,12 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn fields<'v>(&self, of: &str, fields: impl Iterator<Item = (&'v str, &'v Value)>, depth: usize) -> String {
+    fn fields<'v>(
+        &self,
+        of: &str,
+        fields: impl Iterator<Item = (&'v str, &'v Value)>,
+        depth: usize,
+    ) -> String {
         let indent = "\t".repeat(depth + 1);
         let fields: Vec<(String, String)> =
             fields.map(|(name, value)| (upper_first(name) + ":", self.value(value, depth + 1))).collect();
@@ -92,7 +97,8 @@ impl Writer<'_> {
         while run < fields.len() {
             let is_short = |(_, value): &&(String, String)| !value.contains('\n');
             let length = fields[run..].iter().take_while(is_short).count();
-            let width = fields[run..run + length].iter().map(|(name, _)| name.len()).max().unwrap_or_default();
+            let width =
+                fields[run..run + length].iter().map(|(name, _)| name.len()).max().unwrap_or_default();
             for (name, value) in &fields[run..run + length] {
                 text += &format!("{indent}{name:width$} {value},\n");
             }

@@ -7,9 +7,9 @@ use crate::names::tokens::member_name;
 use crate::package::schema::python_name;
 
 const KEYWORDS: [&str; 35] = [
-    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",
-    "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal",
-    "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
+    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def",
+    "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is",
+    "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
 ];
 
 pub(super) fn program(call: &Call<'_>) -> String {
@@ -56,8 +56,9 @@ fn safe(name: &str) -> String {
 
 fn dictionary<'v>(fields: impl Iterator<Item = (String, &'v Value)>, depth: usize) -> String {
     let indent = "    ".repeat(depth + 1);
-    let lines: String =
-        fields.map(|(name, value)| format!("{indent}{}: {},\n", quoted(&name), written(value, depth + 1))).collect();
+    let lines: String = fields
+        .map(|(name, value)| format!("{indent}{}: {},\n", quoted(&name), written(value, depth + 1)))
+        .collect();
     if lines.is_empty() { "{}".to_owned() } else { format!("{{\n{lines}{}}}", "    ".repeat(depth)) }
 }
 

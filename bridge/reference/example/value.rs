@@ -138,7 +138,8 @@ fn text(name: &str, description: &str) -> String {
     if let Some(listed) = listed(description) {
         return listed.to_owned();
     }
-    const KINDS: [(&str, &str); 11] = [
+    const KINDS: [(&str, &str); 12] = [
+        ("duration", "1h"),
         ("cidr", "10.0.0.0/16"),
         ("email", "user@example.com"),
         ("url", "https://example.com"),

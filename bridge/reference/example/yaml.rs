@@ -6,9 +6,8 @@ use super::{Call, Form};
 
 pub(super) fn program(call: &Call<'_>) -> String {
     let mut lines = Vec::new();
-    let arguments = || {
-        call.arguments.iter().flat_map(|(name, value)| keyed(name, value)).collect::<Vec<String>>()
-    };
+    let arguments =
+        || call.arguments.iter().flat_map(|(name, value)| keyed(name, value)).collect::<Vec<String>>();
     let token = scalar(call.token);
     match call.form {
         Form::Provider | Form::Resource => {
@@ -101,7 +100,11 @@ mod tests {
         let object = Value::Object {
             type_name: String::new(),
             fields: vec![
-                Member { name: "ports".into(), value: Value::List(Box::new(Value::Number(1))), for_python: false },
+                Member {
+                    name: "ports".into(),
+                    value: Value::List(Box::new(Value::Number(1))),
+                    for_python: false,
+                },
                 Member { name: "on".into(), value: Value::Text("yes".into()), for_python: false },
                 Member { name: "left".into(), value: Value::Bool(true), for_python: true },
             ],

@@ -60,7 +60,8 @@ fn by_letter<'m>(members: &[&'m Member]) -> Vec<(char, Vec<&'m Member>)> {
     let mut letters: Vec<(char, Vec<&Member>)> = Vec::new();
     for member in members {
         let name = member.name();
-        let name = if member.kind == Kind::DataSource { name.strip_prefix("get").unwrap_or(name) } else { name };
+        let name =
+            if member.kind == Kind::DataSource { name.strip_prefix("get").unwrap_or(name) } else { name };
         let letter = name.chars().next().map_or('#', |first| first.to_ascii_uppercase());
         match letters.last_mut() {
             Some((last, group)) if *last == letter => group.push(*member),

@@ -17,8 +17,7 @@ pub(super) fn properties(properties: &[Property], path: &str) -> Markup {
 }
 
 fn item(property: &Property, above: &str) -> Markup {
-    let path =
-        if above.is_empty() { property.name.clone() } else { format!("{above}.{}", property.name) };
+    let path = if above.is_empty() { property.name.clone() } else { format!("{above}.{}", property.name) };
     html! {
         li #(path) {
             div.head {
