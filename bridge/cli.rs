@@ -3,19 +3,22 @@
 mod completions;
 mod daemon;
 mod demo;
+mod docs;
 mod doctor;
 mod explain;
-mod docs;
 mod inspect;
 pub(crate) mod install;
 mod json_root;
 pub(crate) mod limits;
 mod man;
+mod migrate;
 mod missing_file;
+mod new_file;
 mod outcome;
 pub(crate) mod output;
 pub(crate) mod plugin;
 mod providers;
+mod random_uuid;
 mod recover;
 mod role;
 pub(crate) mod runtime;
@@ -72,6 +75,7 @@ enum Subcommands {
     Link(link::Link),
     Logs(inspect::Logs),
     Man(man::Man),
+    Migrate(migrate::Migrate),
     /// Serve a Pulumi engine as `pulumi-resource-terraform-provider` does.
     #[command(disable_help_flag = true)]
     Plugin {
@@ -130,6 +134,7 @@ fn run_command(subcommand: Subcommands) -> ExitCode {
         Subcommands::Ps(ps) => with_settings(|settings| inspect::ps(&ps, settings)),
         Subcommands::Top(top) => with_settings(|settings| inspect::top(&top, settings)),
         Subcommands::Link(link) => with_settings(|settings| link::run(&link, settings)),
+        Subcommands::Migrate(migrate) => with_settings(|settings| migrate::run(&migrate, settings)),
         // Invalid settings are reported to the engine.
         Subcommands::Plugin { arguments } => plugin::run(&arguments),
         Subcommands::Providers(providers) => with_settings(|settings| providers::run(&providers, settings)),

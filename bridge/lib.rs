@@ -22,6 +22,7 @@ mod home;
 mod invoke;
 mod list;
 mod lumirpc;
+mod migrate;
 mod names;
 mod observe;
 pub mod package;

@@ -15,6 +15,7 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+pub(crate) use document::PLUGIN;
 use document::{DocumentError, FileKind, Named};
 
 /// The project files of the Pulumi CLI, in its order of precedence.

@@ -30,6 +30,9 @@ use clap::{Args, Subcommand};
 use super::output::fail_as;
 use super::runtime;
 use crate::settings::Settings;
+pub(super) use error::StateError;
+pub(super) use export::pair;
+pub(super) use file::read as read_file;
 #[cfg(feature = "fuzzing")]
 pub(crate) use inspect::inspected;
 

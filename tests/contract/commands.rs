@@ -1,7 +1,7 @@
 //! The commands about providers, as people and scripts use them.
 
-mod doctor;
 mod docs;
+mod doctor;
 mod files;
 mod help;
 mod inheritance;

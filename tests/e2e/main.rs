@@ -25,6 +25,7 @@ mod kills;
 mod lifecycle;
 mod lists;
 mod local;
+mod migrate;
 mod moves;
 mod names;
 mod newcomer;

@@ -16,7 +16,7 @@ use crate::home::OpenStoreError;
 const NO_SUCH_RECORD: u8 = 3;
 
 #[derive(Debug, thiserror::Error)]
-pub(super) enum StateError {
+pub(in crate::cli) enum StateError {
     #[error(transparent)]
     Open(#[from] OpenStoreError),
     #[error(transparent)]
@@ -163,11 +163,11 @@ fn remedy(was_there: bool) -> &'static str {
 }
 
 impl StateError {
-    pub(super) fn read(file: &Path, error: std::io::Error) -> Self {
+    pub(in crate::cli) fn read(file: &Path, error: std::io::Error) -> Self {
         Self::Read { file: file.to_owned(), error: explain_missing(file, error) }
     }
 
-    pub(super) fn exit_code(&self) -> ExitCode {
+    pub(in crate::cli) fn exit_code(&self) -> ExitCode {
         match self {
             Self::NoSuchRecord { .. } | Self::NoStore { .. } => ExitCode::from(NO_SUCH_RECORD),
             _ => ExitCode::FAILURE,

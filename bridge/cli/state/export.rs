@@ -6,12 +6,10 @@
 mod addresses;
 
 use std::collections::HashSet;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use isthmus_common::permissions::PRIVATE_FILE;
-use isthmus_common::scratch::ScratchDirectory;
 use isthmus_install::ProviderAddress;
 use isthmus_state::stacks::{ComponentObject, SequenceFile, StacksState};
 use isthmus_state::tfstate::{Collision, Instance, TfState};
@@ -20,9 +18,11 @@ use isthmus_state::{ComponentAddress, ObjectAddress, ProviderConfigAddress, Stor
 use super::error::StateError;
 use super::open::{EMPTY, open_existing_state_store};
 use super::record::{Record, Records, records, warn_of};
+use crate::cli::new_file::write_file;
 use crate::cli::outcome::Outcome;
 use crate::cli::output;
 use crate::cli::output::{inform, print, warn};
+use crate::cli::random_uuid::random_uuid;
 use crate::home::{self, OpenStoreError};
 use crate::settings::Settings;
 use addresses::Addresses;
@@ -87,7 +87,7 @@ enum Format {
 }
 
 /// The two sides of `NAME=VALUE`.
-pub(super) fn pair(text: &str) -> Result<(String, String), String> {
+pub(in crate::cli) fn pair(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() && !value.is_empty() => {
             Ok((name.to_owned(), value.to_owned()))
@@ -190,18 +190,13 @@ impl Export {
 
 /// Writes a file that only its owner can read, atomically.
 fn write_private(file: &Path, bytes: &[u8], overwrite: bool) -> Result<(), StateError> {
-    let failed = |error| StateError::Write { file: file.to_owned(), error };
-    let scratch = ScratchDirectory::beside(file).map_err(failed)?;
-    let mut new = scratch.file(PRIVATE_FILE).map_err(failed)?;
-    new.write_all(bytes).and_then(|()| new.as_file().sync_all()).map_err(failed)?;
-    let placed = if overwrite { new.persist(file) } else { new.persist_noclobber(file) };
-    match placed {
-        Ok(_) => Ok(()),
-        Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => {
-            Err(StateError::Exists(file.to_owned()))
+    write_file(file, bytes, PRIVATE_FILE, overwrite).map_err(|error| {
+        if error.kind() == std::io::ErrorKind::AlreadyExists {
+            StateError::Exists(file.to_owned())
+        } else {
+            StateError::Write { file: file.to_owned(), error }
         }
-        Err(error) => Err(failed(error.error)),
-    }
+    })
 }
 
 fn with_provider(mut record: Record, providers: &[(&str, String)]) -> Record {
@@ -211,30 +206,11 @@ fn with_provider(mut record: Record, providers: &[(&str, String)]) -> Record {
     record
 }
 
-/// A random UUID, of version 4.
-fn random_uuid() -> String {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).expect("the system's random numbers are there once it has started");
-    bytes[6] = bytes[6] & 0x0f | 0x40;
-    bytes[8] = bytes[8] & 0x3f | 0x80;
-    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{}-{}-{}-{}-{}", &digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..])
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
-
-    #[test]
-    fn a_lineage_is_a_random_uuid() {
-        let uuid = random_uuid();
-        let lengths: Vec<usize> = uuid.split('-').map(str::len).collect();
-        assert_eq!(lengths, [8, 4, 4, 4, 12], "{uuid}");
-        assert!(uuid[14..].starts_with('4') && uuid[19..].starts_with(['8', '9', 'a', 'b']), "{uuid}");
-        assert_ne!(uuid, random_uuid());
-    }
 
     #[test]
     fn a_file_is_not_overwritten_without_being_asked_and_belongs_to_its_owner() {

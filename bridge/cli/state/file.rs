@@ -9,7 +9,7 @@ use super::error::StateError;
 const LARGEST: u64 = 128 << 20;
 
 /// Reads a file, or standard input if it is `-`.
-pub(super) fn read(file: &Path) -> Result<Vec<u8>, StateError> {
+pub(in crate::cli) fn read(file: &Path) -> Result<Vec<u8>, StateError> {
     read_up_to(LARGEST, file)
 }
 

@@ -28,7 +28,7 @@ impl Target<'_> {
     /// The inputs for an `object` whose properties, with exact numbers, are `properties`.
     ///
     /// It cannot fail: if the provider cannot plan, the uncorrected inputs are returned.
-    pub(super) async fn inputs_of_imported(
+    pub(in crate::resource) async fn inputs_of_imported(
         &self,
         object: &Object,
         properties: &Struct,
@@ -62,7 +62,46 @@ impl Target<'_> {
             }
             self.take_out_refused(&mut inputs, &mut refused).await;
         }
+        self.add_refused_name(&mut inputs, &all).await;
         inputs
+    }
+
+    /// Adds the name of the object if it was refused only beside another property that was refused
+    /// as well, as where a name and a prefix exclude each other: without a name, Check generates
+    /// one.
+    async fn add_refused_name(&self, inputs: &mut Struct, all: &Struct) {
+        let Some(field) = self.shape.autonamed().filter(|field| !inputs.contains_key(&field.pulumi)) else {
+            return;
+        };
+        let Some(name) = all.get(&field.pulumi) else { return };
+        let mut named = inputs.clone();
+        named.insert(&*field.pulumi, name.clone());
+        let mut refused = BTreeSet::new();
+        self.take_out_refused(&mut named, &mut refused).await;
+        if refused.is_empty() {
+            *inputs = named;
+        }
+    }
+
+    /// The inputs without deprecated properties, if these change nothing: a state has them as
+    /// computed values, and a program that sets them gets warnings.
+    pub(in crate::resource) async fn without_deprecated(&self, inputs: Struct, object: &Object) -> Struct {
+        let is_kept = |name: &str| {
+            let field = self.shape.object.pulumi(name);
+            field.is_none_or(|field| field.deprecated.is_none() || field.required)
+        };
+        let kept: Struct = inputs
+            .iter()
+            .filter(|(name, _)| is_kept(name))
+            .map(|(name, value)| (name.to_owned(), value.clone()))
+            .collect();
+        if kept.len() == inputs.len() {
+            return inputs;
+        }
+        match self.differing(&kept, object).await {
+            Some(Differing { known, open }) if known.is_empty() && open.is_empty() => kept,
+            Some(_) | None => inputs,
+        }
     }
 
     /// The inputs of the provider's own configuration, if it offers one.

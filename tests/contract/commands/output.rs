@@ -22,7 +22,7 @@ use crate::harness::daemon::channel;
 use crate::harness::{Json, json, processes};
 
 /// Every command, with arguments that make it print something.
-const COMMANDS: [&[&str]; 28] = [
+const COMMANDS: [&[&str]; 29] = [
     &["completions", "zsh"],
     &["demo"],
     &["doctor", "--only", "settings"],
@@ -51,6 +51,13 @@ const COMMANDS: [&[&str]; 28] = [
     &["ps", "--socket", "@daemon@"],
     &["top", "--socket", "@daemon@"],
     &["version"],
+    &[
+        "migrate",
+        "given.tfstate",
+        "--output=migrated",
+        "--force",
+        "--provider=random=./terraform-provider-random",
+    ],
 ];
 
 /// The command that fills the state store.

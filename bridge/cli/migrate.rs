@@ -1,0 +1,108 @@
+//! `isthmus migrate`: from a Terraform state to a Pulumi stack, and back.
+//!
+//! Providers are started, but not configured: they upgrade old objects, and plan to determine which
+//! properties a program must set. No real object is read or changed.
+//!
+//! Exit codes: 0 success; 1 failure, with the reason on standard error; 2 usage error; 3 something
+//! could not be migrated, which is listed on standard error; the rest is written.
+
+mod configuration;
+mod error;
+mod files;
+mod losses;
+mod providers;
+mod to_pulumi;
+mod to_terraform;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+
+use super::fail;
+use super::state::pair;
+use crate::cli::runtime;
+use crate::settings::Settings;
+
+const EXAMPLES: &str = "\
+Examples:
+  isthmus migrate terraform.tfstate --output shop
+  tofu state pull | isthmus migrate - --output shop --stack prod --from-config .
+  pulumi stack export --show-secrets | isthmus migrate --to terraform - --output back --addresses shop/addresses.json
+
+To Pulumi, the output directory gets a project: a program in YAML, the packages that it uses, and the stack export stack.json, which
+`pulumi stack import --file stack.json` takes. With it the next preview shows no changes. The state is a terraform.tfstate, or what
+`tofu show -json` prints, which lacks private data.
+
+To Terraform, it gets a terraform.tfstate and import blocks in imports.tf. The stack export must have been written with --show-secrets.
+
+Every provider is started once, from --provider, or from the plugin cache, where it is installed in the version of the lock file beside
+the state, or else in the newest one.
+
+stack.json, terraform.tfstate and the files in secrets/ contain secrets in the clear; only their owner can read them.
+
+Exits with 3 when something could not be migrated: every such thing is listed on standard error, with the reason.";
+
+/// Migrate a Terraform state to a Pulumi stack, or back.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Migrate {
+    /// State, or with `--to terraform` a stack export (`-`: standard input).
+    file: PathBuf,
+    /// Target of the migration.
+    #[arg(long, value_enum, default_value_t = To::Pulumi)]
+    to: To,
+    /// Output directory.
+    #[arg(long, short)]
+    output: PathBuf,
+    /// Overwrite files in the output directory.
+    #[arg(long)]
+    force: bool,
+    /// Provider binary, by the provider's type or source address.
+    #[arg(long, value_name = "TYPE=FILE", value_parser = pair)]
+    provider: Vec<(String, String)>,
+    /// To Pulumi: project name (default: the name of the output directory).
+    #[arg(long, value_name = "NAME")]
+    project: Option<String>,
+    /// To Pulumi: stack name.
+    #[arg(long, value_name = "NAME", default_value = "dev")]
+    stack: String,
+    /// To Pulumi: directory of the configuration, whose references replace literals.
+    #[arg(long, value_name = "DIR")]
+    from_config: Option<PathBuf>,
+    /// To Terraform: JSON file of resource instance addresses, as the migration to Pulumi writes it.
+    #[arg(long, value_name = "FILE")]
+    addresses: Option<PathBuf>,
+    /// To Terraform: provider source address of a package (default: the one that the package was made from).
+    #[arg(long, value_name = "PACKAGE=ADDRESS", value_parser = pair)]
+    provider_address: Vec<(String, String)>,
+    /// To Terraform: lineage of the existing state that this one continues (default: a new one).
+    #[arg(long)]
+    lineage: Option<String>,
+    /// To Terraform: serial, larger than that of the existing state.
+    #[arg(long, default_value_t = 1)]
+    serial: u64,
+}
+
+/// Target of a migration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum To {
+    /// A Pulumi stack and its program.
+    Pulumi,
+    /// A terraform.tfstate and import blocks.
+    Terraform,
+}
+
+pub(super) fn run(migrate: &Migrate, settings: &Arc<Settings>) -> ExitCode {
+    runtime::run(async {
+        let done = match migrate.to {
+            To::Pulumi => migrate.to_pulumi(settings).await,
+            To::Terraform => migrate.to_terraform(settings).await,
+        };
+        match done {
+            Ok(losses) => losses.exit_code(),
+            Err(error) => fail(&isthmus_common::error_chain(&error)),
+        }
+    })
+}

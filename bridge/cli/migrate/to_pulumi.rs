@@ -1,0 +1,175 @@
+//! `isthmus migrate --to pulumi`: a stack export and a program from a state.
+
+mod adopted;
+mod carried;
+mod project_files;
+mod provider_configurations;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use isthmus_common::{Environment, Secret};
+use isthmus_cty::json::Json;
+use isthmus_proto::property::Value as Property;
+use isthmus_state::ResourceMode;
+use isthmus_state::tfstate::TfState;
+
+use super::error::MigrateError;
+use super::losses::Losses;
+use super::providers::Providers;
+use super::{Migrate, configuration, files};
+use crate::cli::output::print;
+use crate::cli::state::read_file;
+use crate::migrate::configuration::Configuration;
+use crate::migrate::deployment::StackName;
+use crate::migrate::names::sanitized;
+use crate::migrate::secrets_provider::{PassphraseCrypter, SecretsProvider, StackSettings};
+use crate::migrate::shown::{is_shown, state_of_shown};
+use crate::settings::Settings;
+use adopted::{Adopted, adopt_all};
+use carried::Carried;
+use project_files::{ProjectFiles, project_files, settings_file};
+use provider_configurations::StackProviders;
+
+/// The passphrase of stacks, and the file that it may be in: variables of the Pulumi CLI.
+const PASSPHRASE: &str = "PULUMI_CONFIG_PASSPHRASE";
+const PASSPHRASE_FILE: &str = "PULUMI_CONFIG_PASSPHRASE_FILE";
+
+impl Migrate {
+    pub(super) async fn to_pulumi(&self, settings: &Arc<Settings>) -> Result<Losses, MigrateError> {
+        let stack = self.stack_name()?;
+        let mut losses = Losses::default();
+        let configuration = match &self.from_config {
+            Some(directory) => configuration::read(directory)?,
+            None => Configuration::default(),
+        };
+        let state = self.state()?;
+        let outputs = outputs_of(&state, &mut losses);
+        let count = state.instances.len();
+        let state = managed(state);
+        let data = count - state.instances.len();
+        let mut providers = Providers::new(&self.provider, &self.file, settings);
+        let adopted = adopt_all(state.instances, &configuration, &mut providers, &mut losses).await;
+        providers.end().await;
+        let (resources, stack_providers) = adopted?;
+        let secrets = self.secrets_provider(&stack)?;
+        let carried = Carried::of(&configuration, &resources, &outputs);
+        for name in outputs.keys().filter(|name| !carried.outputs.contains_key(*name)) {
+            let reason =
+                "an output is an expression, of which a state has only the value: define it in the program";
+            losses.add(format!("output.{name}"), reason);
+        }
+        let files = project_files(&stack, &secrets, &resources, &stack_providers, carried, &mut losses);
+        files::write(&self.output, &files.files, self.force)?;
+        losses.report();
+        print(&self.summary(&resources, &stack_providers, data, &files));
+        Ok(losses)
+    }
+
+    fn stack_name(&self) -> Result<StackName, MigrateError> {
+        let of_directory = || {
+            let directory = std::path::absolute(&self.output).unwrap_or_else(|_| self.output.clone());
+            directory.file_name().map(|name| sanitized(&name.to_string_lossy()))
+        };
+        let project = self.project.clone().or_else(of_directory).unwrap_or_default();
+        let is_name = |name: &str| {
+            let is_part = |character: char| character.is_ascii_alphanumeric() || "_-.".contains(character);
+            !name.is_empty() && name.chars().all(is_part)
+        };
+        if !is_name(&project) {
+            return Err(MigrateError::Name { what: "project name", name: project, option: "--project" });
+        }
+        if !is_name(&self.stack) {
+            let name = self.stack.clone();
+            return Err(MigrateError::Name { what: "stack name", name, option: "--stack" });
+        }
+        Ok(StackName { project, stack: self.stack.clone() })
+    }
+
+    /// The secrets provider of the stack: that of its settings, or else a passphrase in the
+    /// environment, by the variables of the Pulumi CLI.
+    fn secrets_provider(&self, stack: &StackName) -> Result<SecretsProvider, MigrateError> {
+        let file = self.output.join(settings_file(stack));
+        if file.exists() {
+            let text = read_file(&file)?;
+            let text = String::from_utf8_lossy(&text);
+            let settings: StackSettings = serde_saphyr::from_str(&text)
+                .map_err(|error| MigrateError::Settings { file, error: Box::new(error) })?;
+            return Ok(SecretsProvider::of_settings(&settings, &stack.project, &stack.stack));
+        }
+        let environment = Environment::current();
+        let passphrase = match environment.text(PASSPHRASE) {
+            Some(passphrase) => Some(passphrase.to_owned()),
+            None => match environment.path(PASSPHRASE_FILE) {
+                Some(file) => Some(String::from_utf8_lossy(&read_file(&file)?).trim_end().to_owned()),
+                None => None,
+            },
+        };
+        Ok(match passphrase {
+            Some(passphrase) => SecretsProvider::Passphrase(PassphraseCrypter::new(&Secret::new(passphrase))),
+            None => SecretsProvider::of_settings(&StackSettings::default(), &stack.project, &stack.stack),
+        })
+    }
+
+    /// Reads the state, or the output of `tofu show -json`.
+    fn state(&self) -> Result<TfState, MigrateError> {
+        let file = || self.file.clone();
+        let bytes = read_file(&self.file)?;
+        let document = Json::parse(&bytes).map_err(|error| MigrateError::Syntax { file: file(), error })?;
+        if is_shown(&document) {
+            return state_of_shown(&document).map_err(|error| MigrateError::Shown { file: file(), error });
+        }
+        TfState::parse(&bytes).map_err(|error| MigrateError::TfState { file: file(), error })
+    }
+
+    fn summary(
+        &self,
+        resources: &[Adopted],
+        providers: &StackProviders,
+        data: usize,
+        files: &ProjectFiles,
+    ) -> String {
+        let directory = self.output.display();
+        let mut text = format!(
+            "wrote {} resources of {} providers, and the program for them, to {directory}\n",
+            resources.len(),
+            providers.len()
+        );
+        if data > 0 {
+            text.push_str(&format!("{data} data sources are only read, and left out\n"));
+        }
+        text.push_str(&format!("next, in {directory}:\n  pulumi stack init {}\n", self.stack));
+        if files.secrets > 0 {
+            text.push_str(
+                "  for file in secrets/*; do pulumi config set --secret --raw \"${file#secrets/}\" < \"$file\"; done\n",
+            );
+        }
+        text + "  pulumi stack import --file stack.json\n  pulumi preview\n"
+    }
+}
+
+/// A state without its data sources.
+fn managed(mut state: TfState) -> TfState {
+    state.instances.retain(|instance| instance.address.resource.mode == ResourceMode::Managed);
+    state
+}
+
+/// The root module's outputs that are texts, numbers or booleans; others are lost, as is what a
+/// state has besides its objects.
+fn outputs_of(state: &TfState, losses: &mut Losses) -> BTreeMap<String, Property> {
+    if state.lineage.is_empty() {
+        let reason = "what `show -json` prints lacks private data and aliases of providers; `tofu state pull` has them";
+        losses.add("the state", reason);
+    }
+    if matches!(&state.check_results, Json::Array(results) if !results.is_empty()) {
+        losses.add("check blocks", "Pulumi programs have none");
+    }
+    let Json::Object(outputs) = &state.outputs else { return BTreeMap::new() };
+    let value = |output: &Json| match output.member("value") {
+        Some(Json::String(text)) => Property::from(text.as_str()),
+        Some(Json::Number(text)) => text.parse().map_or(Property::Null, Property::Number),
+        Some(Json::Bool(value)) => Property::Bool(*value),
+        _ => Property::Null,
+    };
+    outputs.iter().map(|(name, output)| (name.clone(), value(output))).collect()
+}

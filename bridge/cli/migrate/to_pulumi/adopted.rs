@@ -1,0 +1,152 @@
+//! The objects of a state, as a stack has them.
+
+use std::sync::Arc;
+
+use isthmus_cty::json::Json;
+use isthmus_proto::property::Struct;
+use isthmus_state::tfstate::Instance as StateInstance;
+use isthmus_state::{ObjectAddress, ProviderConfigAddress, SavedObject};
+
+use super::provider_configurations::{Configurations, StackProviders};
+use crate::cli::migrate::error::MigrateError;
+use crate::cli::migrate::losses::Losses;
+use crate::cli::migrate::providers::Providers;
+use crate::cli::output::warn;
+use crate::daemon::Instance;
+use crate::migrate::configuration::Configuration;
+use crate::migrate::names::{Name, names};
+use crate::migrate::numbers::expressible;
+use crate::package::shape::{ObjectShape, ResourceShape};
+use crate::resource::{Found, InputForms, OperationWarnings, Target, Timeouts, adopt, describe};
+use crate::settings::NumberForm;
+
+/// A resource that an engine can store.
+pub(super) struct Adopted {
+    pub(super) address: ObjectAddress,
+    pub(super) name: Name,
+    pub(super) token: String,
+    pub(super) shape: Arc<ResourceShape>,
+    pub(super) found: Found,
+    /// The inputs as the program has them.
+    pub(super) inputs: Struct,
+    pub(super) ignore_changes: Vec<String>,
+    /// Position of its provider.
+    pub(super) provider: usize,
+    pub(super) dependencies: Vec<String>,
+    pub(super) retain_on_delete: bool,
+}
+
+/// Has all objects upgraded and translated. What fails is a loss.
+pub(super) async fn adopt_all(
+    instances: Vec<StateInstance>,
+    configuration: &Configuration,
+    providers: &mut Providers<'_>,
+    losses: &mut Losses,
+) -> Result<(Vec<Adopted>, StackProviders), MigrateError> {
+    let named = names(instances.iter().map(|instance| &instance.address));
+    let mut configurations = Configurations::new(named.values().map(|name| name.key.clone()).collect());
+    let mut forms = InputForms::default();
+    let mut resources = Vec::with_capacity(instances.len());
+    for instance in instances {
+        let place = place(&instance.address);
+        let config: ProviderConfigAddress = instance
+            .provider
+            .parse()
+            .map_err(|error| MigrateError::ProviderConfig { address: place.clone(), error })?;
+        let provider = match providers.of_address(&config.provider).await {
+            Ok(provider) => provider,
+            Err(error) => {
+                losses.add(
+                    place,
+                    format!("its provider cannot be used: {}", isthmus_common::error_chain(&*error)),
+                );
+                continue;
+            }
+        };
+        let position = configurations.position(config, &provider, configuration, losses);
+        let name = named[&ObjectAddress { deposed: None, ..instance.address.clone() }].clone();
+        match adopt_one(instance, name, position, &provider, &mut forms, providers, losses).await {
+            Ok(adopted) => resources.push(adopted),
+            Err(reason) => losses.add(place, providers.redact(&reason)),
+        }
+    }
+    Ok((resources, configurations.providers))
+}
+
+async fn adopt_one(
+    instance: StateInstance,
+    name: Name,
+    provider: usize,
+    package: &Instance,
+    forms: &mut InputForms,
+    providers: &Providers<'_>,
+    losses: &mut Losses,
+) -> Result<Adopted, String> {
+    let retain_on_delete = instance.skip_destroy;
+    let (saved, flat) = instance.into_saved();
+    // Every object of a state has an address.
+    let Some(address) = saved.address.clone() else { return Err("it has no address".to_owned()) };
+    let type_name = &address.resource.type_name;
+    let shape = package.package.resource(type_name).map_err(|error| isthmus_common::error_chain(&error))?;
+    let handle = package.provider();
+    let target = Target {
+        provider: &handle,
+        shape: Arc::clone(&shape),
+        package: package.package.identity(),
+        keep_secrets: true,
+        timeouts: Timeouts::default(),
+        numbers: NumberForm::default(),
+        plans: None,
+        memory: None,
+    };
+    let mut warnings = OperationWarnings::default();
+    let found = adopt(&target, &saved, flat.as_ref(), forms, &mut warnings).await;
+    for warning in &warnings.diagnostics {
+        warn(&providers.redact(&format!("{}: {}", place(&address), describe(warning, &shape.object))));
+    }
+    let found = found.map_err(|error| error.to_string())?;
+    let (inputs, inexpressible) = expressible(&found.inputs, &shape.object);
+    let ignore_changes: Vec<String> = inexpressible.iter().map(ToString::to_string).collect();
+    for path in &ignore_changes {
+        let reason = format!(
+            "YAML cannot express the number `{path}`: the stack has it, and the program ignores its changes; in another \
+             language give it as a string"
+        );
+        losses.add(place(&address), reason);
+    }
+    let lost: Vec<&str> = lost_write_only(&saved, &shape.object).collect();
+    for property in lost {
+        let reason =
+            format!("the value of `{property}` is write-only and in no state: set it in the program");
+        losses.add(place(&address), reason);
+    }
+    Ok(Adopted {
+        inputs,
+        ignore_changes,
+        name,
+        token: shape.token.clone(),
+        shape,
+        found,
+        provider,
+        dependencies: saved.dependencies,
+        retain_on_delete,
+        address,
+    })
+}
+
+/// The write-only properties that were set, as far as a state shows it: required ones, and those
+/// beside which a version is set, by the providers' convention.
+fn lost_write_only<'a>(saved: &'a SavedObject, shape: &'a ObjectShape) -> impl Iterator<Item = &'a str> {
+    shape.fields.iter().filter(|field| field.write_only).filter_map(|field| {
+        let version = saved.value.member(&format!("{}_version", field.terraform));
+        let is_set = field.required || version.is_some_and(|version| *version != Json::Null);
+        is_set.then_some(field.pulumi.as_str())
+    })
+}
+
+pub(super) fn place(address: &ObjectAddress) -> String {
+    match &address.deposed {
+        None => address.to_string(),
+        Some(key) => format!("{address} (deposed {})", key.as_str()),
+    }
+}

@@ -1,0 +1,54 @@
+//! A package outside of any session: for a command that reads a provider's schema, or calls a
+//! provider that is not configured.
+
+use std::sync::Arc;
+
+use super::resolve::{ResolveError, Resolved, resolve};
+use super::start::{StartError, start};
+use super::{Calls, Instance, ProviderProcess};
+use crate::engine::EngineLog;
+use crate::package::catalogue::Package;
+use crate::package::parameters::Arguments;
+use crate::process_context::ProcessContext;
+
+/// The provider of a package cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OpenPackageError {
+    #[error("{}", with_help(.0))]
+    Resolve(#[from] ResolveError),
+    #[error(transparent)]
+    Start(#[from] StartError),
+}
+
+fn with_help(error: &ResolveError) -> String {
+    let mut text = isthmus_common::error_chain(error);
+    for line in error.help() {
+        text.push_str("\nhelp: ");
+        text.push_str(&line);
+    }
+    text
+}
+
+/// Installs the provider of a package, if necessary, and starts it. Progress goes to `report`,
+/// warnings are added to `warnings`.
+pub(crate) async fn open_package(
+    arguments: Arguments,
+    context: &Arc<ProcessContext>,
+    log: &EngineLog,
+    report: &(dyn Fn(String) + Send + Sync),
+    warnings: &mut Vec<String>,
+) -> Result<Arc<Instance>, OpenPackageError> {
+    let Resolved { identity, source } = resolve(arguments, None, context, report, warnings).await?;
+    let calls = Calls::default();
+    let mut diagnostics = Vec::new();
+    let (provider, _) = start(&source, context, log.clone(), &calls, None, &mut diagnostics).await?;
+    warnings.extend(diagnostics.iter().map(ToString::to_string));
+    let package = Arc::new(Package::new(identity, Arc::clone(provider.catalogue())));
+    Ok(Arc::new(Instance::new(
+        package,
+        ProviderProcess::Own(provider),
+        source,
+        calls,
+        Arc::clone(context.settings()),
+    )))
+}

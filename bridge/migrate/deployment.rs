@@ -1,0 +1,395 @@
+//! A stack export: the document that `pulumi stack export` writes and `pulumi stack import` reads.
+//!
+//! Version 3 of the format. The engine checks that every resource comes after its parent, its
+//! provider and its dependencies, and that all URNs are of the stack that imports it.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use isthmus_proto::property::Struct;
+use serde::Deserialize;
+use serde_json::{Map, Value as Json, json};
+
+use super::property_json::{ExportedValueError, bag_from_json, bag_to_json};
+use super::secrets_provider::{PassphraseCrypter, SecretsProvider};
+use crate::urn::Urn;
+
+const VERSION: u64 = 3;
+const STACK_TYPE: &str = "pulumi:pulumi:Stack";
+const PROVIDER_TYPE: &str = "pulumi:providers:";
+/// The time of a deployment that no engine has made: Go's zero time.
+const NO_TIME: &str = "0001-01-01T00:00:00Z";
+
+/// A stack: the prefix of its URNs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StackName {
+    pub project: String,
+    pub stack: String,
+}
+
+impl StackName {
+    /// The URN of a resource.
+    pub(crate) fn urn(&self, token: &str, name: &str) -> String {
+        format!("urn:pulumi:{}::{}::{token}::{name}", self.stack, self.project)
+    }
+
+    fn root(&self) -> String {
+        self.urn(STACK_TYPE, &format!("{}-{}", self.project, self.stack))
+    }
+}
+
+/// A provider of a stack.
+#[derive(Clone, Debug)]
+pub(crate) struct StackProvider {
+    /// Name of the package.
+    pub package: String,
+    /// Version of the package.
+    pub package_version: semver::Version,
+    /// Name and version of the plugin.
+    pub plugin: &'static str,
+    pub plugin_version: semver::Version,
+    /// The parameter value.
+    pub parameter: Vec<u8>,
+    /// The name of an explicit provider; `None`: the default provider.
+    pub explicit: Option<String>,
+    /// A random UUID.
+    pub id: String,
+    /// The configuration of an explicit provider.
+    pub properties: BTreeMap<String, String>,
+}
+
+impl StackProvider {
+    /// Its resource type.
+    pub(crate) fn token(&self) -> String {
+        format!("{PROVIDER_TYPE}{}", self.package)
+    }
+
+    /// The name of its resource. Engines name a default provider by its version.
+    pub(crate) fn name(&self) -> String {
+        if let Some(name) = &self.explicit {
+            return name.clone();
+        }
+        let version = &self.package_version;
+        let mut name = format!("default_{}_{}_{}", version.major, version.minor, version.patch);
+        for part in version.pre.split('.').chain(version.build.split('.')).filter(|part| !part.is_empty()) {
+            name.push('_');
+            name.push_str(part);
+        }
+        name
+    }
+
+    /// How resources refer to it.
+    pub(crate) fn reference(&self, stack: &StackName) -> String {
+        format!("{}::{}", stack.urn(&self.token(), &self.name()), self.id)
+    }
+
+    fn to_json(&self, stack: &StackName) -> Json {
+        // The YAML host passes the version of the plugin for an explicit provider.
+        let version = if self.explicit.is_some() { &self.plugin_version } else { &self.package_version };
+        let version = version.to_string();
+        let inputs = json!({
+            "__internal": {
+                "name": self.plugin,
+                "parameterization": BASE64.encode(&self.parameter),
+                "version": self.plugin_version.to_string(),
+            },
+            "version": version,
+        });
+        let mut inputs = inputs;
+        let mut outputs = json!({ "version": version });
+        for (name, text) in &self.properties {
+            inputs[name] = Json::from(text.as_str());
+            outputs[name] = Json::from(text.as_str());
+        }
+        let mut members = json!({
+            "urn": stack.urn(&self.token(), &self.name()),
+            "custom": true,
+            "id": self.id,
+            "type": self.token(),
+            "inputs": inputs,
+            "outputs": outputs,
+        });
+        if self.explicit.is_some() {
+            members["parent"] = Json::from(stack.root());
+        }
+        members
+    }
+}
+
+/// A resource of a stack.
+#[derive(Clone, Debug)]
+pub(crate) struct StackResource {
+    pub token: String,
+    pub name: String,
+    pub id: String,
+    pub inputs: Struct,
+    pub outputs: Struct,
+    /// URNs.
+    pub dependencies: Vec<String>,
+    /// As by [`StackProvider::reference`].
+    pub provider: String,
+    /// Whether it was replaced and is to be deleted.
+    pub is_pending_deletion: bool,
+    /// Whether the object outlives the resource.
+    pub retain_on_delete: bool,
+}
+
+impl StackResource {
+    fn to_json(&self, stack: &StackName, crypter: Option<&PassphraseCrypter>) -> Json {
+        let mut members = Map::new();
+        let mut set = |name: &str, value: Json| members.insert(name.to_owned(), value);
+        set("urn", stack.urn(&self.token, &self.name).into());
+        set("custom", true.into());
+        if self.is_pending_deletion {
+            set("delete", true.into());
+        }
+        set("id", self.id.as_str().into());
+        set("type", self.token.as_str().into());
+        set("inputs", bag_to_json(&self.inputs, crypter));
+        set("outputs", bag_to_json(&self.outputs, crypter));
+        set("parent", stack.root().into());
+        if !self.dependencies.is_empty() {
+            set("dependencies", self.dependencies.clone().into());
+        }
+        set("provider", self.provider.as_str().into());
+        if self.retain_on_delete {
+            set("retainOnDelete", true.into());
+        }
+        Json::Object(members)
+    }
+}
+
+/// The document of a stack. `resources` are in an order in which each comes after its dependencies.
+pub(crate) fn stack_export(
+    stack: &StackName,
+    secrets: &SecretsProvider,
+    providers: &[StackProvider],
+    resources: &[StackResource],
+) -> String {
+    let root = json!({ "urn": stack.root(), "custom": false, "type": STACK_TYPE });
+    let all: Vec<Json> = [root]
+        .into_iter()
+        .chain(providers.iter().map(|provider| provider.to_json(stack)))
+        .chain(resources.iter().map(|resource| resource.to_json(stack, secrets.crypter())))
+        .collect();
+    let document = json!({
+        "version": VERSION,
+        "deployment": {
+            "manifest": { "time": NO_TIME, "magic": "", "version": "" },
+            "secrets_providers": secrets.to_json(),
+            "resources": all,
+            "metadata": {},
+        },
+    });
+    let mut text = serde_json::to_string_pretty(&document).expect("JSON has a text");
+    text.push('\n');
+    text
+}
+
+/// A stack export that was read.
+#[derive(Debug)]
+pub(crate) struct ReadExport {
+    /// All custom resources except providers.
+    pub resources: Vec<ReadResource>,
+    /// The providers.
+    pub providers: Vec<ReadProvider>,
+    /// The URNs of components, which Terraform has no resources for.
+    pub components: Vec<String>,
+}
+
+/// A provider in a stack export.
+#[derive(Debug)]
+pub(crate) struct ReadProvider {
+    /// As resources refer to it.
+    pub reference: String,
+    /// The name of an explicit provider; `None`: a default provider.
+    pub explicit: Option<String>,
+    /// The parameter value; `None` if it is not a package of a parameterized plugin.
+    pub parameter: Option<Vec<u8>>,
+}
+
+/// A resource in a stack export.
+#[derive(Debug)]
+pub(crate) struct ReadResource {
+    pub urn: String,
+    pub token: String,
+    pub id: String,
+    pub outputs: Result<Struct, ExportedValueError>,
+    pub dependencies: Vec<String>,
+    pub provider: String,
+    pub is_pending_deletion: bool,
+    pub retain_on_delete: bool,
+}
+
+/// A document is no stack export.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ExportError {
+    #[error("it is not a stack export")]
+    Syntax(#[source] serde_json::Error),
+    #[error("its version is {0}, but only version {VERSION} and later are known")]
+    Version(u64),
+}
+
+#[derive(Deserialize)]
+struct Document {
+    version: u64,
+    deployment: Deployment,
+}
+
+#[derive(Deserialize)]
+struct Deployment {
+    #[serde(default)]
+    resources: Option<Vec<Resource>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Resource {
+    urn: String,
+    #[serde(default)]
+    custom: bool,
+    #[serde(default)]
+    delete: bool,
+    #[serde(default)]
+    id: String,
+    #[serde(rename = "type")]
+    token: String,
+    #[serde(default)]
+    inputs: Json,
+    #[serde(default)]
+    outputs: Json,
+    #[serde(default)]
+    dependencies: Vec<String>,
+    #[serde(default)]
+    property_dependencies: BTreeMap<String, Option<Vec<String>>>,
+    #[serde(default)]
+    provider: String,
+    #[serde(default)]
+    retain_on_delete: bool,
+}
+
+/// Reads a stack export.
+///
+/// # Errors
+/// If it is none.
+pub(crate) fn read_export(bytes: &[u8]) -> Result<ReadExport, ExportError> {
+    let document: Document = serde_json::from_slice(bytes).map_err(ExportError::Syntax)?;
+    if document.version < VERSION {
+        return Err(ExportError::Version(document.version));
+    }
+    let mut read = ReadExport { resources: Vec::new(), providers: Vec::new(), components: Vec::new() };
+    for resource in document.deployment.resources.unwrap_or_default() {
+        if resource.token.starts_with(PROVIDER_TYPE) {
+            read.providers.push(provider(&resource));
+        } else if !resource.custom {
+            if resource.token != STACK_TYPE {
+                read.components.push(resource.urn);
+            }
+        } else {
+            let mut dependencies = resource.dependencies;
+            dependencies.extend(resource.property_dependencies.into_values().flatten().flatten());
+            dependencies.sort_unstable();
+            dependencies.dedup();
+            read.resources.push(ReadResource {
+                outputs: bag_from_json(&resource.outputs),
+                urn: resource.urn,
+                token: resource.token,
+                id: resource.id,
+                dependencies,
+                provider: resource.provider,
+                is_pending_deletion: resource.delete,
+                retain_on_delete: resource.retain_on_delete,
+            });
+        }
+    }
+    Ok(read)
+}
+
+fn provider(resource: &Resource) -> ReadProvider {
+    let name = Urn(&resource.urn).name();
+    let encoded = resource.inputs["__internal"]["parameterization"].as_str();
+    ReadProvider {
+        reference: format!("{}::{}", resource.urn, resource.id),
+        explicit: Some(name.to_owned()).filter(|name| !name.starts_with("default")),
+        parameter: encoded.and_then(|text| BASE64.decode(text).ok()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use isthmus_proto::property::Value as Property;
+
+    use super::*;
+    use crate::translate::property::secret;
+
+    fn stack() -> StackName {
+        StackName { project: "shop".to_owned(), stack: "dev".to_owned() }
+    }
+
+    fn provider(explicit: Option<&str>, version: &str) -> StackProvider {
+        StackProvider {
+            package: "random".to_owned(),
+            package_version: version.parse().expect("a version"),
+            plugin: "terraform-provider",
+            plugin_version: semver::Version::new(1, 1, 3),
+            parameter: b"{}".to_vec(),
+            explicit: explicit.map(str::to_owned),
+            id: "u-1".to_owned(),
+            properties: BTreeMap::new(),
+        }
+    }
+
+    fn resource(provider: &StackProvider) -> StackResource {
+        StackResource {
+            token: "random:index/pet:Pet".to_owned(),
+            name: "a".to_owned(),
+            id: "able-dog".to_owned(),
+            inputs: Struct::new(),
+            outputs: Struct::from([("secret", secret(Property::from("s")))]),
+            dependencies: vec![stack().urn("t", "b")],
+            provider: provider.reference(&stack()),
+            is_pending_deletion: true,
+            retain_on_delete: true,
+        }
+    }
+
+    #[test]
+    fn a_default_provider_is_named_by_its_version() {
+        assert_eq!(provider(None, "3.7.2").name(), "default_3_7_2");
+        assert_eq!(provider(None, "3.7.2-beta.1+x").name(), "default_3_7_2_beta_1_x");
+        assert_eq!(provider(Some("west"), "3.7.2").name(), "west");
+        assert_eq!(
+            provider(None, "0.0.0").reference(&stack()),
+            "urn:pulumi:dev::shop::pulumi:providers:random::default_0_0_0::u-1"
+        );
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let providers = [provider(None, "1.0.0"), provider(Some("west"), "1.0.0")];
+        let text =
+            stack_export(&stack(), &SecretsProvider::Cli(Json::Null), &providers, &[resource(&providers[1])]);
+        let read = read_export(text.as_bytes()).expect("a stack export");
+        let names: Vec<_> = read.providers.iter().map(|provider| provider.explicit.as_deref()).collect();
+        assert_eq!(names, [None, Some("west")]);
+        assert!(read.providers.iter().all(|provider| provider.parameter.as_deref() == Some(b"{}")));
+        let [found] = read.resources.as_slice() else { panic!("{:?}", read.resources) };
+        let written = resource(&providers[1]);
+        assert_eq!(found.urn, stack().urn(&written.token, "a"));
+        assert_eq!((&found.id, &found.provider), (&written.id, &written.provider));
+        assert_eq!(found.outputs.as_ref(), Ok(&written.outputs));
+        assert_eq!(found.dependencies, written.dependencies);
+        assert!(found.is_pending_deletion && found.retain_on_delete);
+        assert!(read.components.is_empty());
+    }
+
+    #[test]
+    fn what_is_no_export_is_refused() {
+        for text in ["", "{}", r#"{"version":3}"#, r#"{"version":2,"deployment":{"resources":[]}}"#] {
+            assert!(read_export(text.as_bytes()).is_err(), "{text}");
+        }
+        let empty = read_export(br#"{"version":3,"deployment":{"manifest":{}}}"#).expect("an empty stack");
+        assert!(empty.resources.is_empty());
+    }
+}

@@ -1,0 +1,7 @@
+//! From a state of OpenTofu to a Pulumi stack and back, with what `isthmus migrate` writes.
+
+mod from_configuration;
+mod scale;
+mod terraform;
+mod there_and_back;
+mod unfinished;
