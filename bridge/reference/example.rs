@@ -3,15 +3,20 @@
 //! Values are made up from a property's name, its type, and the values that its description lists. The engine and compilers
 //! accept the programs, as tests show; a provider may have rules for values that no schema has.
 
+mod call;
+mod form;
 mod go;
 mod language;
 mod python;
+mod text;
 mod typescript;
 mod value;
 mod yaml;
 
+use call::Call;
+use form::Form;
 pub(crate) use language::{Example, Language};
-use value::{Arguments, Value};
+use value::Arguments;
 
 use super::member::{Kind, Member};
 use crate::names::tokens::member_name;
@@ -19,40 +24,6 @@ use crate::package::catalogue::Package;
 use crate::package::function::FunctionShape;
 use crate::package::schema::TypeNames;
 use crate::package::shape::ResourceShape;
-
-/// What a program does with a member.
-#[derive(Debug)]
-pub(super) struct Call<'a> {
-    package: &'a Package,
-    form: Form,
-    /// Pulumi's token.
-    token: &'a str,
-    arguments: Vec<(String, Value)>,
-    /// How it is called in Go, which may differ.
-    go_name: String,
-    /// Whether the program exports the result. What may be secret and short-lived is not for the state.
-    exports: bool,
-    /// Arguments at the end that may be left out, but not in Go.
-    omitted: usize,
-}
-
-/// The form of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
-    /// An explicit provider.
-    Provider,
-    Resource,
-    /// A function with named arguments, if it has any at all. One without a result has no form for outputs in TypeScript and
-    /// Python.
-    Named {
-        has_arguments: bool,
-        has_result: bool,
-    },
-    /// A function with arguments in an order.
-    Positional {
-        has_parameters: bool,
-    },
-}
 
 /// The examples of a member with a shape.
 pub(super) fn of_shape(package: &Package, member: &Member, shape: &ResourceShape) -> Vec<Example> {
@@ -78,7 +49,7 @@ pub(super) fn of_shape(package: &Package, member: &Member, shape: &ResourceShape
         exports: member.kind == Kind::DataSource && !shape.object.fields.is_empty(),
         omitted: 0,
     };
-    Language::ALL.map(|language| language.example(&call)).into()
+    examples(&call)
 }
 
 /// The examples of a function.
@@ -95,5 +66,15 @@ pub(super) fn of_function(package: &Package, shape: &FunctionShape) -> Vec<Examp
         exports: true,
         omitted: shape.parameters.iter().filter(|parameter| !parameter.required).count(),
     };
-    Language::ALL.map(|language| language.example(&call)).into()
+    examples(&call)
+}
+
+fn examples(call: &Call<'_>) -> Vec<Example> {
+    let program = |language| match language {
+        Language::Yaml => yaml::program(call),
+        Language::TypeScript => typescript::program(call),
+        Language::Python => python::program(call),
+        Language::Go => go::program(call),
+    };
+    Language::ALL.map(|language| Example { language, code: program(language) }).into()
 }

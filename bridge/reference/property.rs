@@ -42,7 +42,7 @@ pub(crate) struct Property {
     pub(crate) deprecated: Option<String>,
     /// Markdown in Pulumi's names, not sanitised.
     pub(crate) description: String,
-    pub(crate) nested: Vec<Property>,
+    pub(crate) nested: Vec<Self>,
     /// Nested properties that are left out, because the page has too many.
     pub(crate) left_out: usize,
 }

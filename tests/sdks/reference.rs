@@ -154,7 +154,7 @@ fn yaml_program(workshop: &Workshop, package: &Package, left_out: &[&str]) -> St
 /// Pages of resources of which the provider requires one of several properties, a rule that is in no schema.
 fn refused(package: &str) -> &'static [&'static str] {
     match package {
-        "time" => &["resources/time_rotating"],
+        "time" => &["resources/time_rotating", "resources/time_sleep"],
         "local" => &["resources/local_sensitive_file"],
         "conformance" => &["resources/conformance_legacy_constrained"],
         _ => &[],

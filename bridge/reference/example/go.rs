@@ -1,8 +1,9 @@
 //! Examples in Go.
 
-use super::language::{is_identifier, quoted};
+use super::call::Call;
+use super::form::Form;
+use super::text::{is_identifier, quoted};
 use super::value::Value;
-use super::{Call, Form};
 use crate::names::casing::upper_first;
 use crate::names::tokens::member_name;
 use crate::package::catalogue::Package;

@@ -1,8 +1,9 @@
 //! Examples in Python.
 
-use super::language::{alias, quoted};
+use super::call::Call;
+use super::form::Form;
+use super::text::{alias, quoted};
 use super::value::Value;
-use super::{Call, Form};
 use crate::names::tokens::member_name;
 use crate::package::schema::python_name;
 

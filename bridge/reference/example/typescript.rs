@@ -1,8 +1,9 @@
 //! Examples in TypeScript.
 
-use super::language::{alias, is_identifier, quoted};
+use super::call::Call;
+use super::form::Form;
+use super::text::{alias, is_identifier, quoted};
 use super::value::Value;
-use super::{Call, Form};
 use crate::names::tokens::member_name;
 
 const RESERVED: [&str; 46] = [

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use isthmus_cty::Type;
 use regex::Regex;
 
-use super::Form;
+use super::form::Form;
 use crate::names::casing::upper_first;
 use crate::package::function::FunctionShape;
 use crate::package::schema::TypeNames;
@@ -19,8 +19,8 @@ pub(super) enum Value {
     Bool(bool),
     /// A text where any value is allowed.
     Any(String),
-    List(Box<Value>),
-    Map(Box<Value>),
+    List(Box<Self>),
+    Map(Box<Self>),
     Object {
         /// The name of its type in SDKs.
         type_name: String,

@@ -1,8 +1,9 @@
 //! Examples in Pulumi YAML.
 
-use super::language::{is_identifier, quoted};
+use super::call::Call;
+use super::form::Form;
+use super::text::{is_identifier, quoted};
 use super::value::Value;
-use super::{Call, Form};
 
 pub(super) fn program(call: &Call<'_>) -> String {
     let mut lines = Vec::new();

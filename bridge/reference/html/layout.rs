@@ -1,11 +1,8 @@
 //! What all pages have: the head, the search, the frame.
 
-use std::sync::LazyLock;
-
 use maud::{DOCTYPE, Markup, html};
-use sha2::{Digest as _, Sha256};
 
-use super::{SCRIPT, STYLE};
+use super::assets::version;
 use crate::package::catalogue::Package;
 
 /// Where a page is, from which its links lead.
@@ -34,12 +31,6 @@ impl Place {
     }
 }
 
-/// Of the style and the script, by which browsers keep them: each page would take two requests more otherwise.
-pub(super) static VERSION: LazyLock<String> = LazyLock::new(|| {
-    let digest = Sha256::new().chain_update(STYLE).chain_update(SCRIPT).finalize();
-    hex::encode(digest.get(..8).unwrap_or_default())
-});
-
 pub(super) fn page(package: &Package, place: Place, title: &str, content: &Markup) -> String {
     let (root, identity) = (place.root(), package.identity());
     let page = html! {
@@ -51,8 +42,8 @@ pub(super) fn page(package: &Package, place: Place, title: &str, content: &Marku
                 meta name="color-scheme" content="light dark";
                 title { (title) " – " (identity.name) }
                 link rel="icon" href="data:,";
-                link rel="stylesheet" href={ (root) "style.css?" (*VERSION) };
-                script defer src={ (root) "script.js?" (*VERSION) } data-root=(root) {}
+                link rel="stylesheet" href={ (root) "style.css?" (version()) };
+                script defer src={ (root) "script.js?" (version()) } data-root=(root) {}
             }
             body {
                 a.skip href="#content" { "Skip to the content" }
