@@ -24,8 +24,9 @@ use isthmus_provider::plugin::{ExecutableError, inspect};
 use super::PLUGIN_PREFIX;
 use super::identity::{identity, type_in_file_name};
 use crate::cli::install::{ProviderError, install_one};
-use crate::cli::output::{fail, print};
+use crate::cli::output::{fail_as, print};
 use crate::cli::shell;
+use crate::error_code::ErrorCode;
 use crate::package::parameters::{EXECUTABLE_PREFIX, is_path};
 use crate::settings::Settings;
 
@@ -109,6 +110,14 @@ enum LinkError {
 }
 
 impl LinkError {
+    /// The code of its kind, if that has a page.
+    fn code(&self) -> Option<ErrorCode> {
+        match self {
+            Self::Install(error) => error.code(),
+            _ => None,
+        }
+    }
+
     fn help(&self) -> Vec<String> {
         match self {
             Self::Install(error) => error.help(),
@@ -125,7 +134,10 @@ pub(crate) fn run(link: &Link, settings: &Arc<Settings>) -> ExitCode {
             print(&format!("{text}\n"));
             ExitCode::SUCCESS
         }
-        Err(error) => fail(&isthmus_common::with_help(isthmus_common::error_chain(&error), error.help())),
+        Err(error) => {
+            let text = isthmus_common::with_help(isthmus_common::error_chain(&error), error.help());
+            fail_as(&text, error.code())
+        }
     }
 }
 

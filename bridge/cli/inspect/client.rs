@@ -13,6 +13,7 @@ use isthmus_proto::daemon::{LogLine, LogsRequest, OverviewRequest, OverviewRespo
 use tonic::{Status, Streaming};
 
 use crate::attach::{DaemonSocket, SocketError};
+use crate::cli::output::detail;
 use crate::error_code::{ErrorCode, of_socket};
 use crate::process_context::ProcessContext;
 
@@ -66,6 +67,7 @@ impl Client {
     ) -> Result<Self, ClientError> {
         let chosen = socket.map(|path| context.resolve(path));
         let path = chosen.or_else(|| DaemonSocket::for_operator(context)).ok_or(ClientError::NoSocket)?;
+        detail(|| format!("the daemon's socket is {}", path.display()));
         let stream = Mutex::new(Some(DaemonSocket::reach(&path).await?));
         // One that is lost is not made again: the daemon has ended.
         let channel = Channel::new(Authority::from_static("isthmus"), SETTINGS, move || {

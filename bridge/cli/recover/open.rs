@@ -8,7 +8,7 @@ use isthmus_state::{
 };
 
 use super::error::RecoverError;
-use crate::cli::output::warn;
+use crate::cli::output::{detail, warn};
 use crate::home;
 use crate::settings::Settings;
 
@@ -32,6 +32,7 @@ impl Journals {
 
     /// All operations that are not settled, the oldest first, and what cannot be read.
     pub(super) async fn open(&self) -> Result<OpenIntents, RecoverError> {
+        detail(|| format!("the journal is {}", self.operations.location()));
         let mut open = self.operations.open_intents().await?;
         if let Some(store) = &self.store
             && let Some(store) = store.existing().await?

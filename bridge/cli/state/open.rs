@@ -3,7 +3,7 @@
 use isthmus_state::EncryptedStore;
 
 use super::error::StateError;
-use crate::cli::output::warn;
+use crate::cli::output::{detail, warn};
 use crate::home::{self, OpenStoreError};
 use crate::settings::Settings;
 
@@ -16,6 +16,7 @@ help: today's engine keeps its state in the backend of its stacks, `pulumi stack
 /// from later commands, and from the plugin, that it is missing.
 pub(super) async fn open_existing_state_store(settings: &Settings) -> Result<EncryptedStore, StateError> {
     let state_store = home::state_store(settings).map_err(OpenStoreError::from)?;
+    detail(|| format!("the state store is {}", state_store.location()));
     match state_store.existing().await.map_err(OpenStoreError::from)? {
         Some(existing) => {
             existing.warnings().for_each(|warning| warn(&warning));
@@ -30,6 +31,7 @@ pub(super) async fn open_existing_state_store(settings: &Settings) -> Result<Enc
 /// Opens the configured store, creating it if it is missing. Its warnings go to standard error.
 pub(super) async fn open_state_store(settings: &Settings) -> Result<EncryptedStore, StateError> {
     let state_store = home::state_store(settings).map_err(OpenStoreError::from)?;
+    detail(|| format!("the state store is {}", state_store.location()));
     let state_store = state_store.open().await.map_err(OpenStoreError::from)?.clone();
     for warning in state_store.warnings() {
         warn(&warning);

@@ -100,6 +100,14 @@ fn a_quiet_command_prints_no_notes_and_a_verbose_one_what_it_does() {
     assert_eq!(machine.isthmus(&["-q", "providers", "list"]).stderr, "");
     let said = machine.isthmus(&["-v", "install", "127.0.0.1:1/acme/thing"]);
     assert!(said.stderr.contains("detail: providers are installed into "), "{said:?}");
+    for (words, detail) in [
+        (["state", "list", "-v"], "detail: the state store is "),
+        (["recover", "list", "-v"], "detail: the journal is "),
+        (["ps", "--json", "-v"], "detail: the daemon's socket is "),
+    ] {
+        let said = machine.isthmus(&words);
+        assert!(said.stderr.contains(detail), "{words:?}: {said:?}");
+    }
     assert_eq!(machine.isthmus(&["-q", "-v", "version"]).code, 2);
 }
 
