@@ -22,9 +22,10 @@ use crate::harness::daemon::channel;
 use crate::harness::{Json, json, processes};
 
 /// Every command, with arguments that make it print something.
-const COMMANDS: [&[&str]; 29] = [
+const COMMANDS: [&[&str]; 30] = [
     &["completions", "zsh"],
     &["demo"],
+    &["docs", "./terraform-provider-random", "--terminal", "random_pet"],
     &["doctor", "--only", "settings"],
     &["explain", "ISTHMUS-2003"],
     &["install", "@thing@", "1.0.0"],
