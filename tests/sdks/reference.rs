@@ -154,13 +154,8 @@ fn yaml_program(workshop: &Workshop, package: &Package, left_out: &[&str]) -> St
 /// Pages of resources of which the provider requires one of several properties, a rule that is in no schema.
 fn refused(package: &str) -> &'static [&'static str] {
     match package {
-<<<<<<< HEAD
-        "time" => &["resources/time_rotating", "resources/time_sleep"],
-        "local" => &["resources/local_sensitive_file"],
-=======
         "time" => &["resources/time_offset", "resources/time_rotating", "resources/time_sleep"],
         "local" => &["resources/local_file", "resources/local_sensitive_file"],
->>>>>>> 30a7503b (Leave out of the preview what the time provider refuses)
         "conformance" => &["resources/conformance_legacy_constrained"],
         _ => &[],
     }

@@ -137,6 +137,8 @@ for (const { url, everywhere = false, screenshots, query, opens = 1 } of plan.pa
   }
   seen.push(page);
 }
-await send("Browser.close").catch(() => {});
 process.stdout.write(JSON.stringify({ pages: seen, complaints, requests: [...requests] }));
-process.exit(0);
+// It may end before it has answered, and however it likes.
+browser.removeAllListeners("exit");
+browser.on("exit", () => process.exit(0));
+send("Browser.close").catch(() => {});
