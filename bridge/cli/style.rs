@@ -1,6 +1,6 @@
 //! Colours on standard output, where it is a terminal that shows them and the user has not turned them off.
 //!
-//! `NO_COLOR` with any value turns them off (https://no-color.org), and so does `TERM=dumb`. Help and usage errors obey the same
+//! `NO_COLOR` with any value turns them off (<https://no-color.org>), and so does `TERM=dumb`. Help and usage errors obey the same
 //! variables: clap's own writer does.
 
 use std::borrow::Cow;

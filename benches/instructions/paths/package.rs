@@ -66,7 +66,7 @@ fn identity() -> Identity {
         url: format!("registry.opentofu.org/example/{PACKAGE}"),
         version: "3.8.1".to_owned(),
     };
-    let parameter = Parameter { source, includes: Vec::new(), excludes: Vec::new(), provider_name: None };
+    let parameter = Parameter::new(source);
     Identity::new(parameter).expect("the parameter is correct")
 }
 
