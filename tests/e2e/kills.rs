@@ -135,7 +135,8 @@ fn a_deployment_that_is_killed_and_run_again_ends_with_what_the_provider_has() {
         let stack_has = stack(&project);
         let lost: BTreeMap<_, _> =
             objects(&project).into_iter().filter(|(id, _)| !stack_has.contains_key(id)).collect();
-        let open: Vec<Value> = serde_json::from_str(&recover(&project, &["--json"])).expect("JSON");
+        let listed: Value = serde_json::from_str(&recover(&project, &["--json"])).expect("JSON");
+        let open = listed["operations"].as_array().expect("operations");
         for (id, (title, _)) in &lost {
             let is_of_it = |open: &&Value| {
                 let is_known = open["id"] == **id || open["condition"] == "unknown";
