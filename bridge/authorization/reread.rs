@@ -1,6 +1,6 @@
 //! Files that are read again when they change, so that a certificate, a token or a rule is replaced without a restart.
 //!
-//! A file that somebody is writing to may have the beginning of its content only: of a policy, a rule without its conditions.
+//! A file that is being written may have the beginning of its content only: of a policy, a rule without its conditions.
 //! So what was read before counts until nothing has been written for a moment.
 
 use std::path::PathBuf;

@@ -72,7 +72,7 @@ pub(super) struct Facts {
 
 pub(super) async fn gather(world: &World, project: Option<&project_files::Facts>) -> Facts {
     let program = format!("pulumi-resource-{PLUGIN}{}", std::env::consts::EXE_SUFFIX);
-    let plugins = home::pulumi_home(world.environment()).map(|home| home.join("plugins"));
+    let plugins = home::pulumi_cli_home(world.environment()).map(|home| home.join("plugins"));
     let mut versions = project.map(project_files::Facts::versions).unwrap_or_default();
     if versions.is_empty() {
         versions = BTreeMap::from([(PLUGIN_VERSION, BTreeSet::new())]);

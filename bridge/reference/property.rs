@@ -11,7 +11,7 @@ use crate::package::schema::documentation;
 use crate::package::shape::{Field, ObjectShape, Shape};
 
 /// Properties of one page, nested ones included. Some resources nest so deeply that they have hundreds of thousands, which no
-/// browser shows and nobody reads.
+/// browser shows in a page.
 const MOST: usize = 4000;
 
 /// A property, an argument or a value of a result.

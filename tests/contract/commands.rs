@@ -54,6 +54,7 @@ impl Machine {
         command
             .env_clear()
             .env("HOME", self.directory.path())
+            .env("PULUMI_HOME", self.directory.path().join(".pulumi"))
             .env("PATH", "/usr/bin:/bin")
             .current_dir(self.directory.path())
             .stdin(Stdio::null());

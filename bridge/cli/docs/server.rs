@@ -44,7 +44,7 @@ pub(super) async fn serve(site: Arc<Site>, wanted: u16) -> Result<(), DocsError>
         Arc::from([format!("127.0.0.1:{number}"), format!("localhost:{number}")].as_slice());
     print(&format!("http://{}/\n", names[0]));
     let prepared = Arc::clone(&site);
-    // Before somebody searches. It is read by threads of its own.
+    // Before the first search. It is read by threads of its own.
     drop(tokio::task::spawn_blocking(move || prepared.search().len()));
     let answered = move |request: Request<Incoming>| {
         let (site, names) = (Arc::clone(&site), Arc::clone(&names));

@@ -71,11 +71,11 @@ mod tests {
         let environment = Environment::from_iter([
             ("TF_TOKEN_example_com", "s3cret-token"),
             ("HTTPS_PROXY", "http://me:hunter2hunter2@proxy.example:3128"),
-            ("HOME", "/home/somebody"),
+            ("HOME", "/home/ada"),
             ("ISTHMUS_KEY_FILE", "/keys/state.key"),
         ]);
         let redaction = Redaction::of(&environment);
-        let text = "s3cret-token hunter2hunter2 proxy.example:3128 /home/somebody/x /keys/state.key";
+        let text = "s3cret-token hunter2hunter2 proxy.example:3128 /home/ada/x /keys/state.key";
         let shown = redaction.anonymous(text);
         assert_eq!(shown, "[secret] [secret] proxy.example:3128 ~/x /keys/state.key");
     }

@@ -114,11 +114,12 @@ struct Wanted {
 
 impl Options {
     pub(super) fn run(&self) -> ExitCode {
-        let done = home::pulumi_home(&Environment::current()).ok_or(PluginError::NoHome).and_then(|home| {
-            let program = std::env::current_exe().and_then(|program| program.canonicalize());
-            let wanted = self.wanted(&std::env::current_dir().map_err(PluginError::Here)?)?;
-            self.install(wanted, &home, &program.map_err(PluginError::Here)?)
-        });
+        let done =
+            home::pulumi_cli_home(&Environment::current()).ok_or(PluginError::NoHome).and_then(|home| {
+                let program = std::env::current_exe().and_then(|program| program.canonicalize());
+                let wanted = self.wanted(&std::env::current_dir().map_err(PluginError::Here)?)?;
+                self.install(wanted, &home, &program.map_err(PluginError::Here)?)
+            });
         match done {
             Ok(lines) => {
                 print(&(lines.join("\n") + "\n"));

@@ -181,7 +181,7 @@ fn released(resource: &ReadResource, package: &Instance) -> Result<Released, Str
     release(&target, properties).map_err(|error| isthmus_common::error_chain(&error))
 }
 
-/// Blocks that import the current objects, for whoever starts from an empty state.
+/// Blocks that import the current objects into an empty state.
 fn import_blocks(objects: &[Object<'_>], state: &TfState) -> String {
     let mut text = String::new();
     for (object, instance) in objects.iter().zip(&state.instances) {

@@ -155,6 +155,7 @@ on_both_protocols! {
 fn isthmus(directory: &TempDir, words: &[&str], variables: &[(&str, &Path)]) -> (i32, String) {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_isthmus"));
     command.args(words).env_clear().env("HOME", directory.path()).env("TMPDIR", directory.path());
+    command.env("PULUMI_HOME", directory.path().join(".pulumi"));
     command.env("ISTHMUS_HOME", directory.path().join("isthmus")).envs(variables.iter().copied());
     let output = command.output().expect("it starts");
     let text = [output.stdout, output.stderr].concat();

@@ -30,7 +30,7 @@ fn a_misspelt_setting_is_a_warning_with_the_one_that_was_meant() {
 fn a_machine_without_a_home_directory_is_told_which_to_set() {
     let patient = Patient::new();
     let mut command = patient.command(env!("CARGO_BIN_EXE_isthmus"));
-    command.env_remove("HOME").args(["doctor", "--only", "home", "--json"]);
+    command.env_remove("HOME").env_remove("PULUMI_HOME").args(["doctor", "--only", "home", "--json"]);
     let said = Said::of(&mut command);
     let document: Json = serde_json::from_str(&said.stdout).expect("JSON");
     expect(
@@ -40,6 +40,21 @@ fn a_machine_without_a_home_directory_is_told_which_to_set() {
         &["neither ISTHMUS_HOME nor PULUMI_HOME nor HOME"],
         "Set `ISTHMUS_HOME`",
     );
+}
+
+#[test]
+fn without_pulumi_home_the_plugin_is_looked_up_where_the_cli_looks_whatever_home_says() {
+    let passwd = std::fs::read_to_string("/etc/passwd").expect("a user database");
+    let own = format!(":{}:", rustix::process::geteuid().as_raw());
+    let entry = passwd
+        .lines()
+        .find(|entry| entry.splitn(3, ':').nth(2).is_some_and(|rest| format!(":{rest}").starts_with(&own)));
+    let home = entry.and_then(|entry| entry.split(':').nth(5)).expect("this user is in it");
+    let patient = Patient::new();
+    let mut command = patient.command(env!("CARGO_BIN_EXE_isthmus"));
+    command.env_remove("PULUMI_HOME").args(["doctor", "--only", "plugin"]);
+    let said = Said::of(&mut command);
+    assert!(said.stdout.contains(&format!("{home}/.pulumi/plugins")), "{said:?}");
 }
 
 #[test]
