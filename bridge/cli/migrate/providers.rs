@@ -9,6 +9,7 @@ use isthmus_common::Environment;
 use isthmus_install::{
     LOCK_FILE_NAME, LockFile, ProviderAddress, ProviderCache, VersionConstraint, find_executable,
 };
+use isthmus_provider::Provider;
 
 use crate::cli::output::{inform, warn};
 use crate::daemon::{Instance, OpenPackageError, open_package};
@@ -17,8 +18,10 @@ use crate::home;
 use crate::migrate::names::unique;
 use crate::names::choices::NameChoices;
 use crate::package::parameters::{Arguments, LocalArguments, Parameter, RemoteArguments, Source};
+use crate::package::shape::ResourceShape;
 use crate::process_context::{ProcessContext, StartedBy};
-use crate::settings::Settings;
+use crate::resource::{Target, Timeouts};
+use crate::settings::{NumberForm, Settings};
 
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -136,6 +139,24 @@ impl<'a> Providers<'a> {
             provider.end(GRACE).await;
         }
         self.log.flush().await;
+    }
+}
+
+/// A resource type of a package, for operations that make no call of an engine.
+pub(super) fn target<'a>(
+    provider: &'a Provider,
+    instance: &'a Instance,
+    shape: Arc<ResourceShape>,
+) -> Target<'a> {
+    Target {
+        provider,
+        shape,
+        package: instance.package.identity(),
+        keep_secrets: true,
+        timeouts: Timeouts::default(),
+        numbers: NumberForm::default(),
+        plans: None,
+        memory: None,
     }
 }
 

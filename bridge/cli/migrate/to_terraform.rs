@@ -13,7 +13,7 @@ use super::Migrate;
 use super::error::MigrateError;
 use super::files::{self, OutputFile};
 use super::losses::Losses;
-use super::providers::Providers;
+use super::providers::{Providers, target};
 use crate::cli::output::print;
 use crate::cli::random_uuid::random_uuid;
 use crate::cli::state::read_file;
@@ -23,8 +23,8 @@ use crate::migrate::dependencies::without_keys;
 use crate::migrate::deployment::{ReadExport, ReadProvider, ReadResource, read_export};
 use crate::migrate::property_json::ExportedValueError;
 use crate::package::parameters::Parameter;
-use crate::resource::{Released, Target, Timeouts, release};
-use crate::settings::{NumberForm, Settings};
+use crate::resource::{Released, release};
+use crate::settings::Settings;
 
 const STATE_FILE: &str = "terraform.tfstate";
 const IMPORTS_FILE: &str = "imports.tf";
@@ -168,16 +168,7 @@ fn released(resource: &ReadResource, package: &Instance) -> Result<Released, Str
     let properties = resource.outputs.as_ref().map_err(ToString::to_string)?;
     let shape = package.package.resource_by_token(&resource.token);
     let handle = package.provider();
-    let target = Target {
-        provider: &handle,
-        shape: shape.map_err(|error| isthmus_common::error_chain(&error))?,
-        package: package.package.identity(),
-        keep_secrets: true,
-        timeouts: Timeouts::default(),
-        numbers: NumberForm::default(),
-        plans: None,
-        memory: None,
-    };
+    let target = target(&handle, package, shape.map_err(|error| isthmus_common::error_chain(&error))?);
     release(&target, properties).map_err(|error| isthmus_common::error_chain(&error))
 }
 

@@ -10,15 +10,14 @@ use isthmus_state::{ObjectAddress, ProviderConfigAddress, SavedObject};
 use super::provider_configurations::{Configurations, StackProviders};
 use crate::cli::migrate::error::MigrateError;
 use crate::cli::migrate::losses::Losses;
-use crate::cli::migrate::providers::Providers;
+use crate::cli::migrate::providers::{Providers, target};
 use crate::cli::output::warn;
 use crate::daemon::Instance;
 use crate::migrate::configuration::Configuration;
 use crate::migrate::names::{Name, names};
 use crate::migrate::numbers::expressible;
 use crate::package::shape::{ObjectShape, ResourceShape};
-use crate::resource::{Found, InputForms, OperationWarnings, Target, Timeouts, adopt, describe};
-use crate::settings::NumberForm;
+use crate::resource::{Found, InputForms, OperationWarnings, adopt, describe};
 
 /// A resource that an engine can store.
 pub(super) struct Adopted {
@@ -89,16 +88,7 @@ async fn adopt_one(
     let type_name = &address.resource.type_name;
     let shape = package.package.resource(type_name).map_err(|error| isthmus_common::error_chain(&error))?;
     let handle = package.provider();
-    let target = Target {
-        provider: &handle,
-        shape: Arc::clone(&shape),
-        package: package.package.identity(),
-        keep_secrets: true,
-        timeouts: Timeouts::default(),
-        numbers: NumberForm::default(),
-        plans: None,
-        memory: None,
-    };
+    let target = target(&handle, package, Arc::clone(&shape));
     let mut warnings = OperationWarnings::default();
     let found = adopt(&target, &saved, flat.as_ref(), forms, &mut warnings).await;
     for warning in &warnings.diagnostics {
