@@ -69,6 +69,9 @@ pub(super) enum Owner {
 pub(super) fn owner(connection: &Connection, path: &Path) -> Result<Owner, StoreError> {
     let number = |statement| connection.query_row(statement, (), |row| row.get::<_, i64>(0));
     let failed = |error| failed(path, "reading its header", Arc::new(error));
+    // One snapshot: another process may make its tables between two statements.
+    let snapshot = if connection.is_autocommit() { Some(connection.unchecked_transaction()) } else { None };
+    let _snapshot = snapshot.transpose().map_err(failed)?;
     let application = number("PRAGMA application_id").map_err(failed)?;
     let found = number("PRAGMA user_version").map_err(failed)?;
     let tables = number("SELECT count(*) FROM sqlite_schema").map_err(failed)?;
@@ -105,4 +108,33 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), St
     };
     made().map_err(failed)?;
     transaction.commit().map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::super::connection::{connect, opened};
+    use super::*;
+
+    #[test]
+    fn a_store_that_is_made_at_the_same_time_is_never_taken_for_another_programs() {
+        let directory = tempfile::tempdir().expect("a directory");
+        for number in 0..50 {
+            let path = directory.path().join(format!("{number}.sqlite"));
+            let mut maker = connect(&path).expect("a new file");
+            let is_made = AtomicBool::new(false);
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    migrate(&mut maker, &path).expect("it is empty");
+                    is_made.store(true, Ordering::Release);
+                });
+                let reader = opened(&path).expect("it is there");
+                while !is_made.load(Ordering::Acquire) {
+                    let found = owner(&reader, &path).expect("it is nobody's or ours");
+                    assert!(matches!(found, Owner::Nobody | Owner::Ours), "{found:?}");
+                }
+            });
+        }
+    }
 }
