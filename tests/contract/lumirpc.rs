@@ -6,6 +6,7 @@
 mod cut;
 mod damage;
 mod engine;
+mod example;
 mod interchange;
 mod journal;
 mod kills;

@@ -30,6 +30,7 @@ mod moves;
 mod names;
 mod newcomer;
 mod observed;
+mod pages;
 mod random;
 mod release;
 mod secrets;

@@ -8,16 +8,13 @@ use crate::harness::{Bridge, Project, Provider, tools};
 /// The manual's text, not a copy of it.
 pub(crate) const README: &str = include_str!("../../README.md");
 
-/// The blocks of a page in a language.
-fn blocks<'page>(page: &'page str, language: &str) -> Vec<&'page str> {
-    let fence = format!("```{language}\n");
-    let rest = page.split(fence.as_str()).skip(1);
-    rest.map(|rest| rest.split("```").next().expect("there is a beginning")).collect()
-}
-
 /// The one block of a page that has this text.
 pub(crate) fn block_of<'page>(page: &'page str, language: &str, text: &str) -> &'page str {
-    let blocks: Vec<&str> = blocks(page, language).into_iter().filter(|block| block.contains(text)).collect();
+    let blocks = fixtures::pages::blocks(page).into_iter();
+    let blocks: Vec<&str> = blocks
+        .filter(|block| block.language == language && block.text.contains(text))
+        .map(|block| block.text)
+        .collect();
     let [block] = blocks[..] else { panic!("one block of {language} has {text:?}: {blocks:?}") };
     block
 }

@@ -7,10 +7,13 @@
 //! search is by names, so that a function which is called by another name (`use std::fs::rename as …`) would escape; reviews do
 //! not, and such imports are refused.
 
+mod commands;
 mod cycles;
 mod deployment;
 mod links;
+mod measurements;
 mod security;
+mod troubleshooting;
 mod units;
 
 use std::collections::BTreeSet;

@@ -34,7 +34,17 @@ pub(crate) fn copy_module(module: &std::path::Path) {
 /// gigabytes for the largest, all of whose resources are in one Go package.
 pub(crate) fn check(workshop: &Workshop, packages: &[Package]) {
     let module = workshop.project.path("sdks/go/program");
-    create_directory(&module);
+    write_module(workshop, packages);
+    workshop.project.write("sdks/go/program/program.go", "package program\n");
+    let mut vet = go(&module);
+    // One check is enough to have all types checked.
+    vet.args(["vet", "-atomic", "-mod=readonly"]).args(packages.iter().map(pattern));
+    workshop.run("go vet", &mut vet);
+}
+
+/// Makes `sdks/go/program` a module that can use the SDKs beside it.
+pub(crate) fn write_module(workshop: &Workshop, packages: &[Package]) {
+    create_directory(&workshop.project.path("sdks/go/program"));
     let read = |file| fs::read_to_string(sources().join("go").join(file)).expect("a file of these tests");
     // The same versions of the libraries, and these SDKs in the place of those.
     let mut text: String = read("go.mod")
@@ -46,15 +56,9 @@ pub(crate) fn check(workshop: &Workshop, packages: &[Package]) {
         writeln!(text, "require {MODULES}/{name} v0.0.0\nreplace {MODULES}/{name} => ../{name}")
             .expect("a string");
     }
-    for (file, text) in
-        [("go.mod", text), ("go.sum", read("go.sum")), ("program.go", "package program\n".to_owned())]
-    {
+    for (file, text) in [("go.mod", text), ("go.sum", read("go.sum"))] {
         workshop.project.write(&format!("sdks/go/program/{file}"), &text);
     }
-    let mut vet = go(&module);
-    // One check is enough to have all types checked.
-    vet.args(["vet", "-atomic", "-mod=readonly"]).args(packages.iter().map(pattern));
-    workshop.run("go vet", &mut vet);
 }
 
 fn pattern(package: &Package) -> String {

@@ -6,7 +6,8 @@
 //! C# is generated and parsed only: its compiler comes from nowhere that a machine for these tests has to reach. Large providers
 //! are there as recordings of their schemas (`tests/sdks/record`).
 //!
-//! `isthmus docs` is tested here as well, because its examples are programs on SDKs (`reference.rs`).
+//! The programs of `examples/` are run here (`examples.rs`), and `isthmus docs` is tested here as well, because its examples are
+//! programs on SDKs (`reference.rs`).
 //!
 //! What that takes is installed by `tests/tools/build` and `tests/sdks/setup`, which the first test that needs it runs.
 
@@ -27,6 +28,7 @@ mod packages;
 mod workshop;
 
 mod csharp;
+mod examples;
 mod go;
 mod java;
 mod large;

@@ -15,6 +15,7 @@ use crate::workshop::{Part, Workshop};
 /// all, by the same options; `node_modules` then shows each SDK as an installed one would be seen.
 pub(crate) fn compile(workshop: &Workshop, packages: &[Package]) {
     workshop.take("programs/life.ts");
+    workshop.take("programs/engine.ts");
     compile_sdks(workshop, packages, &["life.ts"]);
 }
 

@@ -46,6 +46,43 @@ fn every_help_text_and_manual_page_is_as_it_was_reviewed() {
     }
 }
 
+/// Writes the page anew.
+const UPDATE: &str = "UPDATE_EXPECT";
+
+const HEAD: &str = "\
+# Command line
+
+<!-- Generated from the help of each command: UPDATE_EXPECT=1 cargo test --workspace --test contract commands::help -->
+
+The help of every command, as `isthmus COMMAND --help` prints it. [Commands](commands.md) explains what they
+have in common.
+";
+
+#[test]
+fn the_page_of_the_command_line_is_the_help_of_every_command() {
+    let machine = Machine::new();
+    let mut made = HEAD.to_owned();
+    for command in commands(&machine, &[]) {
+        let words: Vec<&str> = command.iter().map(String::as_str).collect();
+        let help = if words == ["plugin"] { "-help" } else { "--help" };
+        let text = machine.isthmus(&[&words[..], &[help]].concat()).well();
+        let lines: String = text.trim_end().lines().map(|line| format!("{}\n", line.trim_end())).collect();
+        let name = ["isthmus"].iter().chain(&words).copied().collect::<Vec<_>>().join(" ");
+        made += &format!("\n## `{name}`\n\n```text\n{lines}```\n");
+    }
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/cli.md");
+    if std::env::var_os(UPDATE).is_some() {
+        std::fs::write(&file, made).expect("the page can be written");
+        return;
+    }
+    let page = std::fs::read_to_string(&file).expect("the page");
+    let differing = page.lines().zip(made.lines()).find(|(page, made)| page != made);
+    assert!(
+        page == made,
+        "docs/cli.md is not up to date, at {differing:?}: {UPDATE}=1 cargo test --test contract commands::help"
+    );
+}
+
 #[test]
 fn every_completion_script_is_as_it_was_reviewed() {
     let machine = Machine::new();

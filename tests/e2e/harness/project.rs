@@ -206,10 +206,15 @@ impl Project {
 
     /// Puts a provider into the cache of providers, as if a bridge had downloaded this version of it.
     pub(crate) fn place_in_cache(&self, provider: Provider, version: &str) {
+        self.place_in(&self.directory.path().join("home/dynamic_tf_plugins"), provider, version);
+    }
+
+    /// Puts a provider into a directory with the layout of a filesystem mirror, as OpenTofu's registry has it.
+    pub(crate) fn place_in(&self, mirror: &Path, provider: Provider, version: &str) {
         let name = provider.name();
         let platform = isthmus_common::Platform::CURRENT;
-        let cache = self.directory.path().join("home/dynamic_tf_plugins/registry.opentofu.org/hashicorp");
-        let directory = cache.join(name).join(version).join(platform.to_string());
+        let address = mirror.join("registry.opentofu.org/hashicorp").join(name);
+        let directory = address.join(version).join(platform.to_string());
         create_directory(&directory);
         let file = format!("terraform-provider-{name}");
         link(&tools::directory().join(&file), &directory.join(format!("{file}_v{version}_x5")));

@@ -5,6 +5,8 @@
 package program
 
 import (
+	// What runs the example in Go needs it (tests/sdks/programs/example.go).
+	_ "github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/pulumi/pulumi-terraform-provider/sdks/go/conformance/conformance"

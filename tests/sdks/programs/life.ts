@@ -2,7 +2,6 @@
 //
 // Runs one step of its life, `up` or `preview`, by the Automation API, and prints what came of it as JSON.
 
-import * as automation from "@pulumi/pulumi/automation";
 import * as pulumi from "@pulumi/pulumi";
 
 import * as conformance from "@pulumi/conformance";
@@ -11,6 +10,8 @@ import * as local from "@pulumi/local";
 import * as random from "@pulumi/random";
 import * as time from "@pulumi/time";
 import * as tls from "@pulumi/tls";
+
+import { run } from "./engine";
 
 async function program() {
     const folder = process.cwd();
@@ -93,29 +94,4 @@ export function refused() {
     conformance5.Nested;
 }
 
-async function main() {
-    const tell = { onOutput: (text: string) => process.stderr.write(text) };
-    const stack = await automation.LocalWorkspace.selectStack(
-        { stackName: "dev", projectName: "e2e", program },
-        { workDir: "." },
-    );
-    switch (process.argv[2]) {
-        case "up": {
-            const { outputs, summary } = await stack.up(tell);
-            console.log(JSON.stringify({ changes: summary.resourceChanges, outputs }));
-            return;
-        }
-        case "preview": {
-            const { changeSummary } = await stack.preview({ ...tell, diff: true });
-            console.log(JSON.stringify({ changes: changeSummary }));
-            return;
-        }
-        default:
-            throw new Error(`there is no step ${process.argv[2]}`);
-    }
-}
-
-main().catch((error) => {
-    console.error(error);
-    process.exit(1);
-});
+run(program);
