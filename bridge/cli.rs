@@ -14,6 +14,7 @@ mod man;
 mod migrate;
 mod missing_file;
 mod new_file;
+mod operate;
 mod outcome;
 pub(crate) mod output;
 pub(crate) mod plugin;
@@ -71,9 +72,10 @@ enum Subcommands {
     Doctor(doctor::Doctor),
     Explain(explain::Explain),
     Docs(docs::Docs),
+    Inspect(inspect::Inspect),
     Install(install::Install),
     Link(link::Link),
-    Logs(inspect::Logs),
+    Logs(operate::Logs),
     Man(man::Man),
     Migrate(migrate::Migrate),
     /// Serve a Pulumi engine as `pulumi-resource-terraform-provider` does.
@@ -85,10 +87,10 @@ enum Subcommands {
     },
     /// List, verify, prune and mirror installed providers.
     Providers(providers::Providers),
-    Ps(inspect::Ps),
+    Ps(operate::Ps),
     Recover(recover::Recover),
     State(state::State),
-    Top(inspect::Top),
+    Top(operate::Top),
     Version(version::Version),
 }
 
@@ -129,10 +131,11 @@ fn run_command(subcommand: Subcommands) -> ExitCode {
         Subcommands::Demo(demo) => with_settings(|_| demo::run(&demo)),
         Subcommands::Docs(docs) => with_settings(|settings| docs::run(&docs, settings)),
         Subcommands::Daemon(daemon) => with_settings(|settings| daemon::run(&daemon, settings)),
+        Subcommands::Inspect(inspect) => with_settings(|settings| inspect::run(&inspect, settings)),
         Subcommands::Install(install) => with_settings(|settings| install::run(&install, settings)),
-        Subcommands::Logs(logs) => with_settings(|settings| inspect::logs(&logs, settings)),
-        Subcommands::Ps(ps) => with_settings(|settings| inspect::ps(&ps, settings)),
-        Subcommands::Top(top) => with_settings(|settings| inspect::top(&top, settings)),
+        Subcommands::Logs(logs) => with_settings(|settings| operate::logs(&logs, settings)),
+        Subcommands::Ps(ps) => with_settings(|settings| operate::ps(&ps, settings)),
+        Subcommands::Top(top) => with_settings(|settings| operate::top(&top, settings)),
         Subcommands::Link(link) => with_settings(|settings| link::run(&link, settings)),
         Subcommands::Migrate(migrate) => with_settings(|settings| migrate::run(&migrate, settings)),
         // Invalid settings are reported to the engine.

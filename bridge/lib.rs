@@ -35,5 +35,6 @@ mod serve;
 pub mod settings;
 mod status;
 mod timestamp;
+mod transcript;
 pub mod translate;
 mod urn;

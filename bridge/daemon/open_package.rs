@@ -10,6 +10,7 @@ use crate::engine::EngineLog;
 use crate::package::catalogue::Package;
 use crate::package::parameters::Arguments;
 use crate::process_context::ProcessContext;
+use crate::project::names_file::NamesFile;
 
 /// The provider of a package cannot be started.
 #[derive(Debug, thiserror::Error)]
@@ -29,16 +30,18 @@ fn with_help(error: &ResolveError) -> String {
     text
 }
 
-/// Installs the provider of a package, if necessary, and starts it. Progress goes to `report`,
-/// warnings are added to `warnings`.
+/// Installs the provider of a package, if necessary, and starts it. `names` has the names of the
+/// package that the arguments do not have. Progress goes to `report`, warnings are added to
+/// `warnings`.
 pub(crate) async fn open_package(
     arguments: Arguments,
+    names: Option<NamesFile>,
     context: &Arc<ProcessContext>,
     log: &EngineLog,
     report: &(dyn Fn(String) + Send + Sync),
     warnings: &mut Vec<String>,
 ) -> Result<Arc<Instance>, OpenPackageError> {
-    let Resolved { identity, source } = resolve(arguments, None, context, report, warnings).await?;
+    let Resolved { identity, source } = resolve(arguments, names, context, report, warnings).await?;
     let calls = Calls::default();
     let mut diagnostics = Vec::new();
     let (provider, _) = start(&source, context, log.clone(), &calls, None, &mut diagnostics).await?;

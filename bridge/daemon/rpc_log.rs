@@ -14,16 +14,16 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
-use isthmus_proto::DESCRIPTOR_SET;
 use isthmus_provider::CallMessages;
 use isthmus_provider::KnownSecrets;
-use prost_reflect::{DescriptorPool, DynamicMessage, FieldDescriptor, MapKey, MessageDescriptor, Value};
+use prost_reflect::{DynamicMessage, FieldDescriptor, MapKey, MessageDescriptor, Value};
 use serde_json::Value as Json;
 
 use crate::engine::{EngineLog, LogLine, Severity};
 use crate::process_context::ProcessContext;
+use crate::transcript::methods::{METHODS, Method};
 
 /// The Go bridge's variable for the file.
 pub(super) const VARIABLE: &str = "PULUMI_TF_DEBUG_GRPC";
@@ -97,22 +97,6 @@ fn record(messages: CallMessages<'_>, secrets: &KnownSecrets) -> String {
     }
     format!("{record},\n")
 }
-
-struct Method {
-    request: MessageDescriptor,
-    response: MessageDescriptor,
-}
-
-/// The methods of all services by path.
-static METHODS: LazyLock<HashMap<String, Method>> = LazyLock::new(|| {
-    let pool = DescriptorPool::decode(DESCRIPTOR_SET).expect("the contracts were compiled to this");
-    let methods = pool.services().flat_map(|service| service.methods().collect::<Vec<_>>());
-    let methods = methods.map(|method| {
-        let path = format!("/{}/{}", method.parent_service().full_name(), method.name());
-        (path, Method { request: method.input(), response: method.output() })
-    });
-    methods.collect()
-});
 
 /// Whether values of a field are withheld.
 fn is_withheld(field: &FieldDescriptor) -> bool {

@@ -162,7 +162,7 @@ impl<'a> Properties<'a> {
 }
 
 /// The object with named fields that a value holds, at whatever depth of collections.
-pub(super) fn object_in(shape: &Shape) -> Option<&ObjectShape> {
+pub(crate) fn object_in(shape: &Shape) -> Option<&ObjectShape> {
     match shape {
         Shape::Object(object) => Some(object),
         Shape::List(element)
@@ -175,7 +175,7 @@ pub(super) fn object_in(shape: &Shape) -> Option<&ObjectShape> {
 }
 
 /// A type in words.
-pub(super) fn type_text(shape: &Shape) -> String {
+pub(crate) fn type_text(shape: &Shape) -> String {
     match shape {
         Shape::Bool => "boolean".to_owned(),
         Shape::Number => "number".to_owned(),

@@ -5,6 +5,7 @@ mod doctor;
 mod files;
 mod help;
 mod inheritance;
+mod inspect;
 mod installing;
 mod mirrors;
 mod network;

@@ -130,6 +130,17 @@ fn troubleshooting() {
 }
 
 #[test]
+fn one_resource_on_both_sides() {
+    let walk = Walk::new("one resource on both sides", &RANDOM);
+    walk.log_in();
+    walk.write("Pulumi.yaml", include_str!("../../examples/yaml/Pulumi.yaml"));
+    walk.type_lines("isthmus install --plugin; pulumi install; pulumi stack init dev; pulumi up");
+    walk.run(include_str!("../../docs/inspect.md"));
+    walk.type_lines("pulumi destroy --yes");
+    walk.expect_nothing_left();
+}
+
+#[test]
 fn the_legacy_engine() {
     let walk = Walk::new("the legacy engine", &[]);
     walk.link_tool("terraform-provider-random", "terraform-provider-random");

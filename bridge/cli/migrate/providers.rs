@@ -97,7 +97,7 @@ impl<'a> Providers<'a> {
     ) -> Result<Arc<Instance>, Arc<OpenPackageError>> {
         let mut warnings = Vec::new();
         let report = |line: String| inform(&line);
-        let opened = open_package(arguments, &self.context, &self.log, &report, &mut warnings).await;
+        let opened = open_package(arguments, None, &self.context, &self.log, &report, &mut warnings).await;
         warnings.iter().for_each(|warning| warn(warning));
         let opened = opened.map_err(Arc::new);
         self.known.insert(key.to_owned(), opened.clone());

@@ -22,12 +22,13 @@ use crate::harness::daemon::channel;
 use crate::harness::{Json, json, processes};
 
 /// Every command, with arguments that make it print something.
-const COMMANDS: [&[&str]; 30] = [
+const COMMANDS: [&[&str]; 31] = [
     &["completions", "zsh"],
     &["demo"],
     &["docs", "./terraform-provider-random", "--terminal", "random_pet"],
     &["doctor", "--only", "settings"],
     &["explain", "ISTHMUS-2003"],
+    &["inspect", "./terraform-provider-random", "random_pet", "--inputs", "given.inputs"],
     &["install", "@thing@", "1.0.0"],
     &["install", "--plugin"],
     &["link", "./terraform-provider-random", "--dir", "bin"],
@@ -145,6 +146,7 @@ impl World {
             }],
         });
         machine.write("given.tfstate", state.to_string().as_bytes());
+        machine.write("given.inputs", b"{\"length\": 2}");
         // The header of a plan is the least that there is to inspect.
         let header = isthmus_proto::tfstackdata1::PlanHeader { terraform_version: "1.15.0".to_owned() };
         let header = prost_types::Any {

@@ -1,0 +1,16 @@
+//! Calls in a form for people and scripts: the messages to and from a provider, decoded by its schema, and the property bags of
+//! an engine. Secrets are masked, by the schema, by the marks of the engine, and by the known secrets of the session.
+//!
+//! The RPC log (`crate::daemon`) withholds all values instead, because it is written where no schema is at hand.
+
+mod masks;
+pub(crate) mod methods;
+mod properties;
+mod provider_call;
+mod shown;
+mod values;
+
+pub(crate) use masks::Masks;
+pub(crate) use properties::shown_bag;
+pub(crate) use provider_call::{CapturedCalls, ProviderCall, Schemas};
+pub(crate) use shown::{Shown, Side};
