@@ -109,15 +109,22 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Role::Command if arguments.get(1).is_some_and(|argument| argument == "plugin") => {
             plugin::run(arguments.get(2..).unwrap_or_default())
         }
-        Role::Command => match parse(&arguments) {
-            Ok(command) => {
-                output::set_verbosity(command.quiet, command.verbose);
-                run_command(command.subcommand)
-            }
-            Err(message) => output::show(&message),
-        },
+        Role::Command => command(&arguments),
     };
     output::finish(code)
+}
+
+/// Apart from the other roles: its parsed arguments and futures take tens of KiB of stack, which every plugin and guardian would
+/// have in memory.
+#[inline(never)]
+fn command(arguments: &[OsString]) -> ExitCode {
+    match parse(arguments) {
+        Ok(command) => {
+            output::set_verbosity(command.quiet, command.verbose);
+            run_command(command.subcommand)
+        }
+        Err(message) => output::show(&message),
+    }
 }
 
 fn run_command(subcommand: Subcommands) -> ExitCode {

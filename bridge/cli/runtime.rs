@@ -43,5 +43,6 @@ pub(crate) fn serve(work: impl Future<Output = ExitCode>) -> ExitCode {
 
 fn on<T>(builder: &mut Builder, work: impl Future<Output = T>) -> Result<T, RuntimeError> {
     let runtime = builder.max_blocking_threads(MOST_BLOCKING).enable_all().build();
-    Ok(runtime.map_err(RuntimeError)?.block_on(work))
+    // On the heap once, instead of on the stack in each function between here and its first poll.
+    Ok(runtime.map_err(RuntimeError)?.block_on(Box::pin(work)))
 }

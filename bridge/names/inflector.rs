@@ -58,7 +58,8 @@ impl Inflector {
         let irregular = move || {
             let words: Vec<_> = irregular_words.iter().map(|(word, _)| *word).collect();
             // The word boundary is ASCII's, as in Go's regular expressions.
-            compiled(&format!(r"(?i)(.*)(?-u:\b)((?:{}))$", words.join("|")))
+            let words = in_any_case(&words.join("|"));
+            Regex::new(&format!(r"(.*)(?-u:\b)((?:{words}))$")).expect("words make a valid pattern")
         };
         let uninflected = move || {
             let unchanged: Vec<_> = UNINFLECTED.iter().chain(uninflected).copied().collect();
@@ -137,7 +138,41 @@ fn endings(pattern: &str) -> Option<Vec<u8>> {
 }
 
 fn compiled(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("the tables below hold valid patterns")
+    let in_any_case = pattern.strip_prefix("(?i)").map(in_any_case);
+    Regex::new(in_any_case.as_deref().unwrap_or(pattern)).expect("the tables below hold valid patterns")
+}
+
+/// A pattern whose letters match as those of Go's `(?i)`: two characters beyond ASCII are a k and an s. With this crate's own
+/// `(?i)` the executable has a table of all letters of Unicode, whose 70 KiB the dynamic linker writes in every process.
+///
+/// Letters of the pattern stand for themselves: it has no escapes and no flags.
+fn in_any_case(pattern: &str) -> String {
+    let mut all = String::with_capacity(pattern.len() * 4);
+    let mut is_in_class = false;
+    for letter in pattern.chars() {
+        match letter {
+            '[' => is_in_class = true,
+            ']' => is_in_class = false,
+            _ => {}
+        }
+        if !letter.is_ascii_alphabetic() {
+            all.push(letter);
+            continue;
+        }
+        if !is_in_class {
+            all.push('[');
+        }
+        all.extend([letter.to_ascii_lowercase(), letter.to_ascii_uppercase()]);
+        match letter.to_ascii_lowercase() {
+            'k' => all.push('\u{212a}'),
+            's' => all.push('\u{17f}'),
+            _ => {}
+        }
+        if !is_in_class {
+            all.push(']');
+        }
+    }
+    all
 }
 
 /// Words with equal singular and plural.
@@ -434,6 +469,15 @@ mod tests {
         assert_eq!(singularize("quota"), "quotum");
         assert_eq!(singularize("analysis"), "analysi");
         assert_eq!(pluralize(""), "");
+    }
+
+    #[test]
+    fn letters_match_in_any_case_as_those_of_go() {
+        assert_eq!(in_any_case("(k|[^s]o)$"), "([kK\u{212a}]|[^sS\u{17f}][oO])$");
+        assert_eq!(
+            (pluralize("bu\u{17f}"), singularize("QUIZZE\u{17f}")),
+            ("buses".to_owned(), "QUIZ".to_owned())
+        );
     }
 
     #[test]

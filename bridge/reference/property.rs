@@ -197,7 +197,7 @@ pub(crate) fn type_text(shape: &Shape) -> String {
 fn says_replaced(description: &str) -> bool {
     static FORMS: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(
-            r"(?i)forces? (?:a )?(?:new|replacement|re-?creation)|changing this (?:value |field |attribute )?(?:will )?(?:(?:force|trigger|cause)s?|re-?creates?|replaces?)|(?:require|trigger|cause)s? (?:a )?(?:replacement|re-?creation)|requires? replac",
+            r"(?i-u)forces? (?:a )?(?:new|replacement|re-?creation)|changing this (?:value |field |attribute )?(?:will )?(?:(?:force|trigger|cause)s?|re-?creates?|replaces?)|(?:require|trigger|cause)s? (?:a )?(?:replacement|re-?creation)|requires? replac",
         )
         .expect("the pattern of this file is valid")
     });

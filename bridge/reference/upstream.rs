@@ -84,7 +84,7 @@ fn body(text: &str) -> &str {
 fn descriptions(text: &str) -> HashMap<&str, &str> {
     static ITEM: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(
-            r"(?m)^ {0,3}[*-] +`([a-z0-9_]+)` *(?:-|–|:)? *(?:\((?:[A-Z][^()]*)\) *)?(?:-|–|:)? *(\S.*)$",
+            r"(?m)^ {0,3}[*-] +`([a-z0-9_]+)` *(?:-|–|:)? *(?:\((?:[A-Z][^()]*)\) *)?(?:-|–|:)? *([^ \t\r\n].*)$",
         )
         .expect("the pattern of this file is valid")
     });

@@ -87,7 +87,7 @@ fn block<'page>(page: &'page str, language: &str, text: &str) -> &'page str {
 #[test]
 fn files_and_pages_of_deployment_name_settings_that_exist() {
     let settings = text(&root().join("docs/settings.md"));
-    let name = regex::Regex::new(r"\bISTHMUS_[A-Z_]*[A-Z]\b").expect("a pattern");
+    let name = regex::Regex::new(r"(?-u:\b)ISTHMUS_[A-Z_]*[A-Z](?-u:\b)").expect("a pattern");
     // Variables of the Compose file itself, and of the tests' tools.
     let others = ["ISTHMUS_IMAGE", "ISTHMUS_PORT"];
     let mut seen = 0;
@@ -105,7 +105,8 @@ fn files_and_pages_of_deployment_name_settings_that_exist() {
 #[test]
 fn kubernetes_decodes_each_object_strictly_and_references_lead_somewhere() {
     let page = text(&root().join("docs/deploy/kubernetes.md"));
-    let created = regex::Regex::new(r"create secret generic (\S+)(( --from-\S+)+)").expect("a pattern");
+    let created =
+        regex::Regex::new(r"create secret generic ([^ \n]+)(( --from-[^ \n]+)+)").expect("a pattern");
     let created: BTreeSet<&str> =
         created.captures_iter(&page).map(|found| found.get(1).expect("it took part").as_str()).collect();
     let mut by_hand = BTreeSet::new();
@@ -221,7 +222,8 @@ fn every_panel_of_the_dashboard_queries_metrics_of_the_daemon() {
     let panels = read("dashboard", Path::new(DASHBOARD)).unwrap_or_else(|faults| panic!("{faults}"));
     let queries = panels.to_string();
     // Each metric is on some panel.
-    let metric = regex::Regex::new(r"(?m)^\| `(\w+)` \| (counter|gauge|histogram)").expect("a pattern");
+    let metric =
+        regex::Regex::new(r"(?m)^\| `([a-z0-9_]+)` \| (counter|gauge|histogram)").expect("a pattern");
     let page = text(&root().join(METRICS));
     let names: Vec<&str> =
         metric.captures_iter(&page).map(|found| found.get(1).expect("it took part").as_str()).collect();

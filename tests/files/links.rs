@@ -66,7 +66,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
 
 fn links(text: &str) -> Vec<String> {
     let code = Regex::new(r"`[^`]*`").expect("a pattern");
-    let link = Regex::new(r"\]\(([^)\s]+)\)").expect("a pattern");
+    let link = Regex::new(r"\]\(([^) \n]+)\)").expect("a pattern");
     let text: Vec<_> = prose(text).map(|line| code.replace_all(line, "")).collect();
     let text = text.join("\n");
     link.captures_iter(&text).map(|found| found[1].to_owned()).collect()

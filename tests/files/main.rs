@@ -313,10 +313,11 @@ fn one_module_turns_failures_into_statuses() {
 #[test]
 fn no_errors_text_holds_that_of_its_source() {
     let variant =
-        Regex::new(r"(?s)#\[error\((.*?)\)\]\s*\n(.*?)(?:\n\s*///|\n\}|\n\s*#\[error)").expect("a pattern");
+        Regex::new(r"(?s)#\[error\((.*?)\)\] *\n(.*?)(?:\n *///|\n\}|\n *#\[error)").expect("a pattern");
     let named =
-        Regex::new(r"#\[(?:source|from)\]\s*(?:pub(?:\([^)]*\))?\s+)?(\w+):|\b(source):").expect("a pattern");
-    let unnamed = Regex::new(r"\(\s*#\[(?:source|from)\]").expect("a pattern");
+        Regex::new(r"#\[(?:source|from)\][ \n]*(?:pub(?:\([^)]*\))? +)?([a-z0-9_]+):|(?-u:\b)(source):")
+            .expect("a pattern");
+    let unnamed = Regex::new(r"\([ \n]*#\[(?:source|from)\]").expect("a pattern");
     let mut seen = 0;
     let mut faults = Vec::new();
     for (file, text) in ["shim", "bridge", "sandbox"].into_iter().flat_map(sources) {

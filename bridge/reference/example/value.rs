@@ -160,7 +160,7 @@ fn text(name: &str, description: &str) -> String {
 fn listed(description: &str) -> Option<&str> {
     static LIST: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(
-            r#"(?i)(?:valid|allowed|supported|possible|accepted|acceptable|permitted)[- ](?:values?|options?|algorithms?)[^`"'.]{0,60}[`"']([A-Za-z0-9][A-Za-z0-9_./:-]{0,60})[`"']|\b(?:must be (?:one|any) of|one of|either)[:\s(]{1,3}[`"']([A-Za-z0-9][A-Za-z0-9_./:-]{0,60})[`"']"#,
+            r#"(?i-u:valid|allowed|supported|possible|accepted|acceptable|permitted)[- ](?i-u:values?|options?|algorithms?)[^`"'.]{0,60}[`"']([A-Za-z0-9][A-Za-z0-9_./:-]{0,60})[`"']|(?-u:\b)(?i-u:must be (?:one|any) of|one of|either)(?-u:[:\s(]{1,3})[`"']([A-Za-z0-9][A-Za-z0-9_./:-]{0,60})[`"']"#,
         )
         .expect("the pattern of this file is valid")
     });

@@ -64,7 +64,7 @@ fn tidy(terminal: &str) -> String {
         lines.filter(|line| !line.is_empty() && !line.starts_with("@ ") && !line.contains("View in Browser"));
     let text: String = lines.map(|line| format!("{line}\n")).collect();
     // The names of the machine and its user.
-    let login = Regex::new(r"Logged in to \S+ as \S+").expect("a pattern");
+    let login = Regex::new(r"Logged in to [^ \n]+ as [^ \n]+").expect("a pattern");
     login.replace(&text, "Logged in to laptop as you").into_owned()
 }
 
@@ -73,9 +73,9 @@ fn comparable(terminal: &str) -> String {
     let mut text = terminal.to_owned();
     for (pattern, replacement) in [
         (r"\([0-9.]+m?s\)", "(TIME)"),
-        (r"Duration: +\S+", "Duration: TIME"),
+        (r"Duration: +[^ \n]+", "Duration: TIME"),
         (r#"name: +"[a-z]+-[a-z]+""#, "name: NAME"),
-        (r"\bversion \d+\.\d+\.\d+\b", "version VERSION"),
+        (r"version [0-9]+\.[0-9]+\.[0-9]+", "version VERSION"),
     ] {
         text = Regex::new(pattern).expect("a pattern").replace_all(&text, replacement).into_owned();
     }
