@@ -36,7 +36,7 @@ mod warnings;
 mod write_only;
 
 pub(crate) use autoname::{AutonamingMode, Naming};
-pub(crate) use check::{Checked, check, mark_sensitive};
+pub(crate) use check::{Checked, check};
 pub(crate) use create::{create, preview_create};
 pub(crate) use delete::delete;
 pub(crate) use diagnose::{describe, in_sentences};

@@ -3,6 +3,7 @@
 //!
 //! The RPC log (`crate::daemon`) withholds all values instead, because it is written where no schema is at hand.
 
+mod marks;
 mod masks;
 pub(crate) mod methods;
 mod properties;
@@ -10,6 +11,7 @@ mod provider_call;
 mod shown;
 mod values;
 
+pub(crate) use marks::mark_what_may_be_secret;
 pub(crate) use masks::Masks;
 pub(crate) use properties::shown_bag;
 pub(crate) use provider_call::{CapturedCalls, ProviderCall, Schemas};

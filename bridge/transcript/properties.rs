@@ -2,10 +2,9 @@
 
 use isthmus_proto::property::{Struct, Value as Property};
 
-use super::{Masks, Shown};
+use super::{Masks, Shown, mark_what_may_be_secret};
 use crate::migrate::property_json::number_to_json;
 use crate::package::shape::ObjectShape;
-use crate::resource::mark_sensitive;
 use crate::translate::meta::META_KEY;
 use crate::translate::property::{PropertyView, classify};
 use crate::translate::raw_state::DELTA_KEY;
@@ -15,7 +14,7 @@ pub(crate) fn shown_bag(bag: &Struct, shape: &ObjectShape, masks: &Masks) -> Sho
     let mut marked = bag.clone();
     marked.remove(META_KEY);
     marked.remove(DELTA_KEY);
-    mark_sensitive(&mut marked, shape);
+    mark_what_may_be_secret(&mut marked, shape);
     object(&marked, masks)
 }
 

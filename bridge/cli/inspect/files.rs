@@ -53,23 +53,33 @@ fn bag(file: &Path, json: &Json) -> Result<Struct, InspectError> {
         ExportedValueError::Encrypted => InspectError::Encrypted(file.to_owned()),
         source => InspectError::Value { file: file.to_owned(), source },
     })?;
-    bag.iter_mut().for_each(|(_, value)| mark_secrets(value));
+    let misplaced = || InspectError::MisplacedSecret(file.to_owned());
+    if bag.get(SECRET_FUNCTION).is_some() {
+        return Err(misplaced());
+    }
+    bag.iter_mut().try_for_each(|(_, value)| mark_secrets(value)).map_err(|Misplaced| misplaced())?;
     Ok(bag)
 }
 
+/// A call of `fn::secret` that is no value of its own.
+struct Misplaced;
+
 /// Replaces calls of `fn::secret` by secrets. The depth is bounded by that of JSON.
-fn mark_secrets(value: &mut Property) {
+fn mark_secrets(value: &mut Property) -> Result<(), Misplaced> {
     match value {
-        Property::List(elements) => elements.iter_mut().for_each(mark_secrets),
+        Property::List(elements) => elements.iter_mut().try_for_each(mark_secrets),
         Property::Struct(bag) => {
-            bag.iter_mut().for_each(|(_, value)| mark_secrets(value));
-            if bag.len() == 1
-                && let Some(inner) = bag.remove(SECRET_FUNCTION)
-            {
-                *value = secret(inner);
+            bag.iter_mut().try_for_each(|(_, value)| mark_secrets(value))?;
+            match bag.remove(SECRET_FUNCTION) {
+                None => Ok(()),
+                Some(_) if !bag.is_empty() => Err(Misplaced),
+                Some(inner) => {
+                    *value = secret(inner);
+                    Ok(())
+                }
             }
         }
-        Property::Null | Property::Bool(_) | Property::Number(_) | Property::String(_) => {}
+        Property::Null | Property::Bool(_) | Property::Number(_) | Property::String(_) => Ok(()),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use isthmus_proto::property::Struct;
 use isthmus_provider::plugin::ProtocolVersion;
-use isthmus_provider::{Provider, Retention};
+use isthmus_provider::{KnownSecrets, Provider, Retention};
 
 use super::files::Prior;
 use super::report::{Action, Report, Step};
@@ -19,7 +19,7 @@ use crate::resource::{
     self, AutonamingMode, Change, ChangeKind, Changes, Checked, Comparison, Difference, EarlierPlans,
     Failure, Naming, OperationError, OperationWarnings, Target, Timeouts, describe,
 };
-use crate::transcript::{CapturedCalls, Masks, Schemas, Shown, shown_bag};
+use crate::transcript::{CapturedCalls, Masks, Schemas, Shown, mark_what_may_be_secret, shown_bag};
 use crate::translate::inputs::{Unknowns, config_from_stored};
 use crate::translate::marked_secrets::note_secrets;
 use crate::translate::meta::{META_KEY, Meta};
@@ -70,7 +70,7 @@ impl<'a> Subject<'a> {
 
     /// Learns the secrets in a bag of the resource, which its request and those of the provider show.
     fn learn(&mut self, bag: &Struct) {
-        note_secrets(bag, self.provider.secrets(), Retention::Usual);
+        note_marked(bag, &self.shape.object, self.provider.secrets(), Retention::Usual);
         // What cannot be read reaches no provider.
         if let Ok(config) =
             config_from_stored(bag, &self.shape.object, &self.shape.schema.block, Unknowns::Keep)
@@ -119,12 +119,12 @@ impl<'a> Subject<'a> {
 
     /// Checks the provider's configuration, and configures it. Returns whether it succeeded.
     async fn configure(&mut self, config: &Struct) -> bool {
-        note_secrets(config, self.provider.secrets(), Retention::Session);
         let shape = match self.instance.package.config_shape() {
             Ok(shape) => Arc::clone(&shape.object),
             // The calls below report it.
             Err(_) => Arc::default(),
         };
+        note_marked(config, &shape, self.provider.secrets(), Retention::Session);
         let urn = format!(
             "urn:pulumi:inspect::inspect::pulumi:providers:{}::default",
             self.instance.package.identity().name
@@ -289,6 +289,13 @@ impl<'a> Subject<'a> {
         }
         Shown::Object(members)
     }
+}
+
+/// Notes the secrets of a bag, which no check has seen yet.
+fn note_marked(bag: &Struct, shape: &ObjectShape, secrets: &KnownSecrets, retention: Retention) {
+    let mut marked = bag.clone();
+    mark_what_may_be_secret(&mut marked, shape);
+    note_secrets(&marked, secrets, retention);
 }
 
 /// The member of a response to Check that makes the inputs invalid.

@@ -206,6 +206,48 @@ fn invalid_inputs_end_it_before_the_plan() {
 }
 
 #[test]
+fn what_may_be_secret_is_not_shown_when_inputs_are_invalid() {
+    let machine = machine();
+    for inputs in [
+        // By Terraform's name, and misspelt.
+        json!({ "title": "", "secret_hint": SECRET, "body": format!("it is {SECRET}") }),
+        json!({ "title": "", "secretHnt": SECRET }),
+        // By its own name, and repeated; and of another kind.
+        json!({ "title": "", "secretHint": SECRET, "body": format!("it is {SECRET}") }),
+        json!({ "title": "", "passphrase": [{ "a": SECRET }], "labels": { "k": SECRET } }),
+    ] {
+        for form in [&[][..], &["--json"]] {
+            let said = machine.inspect(&[&[SANDBOX, "sandbox_note"], form].concat(), &inputs);
+            assert_eq!(said.code, 1, "{inputs}: {said:?}");
+            assert!(
+                said.stdout.contains("secret") && !format!("{said:?}").contains(SECRET),
+                "{inputs}: {said:?}"
+            );
+        }
+    }
+    machine
+        .file("config.json", &json!({ "token": "refused", "endpont": SECRET, "password": { "a": SECRET } }));
+    let said = machine.inspect(&[CONFORMANCE, "conformance_record", "--config", "config.json"], &json!({}));
+    assert!(said.code == 1 && !format!("{said:?}").contains(SECRET), "{said:?}");
+}
+
+#[test]
+fn a_secret_that_is_no_value_of_its_own_is_an_error_without_it() {
+    for inputs in [
+        json!({ "fn::secret": { "title": SECRET } }),
+        json!({ "title": { "fn::secret": SECRET, "more": 1 } }),
+        json!({ "labels": { "k": { "fn::secret": SECRET, "more": 1 } } }),
+    ] {
+        let failed = machine().inspect(&[SANDBOX, "sandbox_note"], &inputs).failed();
+        assert!(
+            failed.contains("help: the value of a property is written as {\"fn::secret\": VALUE}"),
+            "{failed}"
+        );
+        assert!(!failed.contains(SECRET), "{failed}");
+    }
+}
+
+#[test]
 fn what_a_provider_refuses_is_shown_with_its_call() {
     let machine = machine();
     machine.file("config.json", &json!({ "token": "refused" }));
