@@ -87,6 +87,12 @@ impl Project {
         document::runtime(file.file_name()?.to_str()?, &read_file(file).ok()?)
     }
 
+    /// The member that the project file must have for the Pulumi CLI, and has not.
+    pub(crate) fn missing_member(&self) -> Option<&'static str> {
+        let file = self.file.as_deref()?;
+        document::missing_member(file.file_name()?.to_str()?, &read_file(file).ok()?)
+    }
+
     /// The directory that `plugins` in the project file names for the plugin, which the Pulumi CLI uses before any other, and
     /// the only version that it is used for, if it has one.
     pub(crate) fn plugin_directory(&self) -> Option<(PathBuf, Option<String>)> {
@@ -220,7 +226,7 @@ fn read_file(path: &Path) -> io::Result<String> {
     // Checked first: opening a named pipe would wait for a writer.
     let metadata = fs::metadata(path)?;
     if !metadata.is_file() {
-        return Err(io::ErrorKind::InvalidInput.into());
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
     }
     if metadata.len() > LARGEST_FILE {
         return Err(io::ErrorKind::FileTooLarge.into());

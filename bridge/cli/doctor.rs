@@ -30,7 +30,7 @@ Examples:
   isthmus doctor --json | jq -r '.checks[].findings[] | .code + \" \" + .message'
   isthmus doctor --report > report.md
 
-Nothing is changed. The Pulumi CLI, plugins and the providers of the project are started for a moment; each provider's registry or mirror
+Nothing is changed. The Pulumi CLI (which may write logs), plugins and the providers of the project are started for a moment; each provider's registry or mirror
 is queried once, unless --offline is given or ISTHMUS_OFFLINE is set. Without a provider in the arguments or the project,
 hashicorp/random is queried.
 

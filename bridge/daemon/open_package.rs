@@ -15,10 +15,19 @@ use crate::project::names_file::NamesFile;
 /// The provider of a package cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OpenPackageError {
-    #[error("{}", with_help(.0))]
-    Resolve(#[from] ResolveError),
+    #[error("{}", with_help(error))]
+    Resolve {
+        /// Part of this error's text.
+        error: ResolveError,
+    },
     #[error(transparent)]
     Start(#[from] StartError),
+}
+
+impl From<ResolveError> for OpenPackageError {
+    fn from(error: ResolveError) -> Self {
+        Self::Resolve { error }
+    }
 }
 
 fn with_help(error: &ResolveError) -> String {

@@ -9,6 +9,7 @@ use super::finding::{Finding, Judgement};
 use super::world::World;
 use crate::error_code::ErrorCode;
 use crate::package::parameters::{Parameter, ParameterSource};
+use crate::project::names_file::NamesFile;
 use crate::project::{Contents, Project, stale};
 
 /// The project around a directory.
@@ -19,6 +20,10 @@ pub(super) struct Facts {
     /// The directory that `plugins` names for the plugin, and the only version that it is for.
     pub(super) plugin_directory: Option<(PathBuf, Option<String>)>,
     contents: Result<Contents, String>,
+    /// The member of the project file that the Pulumi CLI needs and that is missing.
+    missing: Option<&'static str>,
+    /// What is wrong with the file of chosen names.
+    names_fault: Option<String>,
 }
 
 /// `None` without a project. Blocks on the file system.
@@ -26,11 +31,15 @@ pub(super) fn gather(world: &World) -> Option<Facts> {
     let project = Project::around(&world.directory)?;
     let contents = project.read(&|_| {}).map_err(|error| isthmus_common::error_chain(&error));
     let plugin_directory = project.plugin_directory();
-    Some(Facts { file: project.file?, directory: project.directory, plugin_directory, contents })
+    let missing = project.missing_member();
+    let names_fault =
+        NamesFile::around(&project.directory).err().map(|error| isthmus_common::error_chain(&error));
+    let Project { directory, file } = project;
+    Some(Facts { file: file?, directory, plugin_directory, contents, missing, names_fault })
 }
 
 pub(super) fn judge(facts: Option<&Facts>) -> Judgement {
-    let Some(Facts { directory, file, contents, .. }) = facts else {
+    let Some(Facts { directory, file, contents, missing, names_fault, .. }) = facts else {
         return Judgement::new("no project here; --project DIRECTORY names one", Vec::new());
     };
     let contents = match contents {
@@ -43,7 +52,12 @@ pub(super) fn judge(facts: Option<&Facts>) -> Judgement {
     let unread = contents.warnings.iter().map(|text| Finding::warning(ErrorCode::ProjectUnreadable, text));
     let stale = stale::warnings(directory, &contents.files);
     let stale = stale.iter().map(|text| Finding::fault(ErrorCode::StaleSdk, text));
-    let findings = unread.chain(stale).collect();
+    let missing = missing.map(|member| {
+        let text = format!("the project file {} has no {member}", file.display());
+        Finding::fault(ErrorCode::ProjectUnreadable, &text)
+    });
+    let names_fault = names_fault.iter().map(|text| Finding::fault(ErrorCode::ProjectUnreadable, text));
+    let findings = missing.into_iter().chain(names_fault).chain(unread).chain(stale).collect();
     Judgement::new(file.display().to_string(), findings)
 }
 

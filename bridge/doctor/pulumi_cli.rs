@@ -13,6 +13,9 @@ use crate::project::document::parse_version;
 /// The oldest version whose packages have parameters in project files, as Pulumi's documentation of "Any Terraform Provider" has it.
 const OLDEST: Version = Version::new(3, 147, 0);
 
+/// The most that is shown of what is no version, in characters.
+const LONGEST_VERSION: usize = 60;
+
 const PROGRAM: &str = if cfg!(windows) { "pulumi.exe" } else { "pulumi" };
 
 #[derive(Clone, Debug)]
@@ -44,7 +47,8 @@ pub(super) fn judge(facts: Option<&Facts>) -> Judgement {
         Err(reason) => return unusable(reason),
     };
     let Ok(found) = parse_version(version) else {
-        return unusable(&format!("`pulumi version` prints {version:?}, which is no version"));
+        let beginning: String = version.chars().take(LONGEST_VERSION).collect();
+        return unusable(&format!("`pulumi version` prints {beginning:?}, which is no version"));
     };
     let mut findings = Vec::new();
     // A pre-release has what its release has.

@@ -11,7 +11,10 @@ pub(crate) fn warnings(package: &Package) -> Vec<String> {
     let identity = package.identity();
     let provider = &identity.provider_type;
     let names = names(package.catalogue());
-    let lists = [("--include", &identity.parameter.includes), ("--exclude", &identity.parameter.excludes)];
+    let lists = [
+        ("--include", &identity.parameter.includes),
+        ("--exclude or isthmus.toml", &identity.parameter.excludes),
+    ];
     let mut warnings = Vec::new();
     for (flag, list) in lists {
         for unknown in list.iter().filter(|name| !names.contains(&name.as_str())) {
@@ -80,8 +83,8 @@ mod tests {
             warnings_about(&["test_pet", "test_pets"], &["parse_nam", "zebra"]),
             [
                 "the provider test has no \"test_pets\", which --include names; did you mean \"test_pet\"?",
-                "the provider test has no \"parse_nam\", which --exclude names; did you mean \"parse_name\"?",
-                "the provider test has no \"zebra\", which --exclude names",
+                "the provider test has no \"parse_nam\", which --exclude or isthmus.toml names; did you mean \"parse_name\"?",
+                "the provider test has no \"zebra\", which --exclude or isthmus.toml names",
             ]
         );
     }

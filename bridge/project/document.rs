@@ -143,6 +143,12 @@ pub(super) fn runtime(name: &str, text: &str) -> Option<String> {
     runtime.as_str().or_else(|| runtime["name"].as_str()).map(str::to_owned)
 }
 
+/// The member that a project file of this name must have, and has not; `None` if it cannot be read, which is another fault.
+pub(super) fn missing_member(name: &str, text: &str) -> Option<&'static str> {
+    let document = parse(name, text).ok()?;
+    ["name", "runtime"].into_iter().find(|member| document[*member].is_null())
+}
+
 /// The backend in a project file of this name: `backend`, with `url`.
 pub(super) fn backend_url(name: &str, text: &str) -> Option<String> {
     let url = parse(name, text).ok()?["backend"]["url"].as_str()?.to_owned();

@@ -20,7 +20,8 @@ use crate::package::parameters::{Arguments, LOCAL_VERSION, Parameter, ParameterS
 pub(crate) fn warnings(directory: &Path, files: &[(PathBuf, Named)]) -> Vec<String> {
     let requested = files.iter().flat_map(|(path, named)| named.packages.iter().map(move |it| (path, it)));
     let mut warnings = Vec::new();
-    let file = NamesFile::around(directory).ok().flatten();
+    // Without the names that it chooses, every SDK would seem to contradict it.
+    let Ok(file) = NamesFile::around(directory) else { return warnings };
     for (project_file, requested) in requested {
         let sdks = files.iter().filter_map(|(path, named)| named.sdk.as_ref().map(|sdk| (path, sdk)));
         for (path, sdk) in sdks {
@@ -40,7 +41,10 @@ pub(crate) fn warning_of_package(directory: &Path, name: &str, parameter: &Param
     let project = Project::around(directory)?;
     let project_file = project.file.as_deref()?;
     let requested = requested_package(project_file, name);
-    let file = NamesFile::around(&project.directory).ok().flatten();
+    let file = match NamesFile::around(&project.directory) {
+        Ok(file) => file,
+        Err(error) => return Some(isthmus_common::error_chain(&error)),
+    };
     // A package need not be in the project file, but its names may be in the other one.
     let difference = match &requested {
         Some(requested) => difference(requested, parameter, file.as_ref()),

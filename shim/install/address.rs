@@ -58,6 +58,8 @@ pub enum PartFault {
     Parts(usize),
     #[error("it is a URL; leave out the scheme")]
     Url,
+    #[error("it is the path of a file, and a provider of a registry is meant")]
+    Path,
     #[error("it has an @; leave out what is before it")]
     User,
     #[error("the {part} {text:?} contains a dot; only the host may")]
@@ -80,7 +82,7 @@ pub enum PartFault {
     Port(String),
     #[error(
         "the type starts with {prefix:?}, which belongs to the names of programs and repositories; \
-             did you mean {meant:?}?"
+             did you mean {meant:?}, or a file, whose path begins with ./ or /?"
     )]
     Program { prefix: &'static str, meant: String },
     #[error("the type starts with {0:?}, which registries do not allow")]
@@ -104,6 +106,9 @@ impl ProviderAddress {
         }
         if text.contains("://") {
             return Err(fault(PartFault::Url));
+        }
+        if ["./", "../"].iter().any(|start| text.starts_with(start)) {
+            return Err(fault(PartFault::Path));
         }
         let parts: Vec<&str> = text.split('/').collect();
         let (host, namespace, provider_type) = match *parts {

@@ -130,6 +130,11 @@ fn a_stack_goes_on_by_the_names_that_its_project_chooses() {
     // The file says something else, but the SDK is what the program has been written with.
     project.write("isthmus.toml", "[packages.tls.types]\ntls_private_keys = \"Key\"\n");
     project.expect_no_changes();
+    project.write("isthmus.toml", "[packages.tls]\nproperty-name = \"terraform\"\n");
+    let warned = project.run(&["preview"]).succeeded();
+    assert!(warned.to_string().contains("unknown field `property-name`"), "{warned}");
+    assert!(!warned.to_string().contains("generated with other"), "{warned}");
+    project.write("isthmus.toml", "[packages.tls.types]\ntls_private_keys = \"Key\"\n");
     let misspelt = package_add(&project, Provider::Tls).succeeded();
     assert!(misspelt.to_string().contains("no \"tls_private_keys\""), "{misspelt}");
     assert!(misspelt.to_string().contains("did you mean \"tls_private_key\"?"), "{misspelt}");

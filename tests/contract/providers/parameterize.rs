@@ -151,7 +151,7 @@ async fn what_is_asked_for_and_not_done_is_warned_about() -> Outcome {
             &[&provider, "--include=sandbox_note,sandbox_notes", "--exclude", "greeet"],
             &[
                 "no \"sandbox_notes\", which --include names; did you mean \"sandbox_note\"?",
-                "no \"greeet\", which --exclude names; did you mean \"greet\"?",
+                "no \"greeet\", which --exclude or isthmus.toml names; did you mean \"greet\"?",
             ],
         ),
         (

@@ -38,6 +38,27 @@ fn a_pulumi_cli_that_does_not_work_is_named() {
 }
 
 #[test]
+fn a_pulumi_cli_that_fails_is_named_with_what_it_says() {
+    let patient = Patient::new();
+    patient.script("bin/pulumi", "echo; echo 'no room left' >&2; exit 3");
+    patient.has(
+        "pulumi",
+        1103,
+        &["bin/pulumi version` fails with exit status: 3: no room left"],
+        "pulumi version",
+    );
+}
+
+#[test]
+fn a_pulumi_cli_that_prints_without_end_is_named_with_the_beginning() {
+    let patient = Patient::new();
+    patient.script("bin/pulumi", "yes abcdefghij");
+    let long =
+        "abcdefghij\\nabcdefghij\\nabcdefghij\\nabcdefghij\\nabcdefghij\\nabcde\", which is no version";
+    patient.has("pulumi", 1103, &[&long.replace("\\\\", "\\")], "pulumi version");
+}
+
+#[test]
 fn a_plugin_of_another_version_than_the_sdk_names_is_told() {
     let patient = Patient::new();
     std::fs::rename(patient.plugin_directory("1.1.3"), patient.plugin_directory("1.0.0"))
@@ -90,6 +111,25 @@ fn a_project_file_with_a_syntax_error_is_named_with_the_line() {
     let patient = Patient::new();
     patient.machine.write("project/Pulumi.yaml", b"name: x\npackages: [\n");
     patient.has("project", 1104, &["Pulumi.yaml", "line"], "Correct the file at the line");
+}
+
+#[test]
+fn a_project_file_without_what_the_cli_needs_is_named() {
+    let patient = Patient::new();
+    patient.machine.write("project/Pulumi.yaml", b"");
+    patient.has("project", 1104, &["Pulumi.yaml has no name"], "Correct the file at the line");
+    patient.machine.write("project/Pulumi.yaml", b"name: x\n");
+    patient.has("project", 1104, &["Pulumi.yaml has no runtime"], "Correct the file at the line");
+}
+
+#[test]
+fn a_file_of_chosen_names_that_cannot_be_read_is_named() {
+    let patient = Patient::new();
+    patient.machine.write("project/isthmus.toml", b"[packages.random\n");
+    patient.has("project", 1104, &["isthmus.toml", "TOML parse error at line 1"], "docs/names.md");
+    std::fs::remove_file(patient.machine.path("project/isthmus.toml")).expect("it is there");
+    std::fs::create_dir(patient.machine.path("project/isthmus.toml")).expect("a directory");
+    patient.has("project", 1104, &["isthmus.toml", "it is no regular file"], "Correct the file at the line");
 }
 
 #[test]
