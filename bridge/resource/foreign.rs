@@ -6,6 +6,8 @@
 //! objects of the same form (properties that are set, and that are zero) share what was found for
 //! the first of them: which properties are inputs does not depend on their values.
 
+mod saved_secrets;
+
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
@@ -21,6 +23,7 @@ use super::{OperationError, OperationWarnings, StateError, Target};
 use crate::package::shape::Shape;
 use crate::translate::exact_numbers::with_exact_numbers;
 use crate::translate::import::{Settable, inputs_after_import};
+use crate::translate::marked_secrets::mark_like;
 use crate::translate::meta::{Meta, StoredIdentity};
 use crate::translate::property::{self, PropertyView};
 use crate::translate::raw_state::stored_raw_state;
@@ -63,6 +66,7 @@ pub(crate) async fn adopt(
     forms: &mut InputForms,
     warnings: &mut OperationWarnings,
 ) -> Result<Found, OperationError> {
+    saved_secrets::note_saved(saved, flat, &target.shape.schema.block, target.provider.secrets());
     let object = upgraded(target, saved, flat, warnings).await?;
     let identity = match target.identity_of(&object, warnings).await {
         Some(identity) => Some(identity),
@@ -209,7 +213,9 @@ impl InputForms {
                 .collect();
         }
         let found = target.inputs_of_imported(object, properties, warnings).await;
-        let found = target.without_deprecated(found, object).await;
+        let mut found = target.without_deprecated(found, object).await;
+        // A configuration that the provider has generated has no marks of the state.
+        mark_like(&mut found, properties);
         self.note(form, derivation(&found, &telling, &all));
         found
     }

@@ -43,6 +43,56 @@ fn mark(value: &mut Value, secrets: &KnownSecrets) {
     }
 }
 
+/// Marks in `inputs` what is secret in `properties` of the same object.
+///
+/// Where elements of a list cannot be told apart, as those of a set, all of it is marked.
+pub(crate) fn mark_like(inputs: &mut Struct, properties: &Struct) {
+    for (name, input) in inputs.iter_mut() {
+        if let Some(property) = properties.get(name) {
+            mark_value_like(input, property);
+        }
+    }
+}
+
+fn mark_value_like(input: &mut Value, property: &Value) {
+    if input.is_null() || matches!(property::classify(input), Ok(PropertyView::Secret(_))) {
+        return;
+    }
+    match (property::classify(property), &mut *input) {
+        (Ok(PropertyView::Secret(_)), _) => *input = property::secret(std::mem::take(input)),
+        (Ok(PropertyView::Object(properties)), Value::Struct(inputs))
+            if !inputs.contains_key(SIGNATURE_KEY) =>
+        {
+            mark_like(inputs, properties);
+        }
+        (Ok(PropertyView::List(properties)), _) if properties.iter().any(has_secret) => match input {
+            Value::List(inputs) if are_same_elements(inputs, properties) => {
+                inputs.clone_from_slice(properties);
+            }
+            input => *input = property::secret(std::mem::take(input)),
+        },
+        _ => {}
+    }
+}
+
+/// Whether the elements are equal but for marks of secrets.
+fn are_same_elements(inputs: &[Value], properties: &[Value]) -> bool {
+    inputs.len() == properties.len()
+        && inputs
+            .iter()
+            .zip(properties)
+            .all(|(input, property)| property::without_secrets(property).is_ok_and(|plain| plain == *input))
+}
+
+fn has_secret(value: &Value) -> bool {
+    match property::classify(value) {
+        Ok(PropertyView::Secret(_)) => true,
+        Ok(PropertyView::List(elements)) => elements.iter().any(has_secret),
+        Ok(PropertyView::Object(bag)) => bag.values().any(has_secret),
+        _ => false,
+    }
+}
+
 struct SecretCollector<'a> {
     secrets: &'a KnownSecrets,
     retention: Retention,

@@ -2,6 +2,7 @@
 
 mod from_configuration;
 mod scale;
+mod sensitive;
 mod terraform;
 mod there_and_back;
 mod unfinished;
