@@ -16,6 +16,8 @@ use super::secrets_provider::{PassphraseCrypter, SecretsProvider};
 use crate::urn::Urn;
 
 const VERSION: u64 = 3;
+/// The newest version that is read. It is 3 with a list of features, of which none changes what is read here.
+const NEWEST: u64 = 4;
 const STACK_TYPE: &str = "pulumi:pulumi:Stack";
 const PROVIDER_TYPE: &str = "pulumi:providers:";
 /// The time of a deployment that no engine has made: Go's zero time.
@@ -196,6 +198,12 @@ pub(crate) struct ReadExport {
     pub providers: Vec<ReadProvider>,
     /// The URNs of components, which Terraform has no resources for.
     pub components: Vec<String>,
+    /// The URNs of resources that are only read (`get` of an SDK): Pulumi does not manage them.
+    pub external: Vec<String>,
+    /// The stack's outputs.
+    pub outputs: Result<Struct, ExportedValueError>,
+    /// Operations that were interrupted: URN and kind, such as `creating`.
+    pub interrupted: Vec<(String, String)>,
 }
 
 /// A provider in a stack export.
@@ -227,7 +235,7 @@ pub(crate) struct ReadResource {
 pub(crate) enum ExportError {
     #[error("it is not a stack export")]
     Syntax(#[source] serde_json::Error),
-    #[error("its version is {0}, but only version {VERSION} and later are known")]
+    #[error("its version is {0}, but only versions {VERSION} to {NEWEST} are known")]
     Version(u64),
 }
 
@@ -241,6 +249,20 @@ struct Document {
 struct Deployment {
     #[serde(default)]
     resources: Option<Vec<Resource>>,
+    #[serde(default)]
+    pending_operations: Option<Vec<PendingOperation>>,
+}
+
+#[derive(Deserialize)]
+struct PendingOperation {
+    resource: PendingResource,
+    #[serde(rename = "type", default)]
+    kind: String,
+}
+
+#[derive(Deserialize)]
+struct PendingResource {
+    urn: String,
 }
 
 #[derive(Deserialize)]
@@ -251,6 +273,8 @@ struct Resource {
     custom: bool,
     #[serde(default)]
     delete: bool,
+    #[serde(default)]
+    external: bool,
     #[serde(default)]
     id: String,
     #[serde(rename = "type")]
@@ -275,17 +299,32 @@ struct Resource {
 /// If it is none.
 pub(crate) fn read_export(bytes: &[u8]) -> Result<ReadExport, ExportError> {
     let document: Document = serde_json::from_slice(bytes).map_err(ExportError::Syntax)?;
-    if document.version < VERSION {
+    if !(VERSION..=NEWEST).contains(&document.version) {
         return Err(ExportError::Version(document.version));
     }
-    let mut read = ReadExport { resources: Vec::new(), providers: Vec::new(), components: Vec::new() };
+    let interrupted = document.deployment.pending_operations.unwrap_or_default();
+    let mut read = ReadExport {
+        resources: Vec::new(),
+        providers: Vec::new(),
+        components: Vec::new(),
+        external: Vec::new(),
+        outputs: Ok(Struct::new()),
+        interrupted: interrupted.into_iter().map(|pending| (pending.resource.urn, pending.kind)).collect(),
+    };
     for resource in document.deployment.resources.unwrap_or_default() {
         if resource.token.starts_with(PROVIDER_TYPE) {
             read.providers.push(provider(&resource));
         } else if !resource.custom {
-            if resource.token != STACK_TYPE {
+            if resource.token == STACK_TYPE {
+                read.outputs = match resource.outputs {
+                    Json::Null => Ok(Struct::new()),
+                    outputs => bag_from_json(&outputs),
+                };
+            } else {
                 read.components.push(resource.urn);
             }
+        } else if resource.external {
+            read.external.push(resource.urn);
         } else {
             let mut dependencies = resource.dependencies;
             dependencies.extend(resource.property_dependencies.into_values().flatten().flatten());
@@ -385,8 +424,29 @@ mod tests {
     }
 
     #[test]
+    fn what_a_stack_has_besides_its_objects_is_read() {
+        let text = r#"{"version":4,"deployment":{
+            "resources":[
+                {"urn":"s","type":"pulumi:pulumi:Stack","outputs":{"name":"able-dog"}},
+                {"urn":"e","type":"random:index/pet:Pet","custom":true,"external":true,"id":"x"}
+            ],
+            "pending_operations":[{"resource":{"urn":"p","type":"t"},"type":"creating"}]
+        }}"#;
+        let read = read_export(text.as_bytes()).expect("a stack export");
+        assert_eq!(read.outputs, Ok(Struct::from([("name", Property::from("able-dog"))])));
+        assert_eq!((read.external, read.resources.len()), (vec!["e".to_owned()], 0));
+        assert_eq!(read.interrupted, [("p".to_owned(), "creating".to_owned())]);
+    }
+
+    #[test]
     fn what_is_no_export_is_refused() {
-        for text in ["", "{}", r#"{"version":3}"#, r#"{"version":2,"deployment":{"resources":[]}}"#] {
+        for text in [
+            "",
+            "{}",
+            r#"{"version":3}"#,
+            r#"{"version":2,"deployment":{"resources":[]}}"#,
+            r#"{"version":5,"deployment":{"resources":[]}}"#,
+        ] {
             assert!(read_export(text.as_bytes()).is_err(), "{text}");
         }
         let empty = read_export(br#"{"version":3,"deployment":{"manifest":{}}}"#).expect("an empty stack");

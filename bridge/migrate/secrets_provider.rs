@@ -74,6 +74,11 @@ impl SecretsProvider {
         })
     }
 
+    /// Whether it is that of Pulumi Cloud, which only a stack there can use.
+    pub(crate) fn is_of_the_cloud(&self) -> bool {
+        matches!(self, Self::Cli(json) if json["type"] == "service")
+    }
+
     /// As in a stack export.
     pub(crate) fn to_json(&self) -> Json {
         match self {

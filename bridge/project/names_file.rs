@@ -16,13 +16,13 @@ use crate::names::choices::{ChosenName, NameChoices, PropertyNames, SingleItems}
 pub(crate) const FILE: &str = "isthmus.toml";
 
 /// The file of a project.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct NamesFile {
     packages: BTreeMap<String, PackageNames>,
 }
 
 /// What it says about a package.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
 pub(crate) struct PackageNames {
     property_names: PropertyNames,

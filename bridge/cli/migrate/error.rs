@@ -11,6 +11,7 @@ use crate::cli::state::StateError;
 use crate::migrate::addresses::AddressesError;
 use crate::migrate::deployment::ExportError;
 use crate::migrate::shown::ShownError;
+use crate::project::names_file::NamesFileError;
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum MigrateError {
@@ -29,6 +30,9 @@ pub(super) enum MigrateError {
         #[source]
         error: JsonSyntaxError,
     },
+    /// A stack export in the place of a state.
+    #[error("{file} is a stack export of Pulumi, not a state\nhelp: `--to terraform` makes a state of it", file = .0.display())]
+    StackExport(PathBuf),
     /// The output of `tofu show -json` is invalid.
     #[error("{file} cannot be used", file = .file.display())]
     Shown {
@@ -72,7 +76,7 @@ pub(super) enum MigrateError {
         error: AddressSyntaxError,
     },
     #[error(
-        "invalid {what} {name:?}: letters, digits, `_`, `-` and `.` are allowed\nhelp: choose another with {option}"
+        "invalid {what} {name:?}: up to 100 letters, digits, `_`, `-` and `.` are allowed\nhelp: choose another with {option}"
     )]
     Name { what: &'static str, name: String, option: &'static str },
     #[error("--provider-address {option}")]
@@ -83,6 +87,10 @@ pub(super) enum MigrateError {
     },
     #[error("two resources have the same address\nhelp: give one of them another address with --addresses")]
     Collision(#[from] Collision),
+    #[error("{directory} is a symbolic link, which another program may have placed\nhelp: choose another directory with --output", directory = .0.display())]
+    Link(PathBuf),
+    #[error(transparent)]
+    Names(#[from] NamesFileError),
     #[error("{file} exists\nhelp: choose another directory with --output, or overwrite its files with --force", file = .0.display())]
     Exists(PathBuf),
     #[error("failed to write {file}", file = .file.display())]

@@ -37,6 +37,12 @@ pub(super) fn write(directory: &Path, files: &[OutputFile], overwrite: bool) -> 
             return Err(MigrateError::Exists(directory.join(&file.path)));
         }
     }
+    for parent in files.iter().flat_map(|file| file.path.ancestors().skip(1)) {
+        let parent = directory.join(parent);
+        if parent != directory.join("") && parent.is_symlink() {
+            return Err(MigrateError::Link(parent));
+        }
+    }
     for file in files {
         let path = directory.join(&file.path);
         write_one(file, &path, overwrite).map_err(|error| {
@@ -82,6 +88,24 @@ mod tests {
         write(directory.path(), &files, true).expect("overwritten");
         assert_eq!(std::fs::read(directory.path().join("in/b")).expect("a file"), b"secret");
         assert!(!is_shared(&directory.path().join("in/b")));
+    }
+
+    #[test]
+    fn nothing_is_written_through_a_link_in_the_directory() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let elsewhere = tempfile::tempdir().expect("a directory");
+        std::os::unix::fs::symlink(elsewhere.path(), directory.path().join("secrets")).expect("a link");
+        let files = [OutputFile::shared("a", "text"), OutputFile::private("secrets/b", "secret")];
+        for overwrite in [false, true] {
+            let error = write(directory.path(), &files, overwrite).expect_err("a link").to_string();
+            assert!(error.contains("secrets is a symbolic link"), "{error}");
+        }
+        assert!(!directory.path().join("a").exists() && !elsewhere.path().join("b").exists());
+        // The directory itself may be reached through one.
+        let link = elsewhere.path().join("link");
+        std::fs::remove_file(directory.path().join("secrets")).expect("a link");
+        std::os::unix::fs::symlink(directory.path(), &link).expect("a link");
+        write(&link, &files, false).expect("written");
     }
 
     #[test]

@@ -20,6 +20,7 @@ use crate::names::choices::NameChoices;
 use crate::package::parameters::{Arguments, LocalArguments, Parameter, RemoteArguments, Source};
 use crate::package::shape::ResourceShape;
 use crate::process_context::{ProcessContext, StartedBy};
+use crate::project::names_file::NamesFile;
 use crate::resource::{Target, Timeouts};
 use crate::settings::{NumberForm, Settings};
 
@@ -31,6 +32,8 @@ pub(super) struct Providers<'a> {
     /// The user's binaries, by type or address.
     files: &'a [(String, String)],
     lock: Option<LockFile>,
+    /// The names that the project of the migration has chosen.
+    chosen: Option<NamesFile>,
     context: Arc<ProcessContext>,
     log: EngineLog,
     /// By address, or by parameter.
@@ -41,10 +44,16 @@ pub(super) struct Providers<'a> {
 
 impl<'a> Providers<'a> {
     /// `state` is the file that lock files are searched beside.
-    pub(super) fn new(files: &'a [(String, String)], state: &Path, settings: &Arc<Settings>) -> Self {
+    pub(super) fn new(
+        files: &'a [(String, String)],
+        state: &Path,
+        chosen: Option<NamesFile>,
+        settings: &Arc<Settings>,
+    ) -> Self {
         Self {
             files,
             lock: lock_file(state),
+            chosen,
             context: Arc::new(ProcessContext::own(StartedBy::Other, Arc::clone(settings))),
             log: EngineLog::start(None),
             known: BTreeMap::new(),
@@ -97,7 +106,9 @@ impl<'a> Providers<'a> {
     ) -> Result<Arc<Instance>, Arc<OpenPackageError>> {
         let mut warnings = Vec::new();
         let report = |line: String| inform(&line);
-        let opened = open_package(arguments, None, &self.context, &self.log, &report, &mut warnings).await;
+        let opened =
+            open_package(arguments, self.chosen.clone(), &self.context, &self.log, &report, &mut warnings)
+                .await;
         warnings.iter().for_each(|warning| warn(warning));
         let opened = opened.map_err(Arc::new);
         self.known.insert(key.to_owned(), opened.clone());

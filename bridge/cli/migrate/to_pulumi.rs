@@ -6,6 +6,7 @@ mod project_files;
 mod provider_configurations;
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::sync::Arc;
 
 use isthmus_common::{Environment, Secret};
@@ -25,6 +26,7 @@ use crate::migrate::deployment::StackName;
 use crate::migrate::names::sanitized;
 use crate::migrate::secrets_provider::{PassphraseCrypter, SecretsProvider, StackSettings};
 use crate::migrate::shown::{is_shown, state_of_shown};
+use crate::project::names_file::NamesFile;
 use crate::settings::Settings;
 use adopted::{Adopted, adopt_all};
 use carried::Carried;
@@ -33,6 +35,9 @@ use provider_configurations::StackProviders;
 
 /// The passphrase of stacks, and the file that it may be in: variables of the Pulumi CLI.
 const PASSPHRASE: &str = "PULUMI_CONFIG_PASSPHRASE";
+/// The longest name of a project or stack that the Pulumi CLI takes, in characters.
+const LONGEST_NAME: usize = 100;
+
 const PASSPHRASE_FILE: &str = "PULUMI_CONFIG_PASSPHRASE_FILE";
 
 impl Migrate {
@@ -48,7 +53,8 @@ impl Migrate {
         let count = state.instances.len();
         let state = managed(state);
         let data = count - state.instances.len();
-        let mut providers = Providers::new(&self.provider, &self.file, settings);
+        let names = NamesFile::around(&self.output)?;
+        let mut providers = Providers::new(&self.provider, &self.file, names, settings);
         let adopted = adopt_all(state.instances, &configuration, &mut providers, &mut losses).await;
         providers.end().await;
         let (resources, stack_providers) = adopted?;
@@ -62,7 +68,7 @@ impl Migrate {
         let files = project_files(&stack, &secrets, &resources, &stack_providers, carried, &mut losses);
         files::write(&self.output, &files.files, self.force)?;
         losses.report();
-        print(&self.summary(&resources, &stack_providers, data, &files));
+        print(&self.summary(&resources, &stack_providers, data, &files, &secrets));
         Ok(losses)
     }
 
@@ -74,7 +80,7 @@ impl Migrate {
         let project = self.project.clone().or_else(of_directory).unwrap_or_default();
         let is_name = |name: &str| {
             let is_part = |character: char| character.is_ascii_alphanumeric() || "_-.".contains(character);
-            !name.is_empty() && name.chars().all(is_part)
+            (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(is_part)
         };
         if !is_name(&project) {
             return Err(MigrateError::Name { what: "project name", name: project, option: "--project" });
@@ -98,7 +104,9 @@ impl Migrate {
             return Ok(SecretsProvider::of_settings(&settings, &stack.project, &stack.stack));
         }
         let environment = Environment::current();
-        let passphrase = match environment.text(PASSPHRASE) {
+        // An empty one is a passphrase for the CLI, too.
+        let set = environment.iter().find(|(name, _)| *name == OsStr::new(PASSPHRASE));
+        let passphrase = match set.and_then(|(_, value)| value.to_str()) {
             Some(passphrase) => Some(passphrase.to_owned()),
             None => match environment.path(PASSPHRASE_FILE) {
                 Some(file) => Some(String::from_utf8_lossy(&read_file(&file)?).trim_end().to_owned()),
@@ -116,6 +124,9 @@ impl Migrate {
         let file = || self.file.clone();
         let bytes = read_file(&self.file)?;
         let document = Json::parse(&bytes).map_err(|error| MigrateError::Syntax { file: file(), error })?;
+        if document.member("deployment").is_some() {
+            return Err(MigrateError::StackExport(file()));
+        }
         if is_shown(&document) {
             return state_of_shown(&document).map_err(|error| MigrateError::Shown { file: file(), error });
         }
@@ -128,6 +139,7 @@ impl Migrate {
         providers: &StackProviders,
         data: usize,
         files: &ProjectFiles,
+        secrets: &SecretsProvider,
     ) -> String {
         let directory = self.output.display();
         let mut text = format!(
@@ -139,12 +151,27 @@ impl Migrate {
             text.push_str(&format!("{data} data sources are only read, and left out\n"));
         }
         text.push_str(&format!("next, in {directory}:\n  pulumi stack init {}\n", self.stack));
+        if secrets.is_of_the_cloud() {
+            text.push_str(&format!(
+                "  unless the stack is in Pulumi Cloud, run this command again with --force: then there is a Pulumi.{}.yaml\n  \
+                 with the secrets provider of the stack\n",
+                self.stack
+            ));
+        }
         if files.secrets > 0 {
             text.push_str(
                 "  for file in secrets/*; do pulumi config set --secret --raw \"${file#secrets/}\" < \"$file\"; done\n",
             );
         }
-        text + "  pulumi stack import --file stack.json\n  pulumi preview\n"
+        text.push_str("  pulumi stack import --file stack.json\n  pulumi preview\n");
+        if !matches!(secrets, SecretsProvider::Passphrase(_)) {
+            text.push_str(&format!(
+                "stack.json{} secrets in the clear: delete {} after the import\n",
+                if files.secrets > 0 { " and secrets/ have" } else { " may have" },
+                if files.secrets > 0 { "them" } else { "it" },
+            ));
+        }
+        text
     }
 }
 

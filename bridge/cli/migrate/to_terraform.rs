@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use isthmus_cty::json::Json;
 use isthmus_install::ProviderAddress;
+use isthmus_proto::property::Value as Property;
 use isthmus_state::tfstate::{Instance as StateInstance, TfState};
 use isthmus_state::{ObjectAddress, ProviderConfigAddress};
 
@@ -25,6 +26,7 @@ use crate::migrate::property_json::ExportedValueError;
 use crate::package::parameters::Parameter;
 use crate::resource::{Released, release};
 use crate::settings::Settings;
+use crate::translate::property::{PropertyView, classify};
 
 const STATE_FILE: &str = "terraform.tfstate";
 const IMPORTS_FILE: &str = "imports.tf";
@@ -34,6 +36,7 @@ struct Object<'a> {
     resource: &'a ReadResource,
     type_name: String,
     provider: String,
+    package: String,
     released: Released,
 }
 
@@ -47,15 +50,30 @@ impl Migrate {
         if export.resources.iter().any(is_encrypted) {
             return Err(MigrateError::Encrypted(self.file.clone()));
         }
+        if export.outputs == Err(ExportedValueError::Encrypted) {
+            return Err(MigrateError::Encrypted(self.file.clone()));
+        }
         let provider_addresses = self.provider_addresses()?;
         let mut losses = Losses::default();
+        for (urn, kind) in &export.interrupted {
+            let kind = if kind.is_empty() { "an operation" } else { kind };
+            losses.add(
+                urn.clone(),
+                format!("{kind} was interrupted: run `pulumi refresh`, which asks what became of it"),
+            );
+        }
+        for urn in &export.external {
+            losses.add(urn.clone(), "it is only read, and not managed: write a data source");
+        }
         for component in &export.components {
             losses.add(component.clone(), "a component has no object: its resources go into the root module");
         }
-        let mut providers = Providers::new(&self.provider, Path::new(""), settings);
+        let mut providers = Providers::new(&self.provider, Path::new(""), None, settings);
         let objects = release_all(&export, &provider_addresses, &mut providers, &mut losses).await;
         providers.end().await;
-        let state = self.new_state(&objects, &addresses);
+        let mut state = self.new_state(&objects, &addresses);
+        state.outputs = root_outputs(&export, &mut losses);
+        note_unused(&objects, &provider_addresses, &mut losses);
         let files = [
             OutputFile::private(STATE_FILE, state.write()?),
             OutputFile::shared(IMPORTS_FILE, import_blocks(&objects, &state)),
@@ -65,7 +83,8 @@ impl Migrate {
         let (count, directory) = (objects.len(), self.output.display());
         print(&format!(
             "wrote {count} resources to {directory}/{STATE_FILE}, and blocks that import them to {directory}/{IMPORTS_FILE}\n\
-             next: use one of the two; the state as it is, or `tofu state push`\n"
+             next: use the state as it is, or `tofu state push`; the blocks are for an empty state\n\
+             the state has secrets in the clear\n"
         ));
         Ok(losses)
     }
@@ -161,7 +180,8 @@ async fn release_one<'a>(
     let type_name = package.package.resource_by_token(&resource.token);
     let type_name =
         type_name.map_err(|error| isthmus_common::error_chain(&error))?.terraform_type.to_string();
-    Ok(Object { resource, type_name, provider: config.to_string(), released })
+    let package = identity.name.clone();
+    Ok(Object { resource, type_name, provider: config.to_string(), package, released })
 }
 
 fn released(resource: &ReadResource, package: &Instance) -> Result<Released, String> {
@@ -172,11 +192,115 @@ fn released(resource: &ReadResource, package: &Instance) -> Result<Released, Str
     release(&target, properties).map_err(|error| isthmus_common::error_chain(&error))
 }
 
+/// The outputs of the root module. Their types are those of their values, which is what an expression without a conversion has.
+fn root_outputs(export: &ReadExport, losses: &mut Losses) -> Json {
+    let outputs = match &export.outputs {
+        Ok(outputs) => outputs,
+        Err(error) => {
+            losses.add("the outputs of the stack", error.to_string());
+            return Json::Object(Vec::new());
+        }
+    };
+    let mut members = Vec::new();
+    for (name, value) in outputs.iter() {
+        let is_identifier = name.starts_with(|first: char| first.is_alphabetic() || first == '_')
+            && name.chars().all(|character| character.is_alphanumeric() || "_-".contains(character));
+        match (is_identifier, output_value(value)) {
+            (false, _) => losses.add(format!("output {name:?}"), "it is no name of an output in Terraform"),
+            (true, None) => {
+                losses.add(format!("output {name:?}"), "its value is of a kind that Terraform does not have")
+            }
+            (true, Some((json, json_type, sensitive))) => {
+                let mut output = vec![("value".to_owned(), json), ("type".to_owned(), json_type)];
+                if sensitive {
+                    output.push(("sensitive".to_owned(), Json::Bool(true)));
+                }
+                members.push((name.to_owned(), Json::Object(output)));
+            }
+        }
+    }
+    Json::Object(members)
+}
+
+/// A value with its type, in JSON, and whether any of it is secret: an output is sensitive as a whole.
+fn output_value(value: &Property) -> Option<(Json, Json, bool)> {
+    let text = |name: &str| Json::String(name.to_owned());
+    Some(match classify(value).ok()? {
+        PropertyView::Null => (Json::Null, text("dynamic"), false),
+        PropertyView::Bool(value) => (Json::Bool(value), text("bool"), false),
+        PropertyView::Number(number) => {
+            let decimal = isthmus_cty::Number::from_f64_shortest(number)?.to_decimal_text();
+            (Json::Number(decimal), text("number"), false)
+        }
+        PropertyView::String(value) => (text(value), text("string"), false),
+        PropertyView::Secret(inner) => {
+            let (json, json_type, _) = output_value(inner)?;
+            (json, json_type, true)
+        }
+        PropertyView::Output { value: Some(inner), secret, .. } => {
+            let (json, json_type, sensitive) = output_value(inner)?;
+            (json, json_type, sensitive || secret)
+        }
+        PropertyView::List(elements) => {
+            let mut parts = (Vec::new(), Vec::new(), false);
+            for element in elements {
+                let (json, json_type, sensitive) = output_value(element)?;
+                parts.0.push(json);
+                parts.1.push(json_type);
+                parts.2 |= sensitive;
+            }
+            let json_type = Json::Array(vec![text("tuple"), Json::Array(parts.1)]);
+            (Json::Array(parts.0), json_type, parts.2)
+        }
+        PropertyView::Object(bag) => {
+            let mut parts = (Vec::new(), Vec::new(), false);
+            for (name, member) in bag.iter() {
+                let (json, json_type, sensitive) = output_value(member)?;
+                parts.0.push((name.to_owned(), json));
+                parts.1.push((name.to_owned(), json_type));
+                parts.2 |= sensitive;
+            }
+            let json_type = Json::Array(vec![text("object"), Json::Object(parts.1)]);
+            (Json::Object(parts.0), json_type, parts.2)
+        }
+        PropertyView::Unknown
+        | PropertyView::Output { value: None, .. }
+        | PropertyView::Asset { .. }
+        | PropertyView::Archive { .. }
+        | PropertyView::ResourceReference { .. }
+        | PropertyView::ByteString(_) => return None,
+    })
+}
+
+/// Notes addresses of packages that no resource is of: their names are probably misspelt.
+fn note_unused(objects: &[Object<'_>], provider_addresses: &HashMap<&str, String>, losses: &mut Losses) {
+    for package in
+        provider_addresses.keys().filter(|name| !objects.iter().any(|object| object.package == **name))
+    {
+        losses.add(
+            format!("--provider-address {package}"),
+            "no resource of the stack export is of this package",
+        );
+    }
+}
+
+/// The beginning of the file of import blocks.
+const ABOUT_IMPORTS: &str = "\
+# Blocks that import the objects into an empty state; with the state beside this file, they are not needed.
+# An id is that of the object. Whether a provider imports by it is in its documentation: some cannot import,
+# and some need another id.
+
+";
+
 /// Blocks that import the current objects into an empty state.
 fn import_blocks(objects: &[Object<'_>], state: &TfState) -> String {
-    let mut text = String::new();
+    let mut text = ABOUT_IMPORTS.to_owned();
     for (object, instance) in objects.iter().zip(&state.instances) {
         if instance.address.deposed.is_some() {
+            continue;
+        }
+        if object.resource.id.is_empty() {
+            text.push_str(&format!("# {} has no id.\n\n", instance.address));
             continue;
         }
         let mut id = String::new();

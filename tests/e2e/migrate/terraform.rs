@@ -87,8 +87,13 @@ impl Migration {
 
     /// Runs `isthmus migrate` with the providers of this project, and these arguments besides.
     pub(crate) fn migrate(&self, arguments: &[&str]) -> Said {
+        self.migrate_with(&[], arguments)
+    }
+
+    /// The same with variables in its environment.
+    pub(crate) fn migrate_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Said {
         let mut command = self.project.at_home(env!("CARGO_BIN_EXE_isthmus"));
-        command.arg("migrate").args(arguments);
+        command.arg("migrate").args(arguments).envs(variables.iter().copied());
         for (provider, address) in PROVIDERS {
             let file = self.project.provider(provider);
             command.arg("--provider").arg(format!("registry.opentofu.org/{address}={}", file.display()));
