@@ -3,7 +3,7 @@
 //! It has the values of all resources, but neither private data nor the aliases of providers.
 
 use isthmus_cty::json::Json;
-use isthmus_cty::{AttributePath, PathStep, StoredIdentity};
+use isthmus_cty::{AttributePath, PathStep, StoredIdentity, Type};
 use isthmus_state::tfstate::{Attributes, Instance, TfState};
 use isthmus_state::{AddressSyntaxError, DeposedKey, ObjectAddress, ProviderConfigAddress, Status};
 
@@ -141,6 +141,51 @@ fn integer(json: &Json, name: &str) -> i64 {
     match json.member(name) {
         Some(Json::Number(text)) => text.parse().unwrap_or_default(),
         _ => 0,
+    }
+}
+
+/// The value as in a state, which has `{"value": …, "type": …}` in place of a value of a dynamic type, of which this output has
+/// the value alone. The type is that of an expression that has the value: a list is a tuple, a map an object.
+pub(crate) fn with_types(json: &Json, value_type: &Type) -> Json {
+    match (value_type, json) {
+        (_, Json::Null) => Json::Null,
+        (Type::Dynamic, _) => {
+            Json::Object(vec![("value".to_owned(), json.clone()), ("type".to_owned(), type_of(json))])
+        }
+        (Type::List(element) | Type::Set(element), Json::Array(elements)) => {
+            Json::Array(elements.iter().map(|json| with_types(json, element)).collect())
+        }
+        (Type::Tuple(types), Json::Array(elements)) if types.len() == elements.len() => {
+            Json::Array(elements.iter().zip(types.iter()).map(|(json, own)| with_types(json, own)).collect())
+        }
+        (Type::Map(element), Json::Object(members)) => {
+            Json::Object(members.iter().map(|(key, json)| (key.clone(), with_types(json, element))).collect())
+        }
+        (Type::Object(object), Json::Object(members)) => {
+            let member = |(name, json): &(String, Json)| {
+                let own = object.attributes.get(&**name);
+                (name.clone(), own.map_or_else(|| json.clone(), |own| with_types(json, own)))
+            };
+            Json::Object(members.iter().map(member).collect())
+        }
+        _ => json.clone(),
+    }
+}
+
+fn type_of(json: &Json) -> Json {
+    let name = |name: &str| Json::String(name.to_owned());
+    match json {
+        Json::Null => name("dynamic"),
+        Json::Bool(_) => name("bool"),
+        Json::Number(_) => name("number"),
+        Json::String(_) => name("string"),
+        Json::Array(elements) => {
+            Json::Array(vec![name("tuple"), Json::Array(elements.iter().map(type_of).collect())])
+        }
+        Json::Object(members) => {
+            let members = members.iter().map(|(name, json)| (name.clone(), type_of(json)));
+            Json::Array(vec![name("object"), Json::Object(members.collect())])
+        }
     }
 }
 

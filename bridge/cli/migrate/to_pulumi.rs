@@ -51,11 +51,12 @@ impl Migrate {
         let state = self.state()?;
         let outputs = outputs_of(&state, &mut losses);
         let count = state.instances.len();
+        let is_shown = state.lineage.is_empty();
         let state = managed(state);
         let data = count - state.instances.len();
         let names = NamesFile::around(&self.output)?;
         let mut providers = Providers::new(&self.provider, &self.file, names, settings);
-        let adopted = adopt_all(state.instances, &configuration, &mut providers, &mut losses).await;
+        let adopted = adopt_all(state.instances, is_shown, &configuration, &mut providers, &mut losses).await;
         providers.end().await;
         let (resources, stack_providers) = adopted?;
         let secrets = self.secrets_provider(&stack)?;

@@ -53,3 +53,19 @@ fn a_program_has_the_references_of_the_configuration() {
     assert_eq!(project.outputs()["pet"], project.resource("site-eu-inner")["id"]);
     project.destroy();
 }
+
+#[test]
+fn values_of_dynamic_types_are_those_of_the_state_in_what_is_shown_of_it() {
+    let migration = Migration::new("dynamic types", "dynamic");
+    migration.tofu(&["apply", "-auto-approve"]).well();
+    let project = &migration.project;
+    let shown = migration.tofu(&["show", "-json"]).well().stdout;
+    std::fs::write(migration.path("shown.json"), shown).expect("a file");
+    let [shown, output] = [migration.path("shown.json"), project.path("")]
+        .map(|path| path.to_str().expect("a path").to_owned());
+    let said = migration.migrate(&[&shown, "--output", &output, "--project", "e2e"]).with_code(3);
+    assert!(said.stdout.starts_with("wrote 2 resources"), "{said:?}");
+    migration.import_stack();
+    project.expect_no_changes();
+    project.destroy();
+}

@@ -35,7 +35,7 @@ fn a_secret_in_what_a_provider_says_of_a_state_is_not_shown() {
         "resources": [{
             "mode": "managed", "type": "conformance_dynamics", "name": "refused",
             "provider": r#"provider["registry.opentofu.org/isthmus/conformance"]"#,
-            // A value of a dynamic type is written with its type, which is missing here.
+            // A state has a value of a dynamic type with its type, which is missing here.
             "instances": [{ "schema_version": 0, "attributes": { "any_secret": "hunter2-hunter2", "id": "dynamics-1" } }],
         }],
     });

@@ -16,6 +16,7 @@ use crate::daemon::Instance;
 use crate::migrate::configuration::Configuration;
 use crate::migrate::names::{Name, names};
 use crate::migrate::numbers::expressible;
+use crate::migrate::shown::with_types;
 use crate::package::shape::{ObjectShape, ResourceShape};
 use crate::resource::{Found, InputForms, OperationWarnings, adopt, describe};
 
@@ -35,9 +36,10 @@ pub(super) struct Adopted {
     pub(super) retain_on_delete: bool,
 }
 
-/// Has all objects upgraded and translated. What fails is a loss.
+/// Has all objects upgraded and translated. What fails is a loss. `is_shown`: they are from the output of `tofu show -json`.
 pub(super) async fn adopt_all(
     instances: Vec<StateInstance>,
+    is_shown: bool,
     configuration: &Configuration,
     providers: &mut Providers<'_>,
     losses: &mut Losses,
@@ -64,7 +66,7 @@ pub(super) async fn adopt_all(
         };
         let position = configurations.position(config, &provider, configuration, losses);
         let name = named[&ObjectAddress { deposed: None, ..instance.address.clone() }].clone();
-        match adopt_one(instance, name, position, &provider, &mut forms, providers, losses).await {
+        match adopt_one(instance, is_shown, name, position, &provider, &mut forms, providers, losses).await {
             Ok(adopted) => resources.push(adopted),
             Err(reason) => losses.add(place, providers.redact(&reason)),
         }
@@ -74,6 +76,7 @@ pub(super) async fn adopt_all(
 
 async fn adopt_one(
     instance: StateInstance,
+    is_shown: bool,
     name: Name,
     provider: usize,
     package: &Instance,
@@ -82,11 +85,14 @@ async fn adopt_one(
     losses: &mut Losses,
 ) -> Result<Adopted, String> {
     let retain_on_delete = instance.skip_destroy;
-    let (saved, flat) = instance.into_saved();
+    let (mut saved, flat) = instance.into_saved();
     // Every object of a state has an address.
     let Some(address) = saved.address.clone() else { return Err("it has no address".to_owned()) };
     let type_name = &address.resource.type_name;
     let shape = package.package.resource(type_name).map_err(|error| isthmus_common::error_chain(&error))?;
+    if is_shown {
+        saved.value = with_types(&saved.value, &shape.schema.block.implied_type);
+    }
     let handle = package.provider();
     let target = target(&handle, package, Arc::clone(&shape));
     let mut warnings = OperationWarnings::default();
