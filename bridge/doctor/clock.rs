@@ -44,7 +44,8 @@ pub(super) fn judge(facts: &Facts) -> Judgement {
             findings.push(Finding::fault(ErrorCode::WrongClock, &text));
         }
     }
-    Judgement::new(timestamp(facts.now), findings)
+    let compared = if facts.others.is_empty() { ", compared with no other clock" } else { "" };
+    Judgement::new(format!("{}{compared}", timestamp(facts.now)), findings)
 }
 
 #[cfg(test)]

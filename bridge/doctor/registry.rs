@@ -78,7 +78,7 @@ pub(super) fn judge(answers: &[Answer]) -> Judgement {
             }
         }
     }
-    let summary = if reached.is_empty() { "not reached".to_owned() } else { reached.join(", ") };
+    let summary = if reached.is_empty() { "no provider was found".to_owned() } else { reached.join(", ") };
     Judgement::new(summary, findings)
 }
 

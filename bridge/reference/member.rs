@@ -16,6 +16,18 @@ pub(crate) enum Kind {
     Action,
 }
 
+impl Kind {
+    /// What stands before a name of this kind in references of configurations, and in files of chosen names.
+    fn prefix(self) -> Option<&'static str> {
+        match self {
+            Self::DataSource => Some("data."),
+            Self::EphemeralResource => Some("ephemeral."),
+            Self::Action => Some("action."),
+            Self::Configuration | Self::Resource | Self::Function => None,
+        }
+    }
+}
+
 /// A subject of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Member {
@@ -160,7 +172,7 @@ impl Members {
     }
 
     /// The member that a user names: by its token, the token without a module (`random:Pet`, or `random.Pet` as in programs), its name alone, or Terraform's
-    /// name, which for a data source may begin with `data.`.
+    /// name, which may begin with its kind as in configurations, such as `data.`.
     pub(crate) fn find(&self, package: &str, wanted: &str) -> Result<&Member, MemberError> {
         let is_meant = |member: &&Member| {
             let short = wanted.strip_prefix(package).and_then(|rest| rest.strip_prefix([':', '.']));
@@ -168,8 +180,10 @@ impl Members {
                 || wanted == member.name()
                 || short == Some(member.name())
                 || wanted == member.terraform
-                || (member.kind == Kind::DataSource
-                    && wanted.strip_prefix("data.") == Some(member.terraform.as_str()))
+                || member
+                    .kind
+                    .prefix()
+                    .is_some_and(|prefix| wanted.strip_prefix(prefix) == Some(member.terraform.as_str()))
         };
         let mut found: Vec<&Member> = self.0.iter().filter(is_meant).collect();
         // Terraform's name alone is that of the resource, as in Terraform; the provider's type is rarely meant.
@@ -206,6 +220,13 @@ mod tests {
         for name in ["test:getPet", "getPet", "data.test_pet"] {
             assert_eq!(path(name), Ok("data-sources/test_pet.html".to_owned()), "{name}");
         }
+        let ephemeral = Member {
+            kind: Kind::EphemeralResource,
+            terraform: "test_pet".to_owned(),
+            token: "test:index/openPet:openPet".to_owned(),
+        };
+        let found = Members(vec![ephemeral]).find("test", "ephemeral.test_pet").map(|member| member.kind);
+        assert!(matches!(found, Ok(Kind::EphemeralResource)), "{found:?}");
         assert_eq!(path("parseName"), Ok("functions/parse_name.html".to_owned()));
         assert_eq!(path("pulumi:providers:test"), Ok("configuration.html".to_owned()));
         let unknown = path("test_pett").unwrap_err();
