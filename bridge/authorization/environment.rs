@@ -1,4 +1,4 @@
-//! The environment of the providers of another identity than a user of this machine.
+//! The environment of the providers of another identity than the user of the daemon.
 //!
 //! A plugin sends its environment, because providers depend on it. What names files, executables and settings of the machine
 //! is the daemon's own instead: it would name other files here, and could make the daemon or a provider read, load or write
@@ -68,14 +68,14 @@ pub(crate) struct EnvironmentRule {
     from_daemon: Vec<Pattern>,
 }
 
-/// The environment of a session, from the plugin's and the daemon's.
+/// The environment of a session, from the plugin's and the daemon's. `is_own`: the plugin is of the user of the daemon, or of root.
 pub(crate) fn of_session(
     plugin: &Environment,
     daemon: &Environment,
-    is_remote: bool,
+    is_own: bool,
     rule: Option<&EnvironmentRule>,
 ) -> Environment {
-    let is_of_machine = |name: &OsStr| is_remote && is_of_machine(name);
+    let is_of_machine = |name: &OsStr| !is_own && is_of_machine(name);
     let counts = |name: &OsStr| match rule {
         None => true,
         Some(EnvironmentRule { from_plugin: Some(patterns), .. }) => matches(patterns, name),
@@ -131,12 +131,12 @@ mod tests {
         ]);
         let daemon =
             Environment::from_iter([("HOME", "daemon"), ("AWS_REGION", "daemon"), ("ISTHMUS_KEY", "daemon")]);
-        let remote = of_session(&plugin, &daemon, true, None);
+        let others = of_session(&plugin, &daemon, false, None);
         assert_eq!(
-            names(&remote),
+            names(&others),
             ["AWS_REGION=plugin", "HOME=daemon", "ISTHMUS_EXACT_NUMBERS=plugin", "TF_LOG=plugin"]
         );
-        assert_eq!(of_session(&plugin, &daemon, false, None), plugin);
+        assert_eq!(of_session(&plugin, &daemon, true, None), plugin);
     }
 
     #[test]
@@ -177,10 +177,10 @@ mod tests {
             from_plugin,
             from_daemon: vec![Pattern::new("AWS_SECRET_*")],
         };
-        let given = of_session(&plugin, &daemon, true, Some(&rule(None)));
+        let given = of_session(&plugin, &daemon, false, Some(&rule(None)));
         assert_eq!(names(&given), ["AWS_SECRET_ACCESS_KEY=daemon"]);
         let named = rule(Some(vec![Pattern::new("AWS_REGION")]));
-        let given = of_session(&plugin, &daemon, true, Some(&named));
+        let given = of_session(&plugin, &daemon, false, Some(&named));
         assert_eq!(names(&given), ["AWS_REGION=plugin", "AWS_SECRET_ACCESS_KEY=daemon"]);
     }
 }

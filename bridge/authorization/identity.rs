@@ -22,6 +22,12 @@ impl Identity {
         !matches!(self, Self::User(_))
     }
 
+    /// Whether it is the user of this process, or root, who can do what this process can do. The environment of any other identity may not name
+    /// what this process loads, runs, reads or writes.
+    pub(crate) fn is_own(&self) -> bool {
+        matches!(self, Self::User(user) if *user == 0 || *user == rustix::process::geteuid().as_raw())
+    }
+
     /// Whether it may see what is of another one: its own, and root everything.
     pub(crate) fn may_see(&self, owner: &Self) -> bool {
         *self == Self::User(0) || self == owner

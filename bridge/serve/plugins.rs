@@ -158,7 +158,8 @@ pub(super) enum Peer {
     PluginOrEngine,
 }
 
-/// The context of a plugin's session. What names files of its machine counts only if that is this one.
+/// The context of a plugin's session. What names files counts only for the user of this process, and a working directory only on
+/// this machine.
 fn context(
     request: OpenRequest,
     identity: &Identity,
@@ -169,7 +170,7 @@ fn context(
     let variables = request.environment.into_iter();
     let environment: Environment =
         variables.map(|variable| (os_string(variable.name), os_string(variable.value))).collect();
-    let environment = of_session(&environment, daemon.environment(), identity.is_remote(), rule);
+    let environment = of_session(&environment, daemon.environment(), identity.is_own(), rule);
     let own = environment.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
     let settings = Settings::parse(own).map_err(RequestError::Settings)?;
     let sent = Some(request.working_directory).filter(|directory| !directory.is_empty());
@@ -274,5 +275,42 @@ impl Daemon for PluginService {
             Err(error) => std::panic::resume_unwind(error.into_panic()),
         }
         Ok(Response::new(HandOverResponse {}))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use isthmus_proto::daemon::Variable;
+
+    use super::*;
+
+    fn variables(user: Identity) -> Vec<String> {
+        let variable = |name: &'static str| Variable {
+            name: Bytes::from_static(name.as_bytes()),
+            value: Bytes::from_static(b"/tmp/planted"),
+        };
+        let request = OpenRequest {
+            version: "1.0.0".to_owned(),
+            plugin_version: "1.1.3".to_owned(),
+            environment: ["LD_PRELOAD", "TF_CLI_CONFIG_FILE", "PULUMI_TF_DEBUG_GRPC", "AWS_REGION"]
+                .map(variable)
+                .into(),
+            ..OpenRequest::default()
+        };
+        let daemon = ProcessContext::own(StartedBy::Other, Arc::default());
+        let context = context(request, &user, &daemon, None).expect("a context");
+        let planted = context.environment().iter().filter(|(_, value)| *value == "/tmp/planted");
+        planted.map(|(name, _)| name.to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn what_names_files_counts_for_the_daemons_user_and_root_alone() {
+        let own = rustix::process::geteuid().as_raw();
+        for user in [own, 0] {
+            assert_eq!(variables(Identity::User(user)).len(), 4, "{user}");
+        }
+        for other in [Identity::User(own + 1), Identity::Token("build".into())] {
+            assert_eq!(variables(other.clone()), ["AWS_REGION"], "{other}");
+        }
     }
 }
