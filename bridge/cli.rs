@@ -13,14 +13,16 @@ pub(crate) mod limits;
 mod man;
 mod migrate;
 mod missing_file;
-mod new_file;
+pub(crate) mod new_file;
 mod operate;
 mod outcome;
 pub(crate) mod output;
 pub(crate) mod plugin;
 mod providers;
-mod random_uuid;
+pub(crate) mod random_uuid;
+mod record;
 mod recover;
+mod replay;
 mod role;
 pub(crate) mod runtime;
 mod service_manager;
@@ -88,7 +90,9 @@ enum Subcommands {
     /// List, verify, prune and mirror installed providers.
     Providers(providers::Providers),
     Ps(operate::Ps),
+    Record(record::Record),
     Recover(recover::Recover),
+    Replay(replay::Replay),
     State(state::State),
     Top(operate::Top),
     Version(version::Version),
@@ -134,6 +138,8 @@ fn run_command(subcommand: Subcommands) -> ExitCode {
         Subcommands::Doctor(doctor) => doctor::run(&doctor),
         Subcommands::Explain(explain) => explain::run(&explain),
         Subcommands::Man(man) => man::run(&man, Command::command()),
+        // The command that it runs reports invalid settings.
+        Subcommands::Record(record) => record::run(&record),
         Subcommands::Version(version) => version::run(&version),
         Subcommands::Demo(demo) => with_settings(|_| demo::run(&demo)),
         Subcommands::Docs(docs) => with_settings(|settings| docs::run(&docs, settings)),
@@ -149,6 +155,7 @@ fn run_command(subcommand: Subcommands) -> ExitCode {
         Subcommands::Plugin { arguments } => plugin::run(&arguments),
         Subcommands::Providers(providers) => with_settings(|settings| providers::run(&providers, settings)),
         Subcommands::Recover(recover) => with_settings(|settings| recover::run(&recover, settings)),
+        Subcommands::Replay(command) => with_settings(|settings| replay::run(&command, settings)),
         Subcommands::State(state) => with_settings(|settings| state::run(&state, settings)),
     }
 }

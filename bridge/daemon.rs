@@ -41,6 +41,7 @@ use crate::engine::{EngineLog, LogLine, Severity};
 use crate::home::{self, OpenStoreError, StateDirectoryError};
 use crate::observe::{LogTap, Observation};
 use crate::process_context::{ProcessContext, StartedBy};
+use crate::recording;
 use crate::resource::Operations;
 use crate::settings::{InvalidSettings, Settings};
 use packages::Packages;
@@ -60,7 +61,7 @@ pub(crate) use provider_log::CALL_MARK;
 pub(crate) use resolve::ResolveError;
 pub(crate) use session::{PluginSide, Session, SessionError};
 pub(crate) use sessions::{SessionGuard, Sessions};
-pub(crate) use start::{ProviderSource, StartError, start, unverified};
+pub(crate) use start::{Program, ProviderSource, StartError, start, unverified};
 pub(crate) use unconfirmed::UnconfirmedCreations;
 
 /// What all sessions share.
@@ -108,6 +109,11 @@ impl Daemon {
             Err(invalid) => (Settings::default(), Some(invalid)),
         };
         Self::with(log, ProcessContext::own(started_by, Arc::new(settings)), invalid_settings, None)
+    }
+
+    /// A daemon of a process with this context.
+    pub(crate) fn with_context(log: EngineLog, context: ProcessContext) -> Arc<Self> {
+        Self::with(log, context, None, None)
     }
 
     /// A daemon whose sessions share the processes of a pool. Its settings are valid.
@@ -258,6 +264,12 @@ impl Daemon {
         future: impl Future<Output = T> + Send + 'static,
     ) -> tokio::task::JoinHandle<T> {
         let memory = self.memory.used();
+        if self.context.recording().is_some() {
+            return self.tasks.spawn(recording::continued(async move {
+                let _memory = memory;
+                future.await
+            }));
+        }
         self.tasks.spawn(async move {
             let _memory = memory;
             future.await

@@ -29,6 +29,7 @@ pub mod package;
 mod process_context;
 mod project;
 mod pulumirpc;
+mod recording;
 mod reference;
 mod resource;
 mod serve;

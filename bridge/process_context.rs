@@ -8,6 +8,7 @@ use isthmus_provider::schema_cache::{EnvironmentPrint, LaunchContext};
 
 use crate::authorization::Identity;
 use crate::project::backend::Backend;
+use crate::recording::Recording;
 use crate::settings::{AllowedUsers, Settings};
 
 /// The version under which packages refer to this plugin if it does not run from a plugin
@@ -34,6 +35,8 @@ pub(crate) struct ProcessContext {
     settings: Arc<Settings>,
     plugin_version: semver::Version,
     identity: Identity,
+    /// Where its sessions are recorded.
+    recording: Option<Arc<Recording>>,
 }
 
 impl ProcessContext {
@@ -46,7 +49,18 @@ impl ProcessContext {
             settings,
             plugin_version: own_plugin_version(),
             identity: Identity::User(AllowedUsers::own()),
+            recording: None,
         }
+    }
+
+    /// The same, with a recording of its sessions.
+    pub(crate) fn recorded_by(self, recording: Arc<Recording>) -> Self {
+        Self { recording: Some(recording), ..self }
+    }
+
+    /// Where its sessions are recorded.
+    pub(crate) fn recording(&self) -> Option<&Arc<Recording>> {
+        self.recording.as_ref()
     }
 
     /// That of the plugin whose engine a connection of another process serves.
@@ -58,7 +72,15 @@ impl ProcessContext {
         plugin_version: semver::Version,
         identity: Identity,
     ) -> Self {
-        Self { started_by, environment, working_directory, settings, plugin_version, identity }
+        Self {
+            started_by,
+            environment,
+            working_directory,
+            settings,
+            plugin_version,
+            identity,
+            recording: None,
+        }
     }
 
     /// Who the process belongs to.

@@ -411,6 +411,16 @@ pub const LOG_CALLS: Setting = Setting {
     effect: "Logs every call of a Terraform provider with the time that it took, for debugging.",
 };
 
+/// The file to which sessions are recorded.
+pub const RECORD: Setting = Setting {
+    name: "ISTHMUS_RECORD",
+    scope: Scope::Plugin,
+    value: "a file that does not exist, or a recording",
+    default: "nothing is recorded",
+    effect: "File to which the plugin of today's engines appends the calls of its session on both sides, without secrets, for \
+             `isthmus replay` ([recording](recording.md)). The plugin uses no shared daemon then.",
+};
+
 /// Whether schemas are cached.
 pub const SCHEMA_CACHE: Setting = Setting {
     name: "ISTHMUS_SCHEMA_CACHE",
@@ -491,6 +501,7 @@ pub const ALL: &[Setting] = &[
     PROVIDER,
     PROVIDER_MEMORY,
     PROVIDER_META,
+    RECORD,
     SCHEMA_CACHE,
     SENSITIVE_OUTPUTS,
     STOP_GRACE_PERIOD,

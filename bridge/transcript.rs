@@ -4,15 +4,15 @@
 //! The RPC log (`crate::daemon`) withholds all values instead, because it is written where no schema is at hand.
 
 mod marks;
-mod masks;
+pub(crate) mod masks;
 pub(crate) mod methods;
 mod properties;
 mod provider_call;
 mod shown;
-mod values;
+pub(crate) mod values;
 
 pub(crate) use marks::mark_what_may_be_secret;
 pub(crate) use masks::Masks;
 pub(crate) use properties::shown_bag;
-pub(crate) use provider_call::{CapturedCalls, ProviderCall, Schemas};
+pub(crate) use provider_call::{CapturedCalls, ProviderCall, Schemas, bytes_of, type_name};
 pub(crate) use shown::{Shown, Side};

@@ -16,9 +16,10 @@ use crate::attach::Relay;
 use crate::daemon::{Daemon, Sessions};
 use crate::engine::{Engine, EngineLog, Generation, LogLine, Severity};
 use crate::package::mapping;
-use crate::process_context::{StartedBy, own_plugin_version};
+use crate::process_context::{ProcessContext, StartedBy, own_plugin_version};
+use crate::recording::Recording;
 use crate::serve::{Listener, StatusPort};
-use crate::settings::Settings;
+use crate::settings::{InvalidSettings, RECORD, Settings};
 
 /// Engine flags whose value may be the next argument: those of Go's logging and of tracing.
 const FLAGS_WITH_VALUE: [&str; 8] =
@@ -119,14 +120,28 @@ async fn serve(address: Option<String>, starter: Starter) -> ExitCode {
         Err(_) => {}
     }
     let started_by = if engine_process.is_some() { StartedBy::Engine } else { StartedBy::Other };
-    let daemon = Daemon::new(log, started_by, configured);
+    let recording =
+        configured.as_ref().ok().and_then(|settings| settings.record.as_deref()).map(Recording::open);
+    let daemon = match (recording, configured) {
+        (Some(Ok(recording)), Ok(settings)) => {
+            let context = ProcessContext::own(started_by, Arc::new(settings));
+            Daemon::with_context(log, context.recorded_by(Arc::new(recording)))
+        }
+        // A recording that was requested is never left out silently.
+        (Some(Err(error)), _) => {
+            let unusable = InvalidSettings::unusable(RECORD, &isthmus_common::error_chain(&error));
+            Daemon::new(log, started_by, Err(unusable))
+        }
+        (_, configured) => Daemon::new(log, started_by, configured),
+    };
     if let Err(error) = announce(listener.port()) {
         return fail(&isthmus_common::error_chain(&error));
     }
     // With invalid settings, every call is answered here with what is wrong.
     let relay = match daemon.invalid_settings() {
-        None => Relay::find(daemon.context(), engine_address),
-        Some(_) => None,
+        // A shared daemon serves others, too.
+        None if daemon.context().recording().is_none() => Relay::find(daemon.context(), engine_address),
+        None | Some(_) => None,
     };
     serve_until_ended(listener, None, &daemon, relay, engine_process, Signals::new()).await
 }

@@ -9,6 +9,7 @@ use super::log_file::{Format, LogFile};
 use super::rpc_log::RpcLog;
 use crate::engine::{EngineLog, LogLine, Severity};
 use crate::process_context::ProcessContext;
+use crate::recording;
 
 /// Returns a sink that forwards a provider's lines to the engine at debug severity. If one of
 /// [`LOG_VARIABLES`] sets a level, lines of that level and above keep their severity, or go to a
@@ -44,11 +45,16 @@ fn open_file(context: &ProcessContext, requested: &str, log: &EngineLog) -> Opti
 
 /// Returns an observer that counts the calls of a provider, in a shared daemon; logs each of them, if
 /// [`LOG_CALLS`](crate::settings::LOG_CALLS) is set, in lines that start with [`CALL_MARK`]; and
-/// writes the [`RpcLog`], if that is configured.
+/// writes the [`RpcLog`] and the recording, if these are configured.
 pub(super) fn observer(context: &ProcessContext, log: EngineLog, calls: Calls) -> CallObserver {
-    let observer = match RpcLog::of(context, log.clone()) {
-        Some(rpc_log) => CallObserver::default().with_messages(move |messages| rpc_log.write(messages)),
-        None => CallObserver::default(),
+    let rpc_log = RpcLog::of(context, log.clone());
+    let observer = match (rpc_log, context.recording().is_some()) {
+        (None, true) => recording::observer(|_| {}),
+        (Some(rpc_log), true) => recording::observer(move |messages| rpc_log.write(messages)),
+        (Some(rpc_log), false) => {
+            CallObserver::default().with_messages(move |messages| rpc_log.write(messages))
+        }
+        (None, false) => CallObserver::default(),
     };
     let (observed, is_logged) = (calls.observed().cloned(), context.settings().log_calls);
     if observed.is_none() && !is_logged {

@@ -240,6 +240,7 @@ fn in_order(entries: &HashMap<MapKey, Value>) -> Vec<(String, &Value)> {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
+    use std::time::Duration;
 
     use isthmus_proto::tfplugin6::{self, attribute_path, diagnostic};
     use isthmus_proto::{tfplugin5, tfplugin6::attribute_path::step::Selector};
@@ -279,6 +280,7 @@ mod tests {
             CallMessages {
                 path: "/tfplugin6.Provider/ReadResource",
                 request: &request.encode_to_vec(),
+                elapsed: Duration::ZERO,
                 response: Ok(&response.encode_to_vec()),
             },
             &KnownSecrets::default(),
@@ -320,6 +322,7 @@ mod tests {
             CallMessages {
                 path: "/tfplugin5.Provider/UpgradeResourceState",
                 request: &request.encode_to_vec(),
+                elapsed: Duration::ZERO,
                 response: Err(&status),
             },
             &KnownSecrets::default(),
@@ -352,6 +355,7 @@ mod tests {
             CallMessages {
                 path: "/tfplugin6.Provider/GetProviderSchema",
                 request: &[],
+                elapsed: Duration::ZERO,
                 response: Ok(&response.encode_to_vec()),
             },
             &KnownSecrets::default(),

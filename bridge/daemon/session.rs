@@ -27,6 +27,7 @@ use crate::process_context::{ProcessContext, StartedBy};
 use crate::project::backend::Backend;
 use crate::project::names_file::NamesFile;
 use crate::project::stale;
+use crate::recording::SessionRecorder;
 use crate::resource::Caller;
 use crate::settings::Settings;
 use crate::urn::Urn;
@@ -49,6 +50,7 @@ pub(crate) struct Session {
     /// Whether the engine was told of operations that are not settled.
     was_told: AtomicBool,
     secrets: KnownSecrets,
+    recorder: Option<SessionRecorder>,
     keep_secrets: AtomicBool,
     outputs_of_invokes: AtomicBool,
     marks_previews: AtomicBool,
@@ -134,6 +136,8 @@ impl Session {
         });
         let log = log.tapped(observed.as_ref().map(|observed| observed.log_tap()));
         let log = SessionLog::new(log.redacting(secrets.clone()), context.settings().log_calls);
+        let recording = context.recording().map(Arc::clone);
+        let recorder = recording.map(|recording| SessionRecorder::new(recording, secrets.clone()));
         Self {
             scope: SessionScope { daemon, context, log: Arc::new(log) },
             engine,
@@ -145,6 +149,7 @@ impl Session {
             stack: OnceLock::new(),
             was_told: AtomicBool::new(false),
             secrets,
+            recorder,
             keep_secrets: AtomicBool::new(false),
             outputs_of_invokes: AtomicBool::new(false),
             marks_previews: AtomicBool::new(false),
@@ -204,6 +209,11 @@ impl Session {
     /// Secrets among the values of this session, for redaction.
     pub(crate) fn secrets(&self) -> &KnownSecrets {
         &self.secrets
+    }
+
+    /// What records it, if it is recorded.
+    pub(crate) fn recorder(&self) -> Option<&SessionRecorder> {
+        self.recorder.as_ref()
     }
 
     /// Sets the engine's address.

@@ -33,7 +33,7 @@ use crate::package::parameters::EXECUTABLE_PREFIX;
 use crate::process_context::{ProcessContext, StartedBy};
 use crate::resource::{self, OperationError, OperationWarnings};
 use crate::serve::{Listener, ServeError};
-use crate::settings::{InvalidSettings, Settings};
+use crate::settings::{InvalidSettings, RECORD, Settings};
 
 /// Prefix of the URNs of today's engines.
 const URN: &str = "urn:pulumi:";
@@ -105,6 +105,10 @@ async fn serve(
         .map_err(|error| StartError::Engine { package: package.to_owned(), error })?;
     let log = EngineLog::start(Some(engine));
     for message in settings.warnings.iter().cloned() {
+        log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
+    }
+    if settings.record.is_some() {
+        let message = format!("{} has no effect: only sessions of today's engines are recorded", RECORD.name);
         log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
     }
     let path = std::env::var_os("PATH");

@@ -19,7 +19,9 @@ use super::bounded::{INIT_FAILED, bounded};
 use super::connected_session;
 use super::subject::HasSubject;
 use crate::daemon::Session;
+use crate::engine::Severity;
 use crate::observe::AuditedCall;
+use crate::settings::RECORD;
 use crate::status::{RequestError, with_texts};
 use crate::translate::marked_secrets::note_secrets;
 
@@ -29,6 +31,15 @@ pub(super) struct Redacted<Service>(pub(super) Service);
 /// The texts of a response that may quote a secret.
 trait Texts {
     fn redact(&mut self, _: &KnownSecrets) {}
+
+    /// The encoded response, for a recording; `None` if it is a stream.
+    fn encoded(&self) -> Option<Vec<u8>>;
+}
+
+impl Texts for BoxStream<pulumirpc::ListResponse> {
+    fn encoded(&self) -> Option<Vec<u8>> {
+        None
+    }
 }
 
 macro_rules! answers {
@@ -39,8 +50,16 @@ macro_rules! answers {
                     clean(&mut failure.reason, secrets);
                 }
             }
+
+            fn encoded(&self) -> Option<Vec<u8>> {
+                Some(self.encode_to_vec())
+            }
         })+
-        $(impl Texts for $other {})+
+        $(impl Texts for $other {
+            fn encoded(&self) -> Option<Vec<u8>> {
+                Some(self.encode_to_vec())
+            }
+        })+
     };
 }
 
@@ -49,7 +68,6 @@ answers! {
     without: (), pulumirpc::ProviderHandshakeResponse, pulumirpc::ParameterizeResponse, pulumirpc::PluginInfo,
         pulumirpc::GetSchemaResponse, pulumirpc::DiffResponse, pulumirpc::ConfigureResponse, pulumirpc::CreateResponse,
         pulumirpc::ReadResponse, pulumirpc::UpdateResponse, pulumirpc::GetMappingResponse, pulumirpc::GetMappingsResponse,
-        BoxStream<pulumirpc::ListResponse>,
         lumirpc::NameResponse, lumirpc::DiffResponse, lumirpc::CreateResponse, lumirpc::GetResponse, lumirpc::UpdateResponse,
 }
 
@@ -62,7 +80,13 @@ macro_rules! redacted {
                 let session = connected_session(&request)?;
                 $(note_in(request.get_ref().$bag.as_ref(), session.secrets(), Retention::$retention);)*
                 let audited = audit(&session, stringify!($method), request.get_ref())?;
-                let answer = self.0.$method(request).await;
+                let recorded =
+                    session.recorder().map(|recorder| (recorder, recorder.begin(stringify!($method), request.get_ref())));
+                let call = self.0.$method(request);
+                let answer = match &recorded {
+                    None => call.await,
+                    Some((_, open)) => open.observe(call).await,
+                };
                 if let Some(audited) = audited {
                     audited.end(answer.as_ref().map_or_else(Status::code, |_| Code::Ok));
                 }
@@ -70,7 +94,7 @@ macro_rules! redacted {
                     answer.get_mut().redact(session.secrets());
                     answer
                 });
-                match redacted {
+                let answered = match redacted {
                     Ok(answer) => Ok(answer),
                     Err(status) => {
                         let status = redacted_status(status, &session).await;
@@ -79,7 +103,15 @@ macro_rules! redacted {
                         }
                         Err(status)
                     }
+                };
+                if let Some((recorder, open)) = &recorded {
+                    let response = answered.as_ref().map(|answer| answer.get_ref().encoded());
+                    let package = if recorder.needs_package(open) { session.package().await } else { None };
+                    if let Err(error) = recorder.end(open, package, response) {
+                        warn_of_recording(&session, &error).await;
+                    }
                 }
+                answered
             })+
         }
     };
@@ -131,6 +163,13 @@ fn audit(
     observed.note(subject);
     let audited = observed.audit(method, subject, redact);
     audited.map_err(|error| RequestError::Audit(error).into())
+}
+
+/// The session is recorded no further, which must not fail a call that has been made.
+async fn warn_of_recording(session: &Session, error: &std::io::Error) {
+    let message = format!("{}: failed to write, so nothing is recorded from here on: {error}", RECORD.name);
+    session.send_log(Severity::Warning, message, "");
+    session.flush_logs(true).await;
 }
 
 /// Redacts a text, and then escapes what a terminal would obey: an escaped secret is found by fewer forms.

@@ -15,7 +15,7 @@ use super::{
     DAEMON_TOKEN_FILE, DEFAULT_DRAIN_PERIOD, DEFAULT_STOP_GRACE_PERIOD, DRAIN_PERIOD, DURABILITY,
     DaemonAddress, EXACT_NUMBERS, HOME, HttpAddress, KEY, KEY_FILE, KILL_SESSIONS, LISTEN, LOCK_FILE,
     LOG_CALLS, METRICS, NAME_PROPERTIES, NameProperties, OFFLINE, PASSPHRASE, POLICY, POOL_AGE, POOL_IDLE,
-    POOL_MEMORY, POOL_PROCESSES, PREFIX, PROVIDER, PROVIDER_MEMORY, PROVIDER_META, ProviderMeta,
+    POOL_MEMORY, POOL_PROCESSES, PREFIX, PROVIDER, PROVIDER_MEMORY, PROVIDER_META, ProviderMeta, RECORD,
     SCHEMA_CACHE, SENSITIVE_OUTPUTS, STOP_GRACE_PERIOD, STORE, STORE_CA, Setting, TLS_CERTIFICATE,
     TLS_CLIENT_AUTHORITIES, TLS_KEY, TOKENS, WRITE_ONLY, foreign,
 };
@@ -73,6 +73,8 @@ pub struct Settings {
     pub provider_memory: Option<u64>,
     /// Metadata for providers, as from `provider_meta` blocks.
     pub provider_meta: ProviderMeta,
+    /// The file to which sessions are recorded.
+    pub record: Option<PathBuf>,
     pub schema_cache: bool,
     pub sensitive_outputs: SensitiveOutputs,
     /// Location of the state store; by default in the home.
@@ -195,6 +197,11 @@ pub enum WriteOnly {
 pub struct InvalidSettings(Vec<String>);
 
 impl InvalidSettings {
+    /// The value of a setting is valid, and cannot be used for this reason.
+    pub(crate) fn unusable(setting: Setting, reason: &str) -> Self {
+        Self(vec![format!("{}: {reason}", setting.name)])
+    }
+
     /// What is wrong, a line for each setting, which begins with its name.
     pub(crate) fn lines(&self) -> &[String] {
         &self.0
@@ -254,6 +261,7 @@ impl Settings {
             provider: reader.value(PROVIDER, values::path),
             provider_memory: reader.value(PROVIDER_MEMORY, values::mebibytes),
             provider_meta: reader.hidden(PROVIDER_META, ProviderMeta::parse).unwrap_or_default(),
+            record: reader.value(RECORD, values::path),
             schema_cache: reader.value(SCHEMA_CACHE, values::boolean).unwrap_or(true),
             sensitive_outputs: reader
                 .value(SENSITIVE_OUTPUTS, choice(&SensitiveOutputs::VALUES))

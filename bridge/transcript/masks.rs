@@ -14,7 +14,7 @@ pub(crate) struct Masks {
 
 /// A step of a path. Attributes and keys of maps are the same in JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(crate) enum Step {
     Name(String),
     Index(usize),
 }
@@ -30,12 +30,12 @@ impl Masks {
     }
 
     /// Whether the value at a path is secret.
-    pub(super) fn is_secret(&self, path: &[Step]) -> bool {
+    pub(crate) fn is_secret(&self, path: &[Step]) -> bool {
         self.paths.iter().any(|secret| path.starts_with(secret))
     }
 
     /// Whether anything at or below a path is secret: a set is masked as a whole then, because no path leads into it.
-    pub(super) fn is_partly_secret(&self, path: &[Step]) -> bool {
+    pub(crate) fn is_partly_secret(&self, path: &[Step]) -> bool {
         self.is_secret(path) || self.paths.iter().any(|secret| secret.starts_with(path))
     }
 

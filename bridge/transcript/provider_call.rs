@@ -39,6 +39,35 @@ pub(crate) struct ProviderCall {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Schemas<'a>(pub(crate) &'a Catalogue);
 
+impl Schemas<'_> {
+    /// The schema of a value in a message, by the method and the type that it is about; `None` if it has none.
+    pub(crate) fn of(self, method: &str, field: &str, type_name: &str) -> Option<Arc<Schema>> {
+        let catalogue = self.0;
+        match (method, field) {
+            (_, "provider_meta") => catalogue.provider_meta(),
+            ("Configure" | "ConfigureProvider" | "PrepareProviderConfig" | "ValidateProviderConfig", _) => {
+                catalogue.provider().ok()
+            }
+            ("ReadDataSource" | "ValidateDataSourceConfig" | "ValidateDataResourceConfig", _) => {
+                catalogue.data_source(type_name).ok()
+            }
+            (
+                "ApplyResourceChange"
+                | "GenerateResourceConfig"
+                | "ImportResourceState"
+                | "MoveResourceState"
+                | "PlanResourceChange"
+                | "ReadResource"
+                | "UpgradeResourceState"
+                | "ValidateResourceConfig"
+                | "ValidateResourceTypeConfig",
+                _,
+            ) => catalogue.resource(type_name).ok(),
+            _ => None,
+        }
+    }
+}
+
 impl CapturedCalls {
     /// Captures the calls that it observes.
     pub(crate) fn observer(&self) -> CallObserver {
@@ -96,7 +125,7 @@ fn decode(message: &MessageDescriptor, bytes: &Bytes) -> Option<DynamicMessage> 
 }
 
 /// The resource type, or the like, that a request is about.
-fn type_name(request: &DynamicMessage) -> Option<String> {
+pub(crate) fn type_name(request: &DynamicMessage) -> Option<String> {
     let fields = ["type_name", "target_type_name"].into_iter();
     fields
         .filter_map(|name| request.get_field_by_name(name))
@@ -167,7 +196,9 @@ impl Subject<'_> {
             let value = msgpack::decode_untyped(&msgpack);
             return value.map_or(Shown::Withheld(length), |value| shown_untyped(&value, self.masks));
         }
-        let Some(schema) = self.schema(field) else { return Shown::Withheld(length) };
+        let Some(schema) = self.schemas.of(self.method, field, &self.type_name) else {
+            return Shown::Withheld(length);
+        };
         match decode_dynamic(&msgpack, &json, &schema.block.implied_type) {
             Ok(value) => shown_value(&value, &schema.block, self.masks),
             // The operation reports why.
@@ -185,35 +216,9 @@ impl Subject<'_> {
             Some(_) | None => Shown::Withheld(json.len()),
         }
     }
-
-    /// The schema of a value; `None` if it is not one of these.
-    fn schema(&self, field: &str) -> Option<Arc<Schema>> {
-        let catalogue = self.schemas.0;
-        match (self.method, field) {
-            (_, "provider_meta") => catalogue.provider_meta(),
-            ("Configure" | "ConfigureProvider" | "PrepareProviderConfig" | "ValidateProviderConfig", _) => {
-                catalogue.provider().ok()
-            }
-            ("ReadDataSource" | "ValidateDataSourceConfig" | "ValidateDataResourceConfig", _) => {
-                catalogue.data_source(&self.type_name).ok()
-            }
-            (
-                "ApplyResourceChange"
-                | "ImportResourceState"
-                | "MoveResourceState"
-                | "PlanResourceChange"
-                | "ReadResource"
-                | "UpgradeResourceState"
-                | "ValidateResourceConfig"
-                | "ValidateResourceTypeConfig",
-                _,
-            ) => catalogue.resource(&self.type_name).ok(),
-            _ => None,
-        }
-    }
 }
 
-fn bytes_of(message: &DynamicMessage, field: &str) -> Bytes {
+pub(crate) fn bytes_of(message: &DynamicMessage, field: &str) -> Bytes {
     let value = message.get_field_by_name(field);
     value.and_then(|value| value.as_bytes().cloned()).unwrap_or_default()
 }

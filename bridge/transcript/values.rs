@@ -11,7 +11,7 @@ use super::masks::{Masks, Step};
 
 /// The schema at a place in a value.
 #[derive(Clone, Copy, Debug)]
-enum Place<'a> {
+pub(crate) enum Place<'a> {
     /// An object of attributes and nested blocks, or a collection of such objects.
     Object {
         attributes: &'a [Attribute],
@@ -46,12 +46,12 @@ pub(super) fn shown_state(json: &Json, block: &Block, masks: &Masks) -> Shown {
 }
 
 impl<'a> Place<'a> {
-    fn block(block: &'a Block) -> Self {
+    pub(crate) fn block(block: &'a Block) -> Self {
         Self::Object { attributes: &block.attributes, block: Some(block), is_map: false }
     }
 
     /// The schema of a member; `None` if the member is a secret.
-    fn member(self, name: &str, is_stored: bool) -> Option<Self> {
+    pub(crate) fn member(self, name: &str, is_stored: bool) -> Option<Self> {
         let Self::Object { attributes, block, is_map } = self else { return Some(Self::Plain) };
         if is_map {
             return Some(self.element());
@@ -80,7 +80,7 @@ impl<'a> Place<'a> {
     }
 
     /// The schema of an element of a collection.
-    fn element(self) -> Self {
+    pub(crate) fn element(self) -> Self {
         match self {
             Self::Object { attributes, block, .. } => Self::Object { attributes, block, is_map: false },
             Self::Plain => Self::Plain,

@@ -8,12 +8,14 @@
 //! - [`Channel`]: the client's side, a connection that is made again when a call finds it lost.
 //! - [`serve_connection`]: the server's side.
 //! - [`Coalesced`]: the stream below both.
+//! - [`Encoded`]: the codec of messages that pass unchanged.
 //! - [`NotSent`]: the proof that a request did not leave.
 //! - [`prepare_tcp`]: what connections to other machines need.
 
 mod body;
 mod channel;
 mod coalesced;
+mod encoded;
 mod error;
 mod server;
 mod tcp;
@@ -23,6 +25,7 @@ mod tests;
 pub use body::Incoming;
 pub use channel::{Channel, ChannelSettings, Stream};
 pub use coalesced::Coalesced;
+pub use encoded::Encoded;
 pub use error::NotSent;
 pub use server::{ServerSettings, serve_connection, unimplemented};
 pub use tcp::prepare_tcp;

@@ -140,10 +140,12 @@ impl Caller<'_> {
             Err(cut) => (Err(tonic::Status::cancelled("the call was broken off")), Some(cut)),
         };
         let code = answer.as_ref().map_or_else(tonic::Status::code, |_| tonic::Code::Ok);
-        self.observer.report(CallReport { rpc, operation, elapsed: begun.elapsed(), code });
+        let elapsed = begun.elapsed();
+        self.observer.report(CallReport { rpc, operation, elapsed, code });
         self.observer.show(CallMessages {
             path: rpc.path(self.client.version()),
             request: &request,
+            elapsed,
             response: answer.as_deref(),
         });
         match (answer, broken_off) {

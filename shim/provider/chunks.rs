@@ -88,7 +88,8 @@ impl Watch {
 
     fn show(&self, response: Result<&[u8], &tonic::Status>) {
         if let Some(request) = &self.request {
-            self.observer.show(CallMessages { path: self.rpc.path(self.version), request, response });
+            let (path, elapsed) = (self.rpc.path(self.version), self.begun.elapsed());
+            self.observer.show(CallMessages { path, request, elapsed, response });
         }
     }
 }

@@ -1,9 +1,8 @@
 //! Calls of a provider's RPC methods, for both protocols.
 
-use bytes::{Buf as _, BufMut as _, Bytes};
+use bytes::Bytes;
 use http::uri::PathAndQuery;
-use isthmus_grpc::Channel;
-use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
+use isthmus_grpc::{Channel, Encoded};
 use tonic_prost::ProstCodec;
 
 use crate::plugin::{LARGEST_MESSAGE, ProtocolVersion};
@@ -132,44 +131,6 @@ pub(crate) fn decoded<Response: prost::Message + Default>(
     response: Bytes,
 ) -> Result<Response, tonic::Status> {
     Response::decode(response).map_err(|error| tonic::Status::internal(error.to_string()))
-}
-
-/// Messages that are encoded already.
-#[derive(Debug)]
-struct Encoded;
-
-impl Codec for Encoded {
-    type Encode = Bytes;
-    type Decode = Bytes;
-    type Encoder = Self;
-    type Decoder = Self;
-
-    fn encoder(&mut self) -> Self {
-        Self
-    }
-
-    fn decoder(&mut self) -> Self {
-        Self
-    }
-}
-
-impl Encoder for Encoded {
-    type Item = Bytes;
-    type Error = tonic::Status;
-
-    fn encode(&mut self, item: Bytes, buffer: &mut EncodeBuf<'_>) -> Result<(), tonic::Status> {
-        buffer.put(item);
-        Ok(())
-    }
-}
-
-impl Decoder for Encoded {
-    type Item = Bytes;
-    type Error = tonic::Status;
-
-    fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<Bytes>, tonic::Status> {
-        Ok(Some(buffer.copy_to_bytes(buffer.remaining())))
-    }
 }
 
 #[cfg(test)]

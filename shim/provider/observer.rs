@@ -28,6 +28,8 @@ pub struct CallMessages<'a> {
     pub path: &'static str,
     /// The encoded request.
     pub request: &'a [u8],
+    /// Duration of the call; of a chunk of a streamed response, since the call began.
+    pub elapsed: Duration,
     /// The encoded response, or the failure.
     pub response: Result<&'a [u8], &'a tonic::Status>,
 }

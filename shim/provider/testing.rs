@@ -10,8 +10,9 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
-use bytes::{Buf, BufMut, Bytes};
+use bytes::Bytes;
 use isthmus_cty::{Type, Value, msgpack};
+use isthmus_grpc::Encoded;
 use isthmus_proto::tfplugin6;
 use prost::Message;
 use tempfile::TempDir;
@@ -19,7 +20,6 @@ use tokio::net::UnixListener;
 use tokio::task::JoinSet;
 use tokio_stream::wrappers::UnixListenerStream;
 use tonic::Status;
-use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::server::{NamedService, ServerStreamingService, UnaryService};
 
 use super::{CallObserver, Diagnostic, Provider, ProviderError, SchemaUpdate};
@@ -207,7 +207,7 @@ impl<const SERVICE: usize> tower::Service<http::Request<tonic::body::Body>> for 
         let method = request.uri().path().rsplit('/').next().unwrap_or_default().to_owned();
         let method = Method { script: self.0.clone(), method };
         Box::pin(async move {
-            let mut server = tonic::server::Grpc::new(AsBytes);
+            let mut server = tonic::server::Grpc::new(Encoded);
             if method.method == "ListResource" {
                 return Ok(server.server_streaming(method, request).await);
             }
@@ -239,42 +239,5 @@ impl ServerStreamingService<Bytes> for Method {
     fn call(&mut self, request: tonic::Request<Bytes>) -> Self::Future {
         let events = self.script.stream(&self.method, request.into_inner());
         ready(Ok(tonic::Response::new(tokio_stream::iter(events))))
-    }
-}
-
-/// Passes messages unchanged.
-struct AsBytes;
-
-impl Codec for AsBytes {
-    type Encode = Bytes;
-    type Decode = Bytes;
-    type Encoder = Self;
-    type Decoder = Self;
-
-    fn encoder(&mut self) -> Self {
-        Self
-    }
-
-    fn decoder(&mut self) -> Self {
-        Self
-    }
-}
-
-impl Encoder for AsBytes {
-    type Item = Bytes;
-    type Error = Status;
-
-    fn encode(&mut self, item: Bytes, buffer: &mut EncodeBuf<'_>) -> Result<(), Status> {
-        buffer.put(item);
-        Ok(())
-    }
-}
-
-impl Decoder for AsBytes {
-    type Item = Bytes;
-    type Error = Status;
-
-    fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<Bytes>, Status> {
-        Ok(Some(buffer.copy_to_bytes(buffer.remaining())))
     }
 }

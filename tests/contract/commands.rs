@@ -12,6 +12,8 @@ mod network;
 mod output;
 mod plugins;
 mod providers;
+mod record;
+mod replay;
 mod settings;
 mod umask;
 mod usage;

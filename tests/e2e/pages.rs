@@ -141,6 +141,18 @@ fn one_resource_on_both_sides() {
 }
 
 #[test]
+fn a_session_that_is_recorded_and_replayed() {
+    let walk = Walk::new("a recorded session", &RANDOM);
+    walk.log_in();
+    walk.write("Pulumi.yaml", include_str!("../../examples/yaml/Pulumi.yaml"));
+    walk.type_lines("isthmus install --plugin; pulumi install; pulumi stack init dev");
+    let printed = walk.run(include_str!("../../docs/recording.md"));
+    assert!(printed.contains("+ 3 created"), "{printed}");
+    walk.type_lines("pulumi destroy --yes");
+    walk.expect_nothing_left();
+}
+
+#[test]
 fn the_legacy_engine() {
     let walk = Walk::new("the legacy engine", &[]);
     walk.link_tool("terraform-provider-random", "terraform-provider-random");

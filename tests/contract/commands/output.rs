@@ -22,7 +22,7 @@ use crate::harness::daemon::channel;
 use crate::harness::{Json, json, processes};
 
 /// Every command, with arguments that make it print something.
-const COMMANDS: [&[&str]; 31] = [
+const COMMANDS: [&[&str]; 33] = [
     &["completions", "zsh"],
     &["demo"],
     &["docs", "./terraform-provider-random", "--terminal", "random_pet"],
@@ -39,9 +39,11 @@ const COMMANDS: [&[&str]; 31] = [
     &["providers", "mirror", "mirror", "@thing@@1.0.0"],
     &["providers", "prune"],
     &["providers", "verify"],
+    &["record", "written.recording", "--", env!("CARGO_BIN_EXE_isthmus"), "version"],
     &["recover"],
     &["recover", "import-file"],
     &["recover", "dismiss", "@intent@"],
+    &["replay", "given.recording"],
     &["state", "export"],
     IMPORT,
     &["state", "inspect", "given.stack"],
@@ -61,6 +63,21 @@ const COMMANDS: [&[&str]; 31] = [
         "--provider=random=./terraform-provider-random",
     ],
 ];
+
+/// A recording of a provider without any resource, whose configuration was checked.
+const RECORDING: &str = concat!(
+    r#"{"kind":"header","format_version":"1.0","isthmus":"0.1.0"}"#,
+    "\n",
+    r#"{"kind":"session","session":"one","package":{"name":"thing","version":"0.0.0"},"#,
+    r#""parameter":{"local":{"path":"./terraform-provider-thing"}}}"#,
+    "\n",
+    r#"{"kind":"call","session":"one","sequence":1,"side":"engine","service":"pulumirpc.ResourceProvider","#,
+    r#""method":"Handshake","parent":null,"request":{},"response":{"accept_secrets":true,"supports_autonaming_configuration":true}}"#,
+    "\n",
+    r#"{"kind":"call","session":"one","sequence":2,"side":"provider","service":"tfplugin6.Provider","#,
+    r#""method":"GetProviderSchema","parent":1,"request":{},"response":{"$bytes":"CgISAA=="}}"#,
+    "\n",
+);
 
 /// The command that fills the state store.
 const IMPORT: &[&str] =
@@ -147,6 +164,7 @@ impl World {
         });
         machine.write("given.tfstate", state.to_string().as_bytes());
         machine.write("given.inputs", b"{\"length\": 2}");
+        machine.write("given.recording", RECORDING.as_bytes());
         // The header of a plan is the least that there is to inspect.
         let header = isthmus_proto::tfstackdata1::PlanHeader { terraform_version: "1.15.0".to_owned() };
         let header = prost_types::Any {
@@ -177,6 +195,8 @@ impl World {
             let _ = std::fs::remove_dir_all(&home);
             copy(&self.machine().path("template"), &home);
         }
+        // It overwrites nothing.
+        let _ = std::fs::remove_file(self.machine().path("written.recording"));
         if words.starts_with(&["state", "restore"]) {
             // Where there is nothing but the key.
             let _ = std::fs::remove_dir_all(&home);

@@ -52,7 +52,7 @@ impl Search {
         }
     }
 
-    /// A daemon beside the sandbox that logs all that it can: to the engine, or to a file.
+    /// A daemon beside the sandbox that logs all that it can: to the engine and into a recording, or to a file.
     pub(super) fn sandbox(&self, protocol: Protocol) -> Setup {
         let file = |name: &str| self.logs.path().join(name).to_str().expect("UTF-8").to_owned();
         let setup = Setup::sandbox(protocol)
@@ -63,7 +63,8 @@ impl Search {
             .with("PULUMI_TF_DEBUG_GRPC", &file("calls"));
         match protocol {
             Protocol::V5 => setup.with("TF_LOG_PATH", &file("lines")),
-            Protocol::V6 => setup,
+            // A session that is recorded uses no shared daemon, which the other protocol may.
+            Protocol::V6 => setup.with("ISTHMUS_RECORD", &file("session.jsonl")),
         }
     }
 

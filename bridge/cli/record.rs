@@ -1,0 +1,135 @@
+//! `isthmus record`: runs a command with [`RECORD`] set, so that each plugin that it starts records its session.
+
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{ExitCode, ExitStatus};
+
+use clap::Args;
+use tokio::process::Command;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::new_file::write_file;
+use super::output::{fail, inform, warn};
+use super::runtime;
+use crate::recording::{MODE, RecordingError, count, header};
+use crate::settings::RECORD;
+
+const EXAMPLES: &str = "\
+Examples:
+  isthmus record session.jsonl -- pulumi preview
+  isthmus record session.jsonl -- pulumi up --yes
+  isthmus replay session.jsonl
+
+The exit code is that of the command; 127 if it cannot be run, and 1 if the file cannot be created.";
+
+/// Exit code of a command that cannot be run, as shells have it.
+const NOT_RUN: u8 = 127;
+
+/// Exit code of a command that a signal ended, without the signal's number.
+const SIGNALLED: i32 = 128;
+
+#[derive(Debug, thiserror::Error)]
+enum RecordError {
+    #[error("{} exists, and a recording overwrites nothing\nhelp: name a file that does not exist", .0.display())]
+    Exists(PathBuf),
+    #[error("failed to create {}", file.display())]
+    Create {
+        file: PathBuf,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("failed to run {}", command.display())]
+    Run {
+        command: OsString,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error(transparent)]
+    Recording(#[from] RecordingError),
+}
+
+/// Record a command's provider calls to a file.
+///
+/// Each plugin of isthmus that the command starts appends the calls of its session on both sides: of the engine, and of
+/// the Terraform provider. Secrets are replaced. `isthmus replay` makes the calls again.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Record {
+    /// File to create, in JSON lines; an existing one is not overwritten.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Command and its arguments, after `--`.
+    #[arg(value_name = "COMMAND", required = true, last = true)]
+    command: Vec<OsString>,
+}
+
+pub(super) fn run(record: &Record) -> ExitCode {
+    runtime::run(async {
+        match record.create() {
+            Ok(file) => record.run(&file).await,
+            Err(error) => fail(&isthmus_common::error_chain(&error)),
+        }
+    })
+}
+
+impl Record {
+    /// Creates the file, and returns its path from any directory.
+    fn create(&self) -> Result<PathBuf, RecordError> {
+        let failed = |source| RecordError::Create { file: self.file.clone(), source };
+        let file = std::path::absolute(&self.file).map_err(failed)?;
+        match write_file(&file, header().as_bytes(), MODE, false) {
+            Ok(()) => Ok(file),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                Err(RecordError::Exists(self.file.clone()))
+            }
+            Err(source) => Err(failed(source)),
+        }
+    }
+
+    async fn run(&self, file: &Path) -> ExitCode {
+        let ended = match self.execute(file).await {
+            Ok(ended) => ended,
+            Err(error) => {
+                fail(&isthmus_common::error_chain(&error));
+                return ExitCode::from(NOT_RUN);
+            }
+        };
+        match count(file) {
+            Ok((0, _)) => warn(&format!(
+                "{} has no call: the command has started no plugin of isthmus for today's engines",
+                self.file.display()
+            )),
+            Ok((calls, sessions)) => {
+                inform(&format!("{} has {calls} calls of {sessions} sessions", self.file.display()));
+            }
+            Err(error) => warn(&isthmus_common::error_chain(&error)),
+        }
+        let code = ended.code().unwrap_or_else(|| SIGNALLED + ended.signal().unwrap_or_default());
+        ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))
+    }
+
+    /// Runs the command to its end, whatever signals come meanwhile: a terminal sends an interrupt to the command as well,
+    /// and a signal to end is passed on.
+    async fn execute(&self, file: &Path) -> Result<ExitStatus, RecordError> {
+        let [program, arguments @ ..] = self.command.as_slice() else { unreachable!("clap requires it") };
+        let failed = |source| RecordError::Run { command: program.clone(), source };
+        let mut interrupted = signal(SignalKind::interrupt()).map_err(failed)?;
+        let mut terminated = signal(SignalKind::terminate()).map_err(failed)?;
+        let mut child =
+            Command::new(program).args(arguments).env(RECORD.name, file).spawn().map_err(failed)?;
+        let id = child.id().and_then(|id| rustix::process::Pid::from_raw(i32::try_from(id).ok()?));
+        loop {
+            tokio::select! {
+                ended = child.wait() => return ended.map_err(failed),
+                _ = interrupted.recv() => {}
+                _ = terminated.recv() => {
+                    if let Some(id) = id {
+                        // It may have ended.
+                        rustix::process::kill_process(id, rustix::process::Signal::TERM).ok();
+                    }
+                }
+            }
+        }
+    }
+}

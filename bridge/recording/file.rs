@@ -1,0 +1,193 @@
+//! The file of a recording: JSON lines, of which the first says what the file is.
+//!
+//! Several plugin processes of one command append to one file: each line is written as a whole while the file is locked, and
+//! has the id of its session. The file is created with its first line in it, and never overwritten. A file that is no
+//! recording, or that others may read, is not appended to.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use isthmus_cty::json::Json;
+use rustix::fs::FlockOperation;
+
+use super::values::object;
+
+/// The version of the format, `MAJOR.MINOR`: members are added with a new minor version.
+const FORMAT_VERSION: &str = "1.0";
+
+/// The longest first line.
+const LONGEST_HEADER: usize = 1024;
+
+/// The mode of the file: its owner's alone.
+pub(crate) const MODE: u32 = 0o600;
+
+/// A file cannot be used for a recording.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RecordingError {
+    #[error("failed to open {}", path.display())]
+    Open {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("failed to read {}", path.display())]
+    Read {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error("{} exists and is no recording, so nothing is written to it\nhelp: name a file that does not exist", .0.display())]
+    Other(PathBuf),
+    #[error("{} is not a recording: its first line is not the header of one", .0.display())]
+    NotARecording(PathBuf),
+    #[error("{} is not only this user's: others may read or write it\nhelp: name a file that does not exist", .0.display())]
+    Shared(PathBuf),
+    #[error("{} has format version {version}, and this isthmus reads {FORMAT_VERSION}", path.display())]
+    Version { path: PathBuf, version: String },
+    #[error("line {line} of {} is not one of a recording", path.display())]
+    Line { path: PathBuf, line: usize },
+}
+
+/// The first line.
+pub(crate) fn header() -> String {
+    let text = |text: &str| Json::String(text.to_owned());
+    let header = object([
+        ("kind", text("header")),
+        ("format_version", text(FORMAT_VERSION)),
+        ("isthmus", text(env!("CARGO_PKG_VERSION"))),
+    ]);
+    format!("{header}\n")
+}
+
+/// Opens a recording to append to, or creates it.
+pub(super) fn open(path: &Path) -> Result<File, RecordingError> {
+    let failed = |source| RecordingError::Open { path: path.to_owned(), source };
+    match crate::cli::new_file::write_file(path, header().as_bytes(), MODE, false) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(failed(error)),
+    }
+    let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
+    let file = OpenOptions::new().read(true).append(true).custom_flags(flags).open(path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    if !metadata.is_file() {
+        return Err(RecordingError::Other(path.to_owned()));
+    }
+    if metadata.mode() & 0o077 != 0 || metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err(RecordingError::Shared(path.to_owned()));
+    }
+    match first_line(&file) {
+        Ok(line) => check(path, &line).map_err(|error| match error {
+            RecordingError::NotARecording(path) => RecordingError::Other(path),
+            error => error,
+        })?,
+        Err(source) => return Err(failed(source)),
+    }
+    Ok(file)
+}
+
+fn first_line(file: &File) -> io::Result<String> {
+    let mut line = Vec::new();
+    io::Read::take(BufReader::new(file), LONGEST_HEADER as u64).read_until(b'\n', &mut line)?;
+    Ok(String::from_utf8_lossy(&line).into_owned())
+}
+
+fn check(path: &Path, line: &str) -> Result<(), RecordingError> {
+    let header = Json::parse(line.as_bytes()).ok();
+    let member = |name: &str| match header.as_ref().and_then(|header| header.member(name)) {
+        Some(Json::String(text)) => text.clone(),
+        _ => String::new(),
+    };
+    if member("kind") != "header" {
+        return Err(RecordingError::NotARecording(path.to_owned()));
+    }
+    let version = member("format_version");
+    if version.split('.').next() == FORMAT_VERSION.split('.').next() {
+        Ok(())
+    } else {
+        Err(RecordingError::Version { path: path.to_owned(), version })
+    }
+}
+
+/// Appends lines, without those of another process between them.
+pub(super) fn append(mut file: &File, lines: &[Json]) -> io::Result<()> {
+    let mut text = String::new();
+    for line in lines {
+        line.write(&mut text);
+        text.push('\n');
+    }
+    rustix::fs::flock(file, FlockOperation::LockExclusive)?;
+    let written = file.write_all(text.as_bytes());
+    rustix::fs::flock(file, FlockOperation::Unlock)?;
+    written
+}
+
+/// The lines of a recording behind its header.
+pub(crate) fn read(path: &Path) -> Result<Vec<Json>, RecordingError> {
+    let file = File::open(path).map_err(|source| RecordingError::Open { path: path.to_owned(), source })?;
+    let mut lines = Vec::new();
+    for (number, line) in BufReader::new(file).split(b'\n').enumerate() {
+        let line = line.map_err(|source| RecordingError::Read { path: path.to_owned(), source })?;
+        if number == 0 {
+            check(path, &String::from_utf8_lossy(&line))?;
+            continue;
+        }
+        let json = Json::parse(&line);
+        lines.push(json.map_err(|_| RecordingError::Line { path: path.to_owned(), line: number + 1 })?);
+    }
+    if lines.is_empty() && std::fs::metadata(path).is_ok_and(|metadata| metadata.len() == 0) {
+        return Err(RecordingError::NotARecording(path.to_owned()));
+    }
+    Ok(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn line(number: usize) -> Json {
+        Json::Array(vec![Json::Number(number.to_string()), Json::String("x".repeat(100_000))])
+    }
+
+    #[test]
+    fn several_writers_write_whole_lines_to_one_new_file() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("session.jsonl");
+        std::thread::scope(|scope| {
+            for writer in 0..4 {
+                let path = &path;
+                scope.spawn(move || {
+                    let file = open(path).expect("it is a recording");
+                    for _ in 0..10 {
+                        append(&file, &[line(writer), line(writer)]).expect("there is space");
+                    }
+                });
+            }
+        });
+        assert_eq!(std::fs::metadata(&path).expect("it is there").permissions().mode() & 0o777, MODE);
+        let lines = read(&path).expect("it is a recording");
+        assert_eq!(lines.len(), 80);
+        assert!(lines.chunks(2).all(|pair| pair[0] == pair[1]), "what is written together stays together");
+    }
+
+    #[test]
+    fn a_file_of_others_is_neither_overwritten_nor_appended_to() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("notes.txt");
+        for contents in ["", "notes\n", "{\"kind\":\"header\",\"format_version\":\"2.0\"}\n"] {
+            std::fs::write(&path, contents).expect("it is written");
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(MODE)).expect("its own");
+            open(&path).expect_err(contents);
+            read(&path).expect_err(contents);
+            assert_eq!(std::fs::read_to_string(&path).expect("it is there"), contents);
+        }
+        std::fs::write(&path, header()).expect("it is written");
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o640)).expect("its own");
+        assert!(matches!(open(&path), Err(RecordingError::Shared(_))));
+        assert!(matches!(open(directory.path()), Err(RecordingError::Open { .. })));
+    }
+}
