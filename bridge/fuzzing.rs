@@ -2,14 +2,21 @@
 //!
 //! Each takes an input, and panics where a decoder breaks a promise.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use isthmus_cty::Type;
+use isthmus_cty::json::Json;
 use isthmus_proto::property::Struct;
 use isthmus_provider::schema::Schema;
+use isthmus_state::ObjectAddress;
 
 use crate::cli::inspected;
+use crate::migrate::deployment::read_export;
+use crate::migrate::program::{Program, ProgramResource};
+use crate::migrate::property_json::{bag_from_json, bag_to_json};
+use crate::migrate::shown::{is_shown, state_of_shown};
 use crate::package::shape::{PackageNaming, compile_resource, compile_type};
 use crate::project::document::{FileKind, Named};
 use crate::translate::inputs::{Unknowns, config_from_inputs, config_from_stored, value_from_property};
@@ -86,6 +93,48 @@ pub fn inspect(bytes: &Bytes) {
     };
     for json in [hidden, open] {
         serde_json::from_str::<serde_json::Value>(&json).unwrap_or_else(|error| panic!("{error}: {json}"));
+    }
+}
+
+/// A stack export, as `isthmus migrate` reads it. Its properties are written and read again, and a
+/// program with them has no character that YAML parsers refuse.
+pub fn stack_export(bytes: &[u8]) {
+    let Ok(export) = read_export(bytes) else { return };
+    for resource in export.resources {
+        let Ok(properties) = resource.outputs else { continue };
+        // A secret within a secret is part of its text.
+        let written = bag_to_json(&properties, None);
+        let again = bag_from_json(&written).unwrap_or_else(|error| panic!("{error}: {written}"));
+        assert_eq!(bag_to_json(&again, None), written);
+        let resource = ProgramResource {
+            key: "key".to_owned(),
+            name: resource.urn,
+            token: resource.token,
+            inputs: properties,
+            depends_on: Vec::new(),
+            provider: None,
+            retain_on_delete: false,
+            ignore_changes: vec![resource.id],
+            references: BTreeMap::new(),
+        };
+        let yaml = Program { resources: vec![resource], ..Program::default() }.write().yaml;
+        let is_refused = |character: char| {
+            (character.is_control() && character != '\n')
+                || "\u{2028}\u{2029}\u{feff}\u{ffff}".contains(character)
+        };
+        assert!(!yaml.contains(is_refused), "{yaml:?}");
+    }
+}
+
+/// What `tofu show -json` prints, as `isthmus migrate` reads it.
+pub fn shown_state(bytes: &[u8]) {
+    let Ok(document) = Json::parse(bytes) else { return };
+    if !is_shown(&document) {
+        return;
+    }
+    for instance in state_of_shown(&document).map(|state| state.instances).unwrap_or_default() {
+        let address = instance.address.to_string();
+        assert_eq!(address.parse::<ObjectAddress>().as_ref(), Ok(&instance.address), "{address}");
     }
 }
 

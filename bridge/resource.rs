@@ -46,7 +46,7 @@ pub(crate) use diff::{Change, ChangeKind, Comparison, Difference};
 pub(crate) use engine_state::EngineState;
 pub(crate) use error::{MissingKey, OperationError, Partial, StateError};
 pub(crate) use failure::{Failure, InputPath, Inputs};
-pub(crate) use foreign::{InputForms, Released, adopt, release};
+pub(crate) use foreign::{Adoption, InputForms, Released, adopt, release};
 pub(crate) use operations::{Caller, Memory, Operations, Origin, Reports};
 pub(crate) use plan_memory::{EarlierPlans, PlanMemory};
 pub(crate) use read::{Found, import, read, refresh};

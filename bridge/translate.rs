@@ -8,6 +8,7 @@ mod dynamic;
 pub(crate) mod exact_numbers;
 pub(crate) mod ignore_changes;
 pub(crate) mod ignored_attributes;
+pub(crate) mod ignored_digits;
 pub(crate) mod import;
 pub(crate) mod inputs;
 pub(crate) mod marked_secrets;

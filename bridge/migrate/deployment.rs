@@ -290,6 +290,8 @@ struct Resource {
     #[serde(default)]
     provider: String,
     #[serde(default)]
+    parent: String,
+    #[serde(default)]
     retain_on_delete: bool,
 }
 
@@ -350,7 +352,9 @@ fn provider(resource: &Resource) -> ReadProvider {
     let encoded = resource.inputs["__internal"]["parameterization"].as_str();
     ReadProvider {
         reference: format!("{}::{}", resource.urn, resource.id),
-        explicit: Some(name.to_owned()).filter(|name| !name.starts_with("default")),
+        // Engines give default providers no parent. One of a program may be called `default`, too.
+        explicit: Some(name.to_owned())
+            .filter(|name| !resource.parent.is_empty() || !name.starts_with("default")),
         parameter: encoded.and_then(|text| BASE64.decode(text).ok()),
     }
 }
@@ -406,12 +410,13 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let providers = [provider(None, "1.0.0"), provider(Some("west"), "1.0.0")];
+        let explicit = ["west", "default", "default_1"].map(|name| provider(Some(name), "1.0.0"));
+        let providers: Vec<_> = [provider(None, "1.0.0")].into_iter().chain(explicit).collect();
         let text =
             stack_export(&stack(), &SecretsProvider::Cli(Json::Null), &providers, &[resource(&providers[1])]);
         let read = read_export(text.as_bytes()).expect("a stack export");
         let names: Vec<_> = read.providers.iter().map(|provider| provider.explicit.as_deref()).collect();
-        assert_eq!(names, [None, Some("west")]);
+        assert_eq!(names, [None, Some("west"), Some("default"), Some("default_1")]);
         assert!(read.providers.iter().all(|provider| provider.parameter.as_deref() == Some(b"{}")));
         let [found] = read.resources.as_slice() else { panic!("{:?}", read.resources) };
         let written = resource(&providers[1]);

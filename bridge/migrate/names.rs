@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use isthmus_state::{InstanceKey, ObjectAddress};
 
 /// Keys with another meaning in a YAML program.
-const RESERVED_KEYS: [&str; 1] = ["pulumi"];
+pub(crate) const RESERVED_KEYS: [&str; 1] = ["pulumi"];
 
 /// A resource's name in a stack, and its key in a YAML program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,16 +3,22 @@
 //! Values are literals, except secrets: these are configuration of the stack (`pulumi config set
 //! --secret`), so that the program holds none. Dependencies are `dependsOn`.
 //!
-//! All texts are quoted as in JSON, which YAML reads the same way; `$` is doubled, because `${` is a
-//! reference.
+//! In texts and keys of maps `$` is doubled, because `${` is a reference. A key that would be read as
+//! something else (`fn::…` as a function, `<<` as a merge) is a reference to a variable with its text.
 
 use std::collections::{BTreeMap, HashSet};
 
+use isthmus_cty::Number;
 use isthmus_proto::property::{Struct, Value as Property};
 
-use super::names::{sanitized, unique};
+use super::configured_text::configured_text;
+use super::names::{RESERVED_KEYS, sanitized, unique};
 use super::property_json::number_to_json;
+use super::yaml::{before_value, key, quoted};
 use crate::translate::property::{PropertyView, classify};
+
+/// Maximum length of a key of the configuration, of which each is the name of a file, too.
+const LONGEST_CONFIGURATION_KEY: usize = 200;
 
 /// A program.
 #[derive(Debug, Default)]
@@ -78,7 +84,9 @@ pub(crate) struct ConfiguredSecret {
     /// The configuration key, without namespace.
     pub key: String,
     pub value: String,
-    kind: &'static str,
+    /// The declared type. Numbers other than integers have none, since a project has no type for them:
+    /// they are used without a declaration.
+    kind: Option<&'static str>,
 }
 
 impl std::fmt::Debug for ConfiguredSecret {
@@ -90,8 +98,6 @@ impl std::fmt::Debug for ConfiguredSecret {
 /// What YAML cannot express.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Inexpressible {
-    #[error("the key {0:?} of a map would be read as a function")]
-    Function(String),
     #[error("a value is of a kind that providers do not take")]
     Kind,
 }
@@ -99,7 +105,8 @@ pub(crate) enum Inexpressible {
 impl Program {
     /// Writes the program.
     pub(crate) fn write(&self) -> Written {
-        let mut keys: HashSet<String> = self.resources.iter().map(|resource| resource.key.clone()).collect();
+        let mut keys: HashSet<String> = RESERVED_KEYS.map(str::to_owned).into();
+        keys.extend(self.resources.iter().map(|resource| resource.key.clone()));
         keys.extend(self.providers.iter().map(|provider| provider.key.clone()));
         let mut writer = Writer { keys, ..Writer::default() };
         for provider in &self.providers {
@@ -130,11 +137,19 @@ impl Program {
                 yaml.push_str(&format!("      - {}\n", quoted(parameter)));
             }
         }
-        if !writer.secrets.is_empty() {
+        let declared: Vec<_> =
+            writer.secrets.iter().filter_map(|secret| Some((&secret.key, secret.kind?))).collect();
+        if !declared.is_empty() {
             yaml.push_str("config:\n");
         }
-        for secret in &writer.secrets {
-            yaml.push_str(&format!("  {}:\n    type: {}\n    secret: true\n", key(&secret.key), secret.kind));
+        for (name, kind) in declared {
+            yaml.push_str(&format!("  {}:\n    type: {kind}\n    secret: true\n", key(name)));
+        }
+        if !writer.variables.is_empty() {
+            yaml.push_str("variables:\n");
+        }
+        for (text, variable) in &writer.variables {
+            yaml.push_str(&format!("  {variable}: {}\n", quoted(&doubled(text))));
         }
         if !writer.yaml.is_empty() {
             yaml.push_str("resources:\n");
@@ -153,9 +168,11 @@ impl Program {
 #[derive(Default)]
 struct Writer {
     yaml: String,
-    /// Names in use: those of resources and of configuration share a namespace.
+    /// Names in use: those of resources, of configuration and of variables share a namespace.
     keys: HashSet<String>,
     secrets: Vec<ConfiguredSecret>,
+    /// Variables by their texts.
+    variables: BTreeMap<String, String>,
     inexpressible: Vec<(String, Inexpressible)>,
     /// The resource that is written.
     resource: String,
@@ -179,7 +196,8 @@ impl Writer {
                 self.line(3, &format!("{}: {}", key(name), quoted(text)));
                 continue;
             }
-            self.member(3, name, value, false, &format!("{}-{}", resource.key, sanitized(name)));
+            let path = format!("{}-{}", resource.key, sanitized(name));
+            self.value(3, &before_value(&key(name)), value, false, &path);
         }
         let is_plain = resource.depends_on.is_empty()
             && resource.provider.is_none()
@@ -209,16 +227,18 @@ impl Writer {
         }
     }
 
-    /// A member of an object. `path` names the value among the keys of the configuration.
-    fn member(&mut self, level: usize, name: &str, value: &Property, is_secret: bool, path: &str) {
-        if name.to_ascii_lowercase().starts_with("fn::") {
-            self.inexpressible.push((self.resource.clone(), Inexpressible::Function(name.to_owned())));
-        }
-        let name = if level == 3 { key(name) } else { key(&doubled(name)) };
-        self.value(level, &format!("{name}:"), value, is_secret, path);
+    /// An entry of a map. `path` names the value among the keys of the configuration.
+    fn entry(&mut self, level: usize, name: &str, value: &Property, is_secret: bool, path: &str) {
+        let before = if is_special_key(name) {
+            vec![format!("${{{}}}:", self.variable(name))]
+        } else {
+            before_value(&key(&doubled(name)))
+        };
+        self.value(level, &before, value, is_secret, path);
     }
 
-    fn value(&mut self, level: usize, before: &str, value: &Property, is_secret: bool, path: &str) {
+    /// A value after `before`, whose last line it continues.
+    fn value(&mut self, level: usize, before: &[String], value: &Property, is_secret: bool, path: &str) {
         let value = match classify(value) {
             Ok(PropertyView::Secret(inner)) => return self.value(level, before, inner, true, path),
             Ok(
@@ -231,49 +251,72 @@ impl Writer {
             ) => value,
             _ => {
                 self.inexpressible.push((self.resource.clone(), Inexpressible::Kind));
-                return self.line(level, &format!("{before} null"));
+                &Property::Null
             }
         };
+        let [earlier @ .., last] = before else { return };
+        for line in earlier {
+            self.line(level, line);
+        }
         let scalar = match value {
             Property::Null => "null".to_owned(),
-            Property::Bool(value) if is_secret => self.secret("boolean", value.to_string(), path),
+            Property::Bool(value) if is_secret => self.secret(Some("boolean"), value.to_string(), path),
             Property::Number(number) if is_secret => {
-                self.secret("integer", number_to_json(*number).to_string(), path)
+                let json = number_to_json(*number);
+                self.secret(json.is_i64().then_some("integer"), json.to_string(), path)
             }
-            Property::String(text) if is_secret => self.secret("string", text.clone(), path),
+            Property::String(text) if is_secret => {
+                let kind = (!is_exact_number(text)).then_some("string");
+                self.secret(kind, configured_text(text), path)
+            }
             Property::Bool(value) => value.to_string(),
             Property::Number(number) => number_to_json(*number).to_string(),
             Property::String(text) => quoted(&doubled(text)),
             Property::List(elements) if elements.is_empty() => "[]".to_owned(),
             Property::Struct(members) if members.is_empty() => "{}".to_owned(),
             Property::List(elements) => {
-                self.line(level, before);
+                self.line(level, last);
                 for (index, element) in elements.iter().enumerate() {
-                    self.value(level + 1, "-", element, is_secret, &format!("{path}-{index}"));
+                    let path = format!("{path}-{index}");
+                    self.value(level + 1, &["-".to_owned()], element, is_secret, &path);
                 }
                 return;
             }
             Property::Struct(members) => {
-                self.line(level, before);
+                self.line(level, last);
                 for (name, value) in members.iter() {
-                    self.member(level + 1, name, value, is_secret, &format!("{path}-{}", sanitized(name)));
+                    self.entry(level + 1, name, value, is_secret, &format!("{path}-{}", sanitized(name)));
                 }
                 return;
             }
         };
-        self.line(level, &format!("{before} {scalar}"));
+        self.line(level, &format!("{last} {scalar}"));
     }
 
     /// Makes a value configuration; returns the reference to it.
-    fn secret(&mut self, kind: &'static str, value: String, path: &str) -> String {
+    fn secret(&mut self, kind: Option<&'static str>, value: String, path: &str) -> String {
+        // It becomes the name of a file. It is ASCII: see `sanitized`.
+        let path = path.get(..LONGEST_CONFIGURATION_KEY).unwrap_or(path);
         let key = unique(path, |key| self.keys.insert(key.to_owned()));
         let reference = format!("${{{key}}}");
         self.secrets.push(ConfiguredSecret { key, value, kind });
         reference
     }
 
+    /// The variable with a text.
+    fn variable(&mut self, text: &str) -> String {
+        if let Some(variable) = self.variables.get(text) {
+            return variable.clone();
+        }
+        let variable = unique("key", |key| self.keys.insert(key.to_owned()));
+        self.variables.insert(text.to_owned(), variable.clone());
+        variable
+    }
+
     fn open(&mut self, level: usize, name: &str) {
-        self.line(level, &format!("{}:", key(name)));
+        for line in before_value(&key(name)) {
+            self.line(level, &line);
+        }
     }
 
     fn text(&mut self, level: usize, name: &str, text: &str) {
@@ -294,170 +337,16 @@ fn doubled(text: &str) -> String {
     text.replace('$', "$$")
 }
 
-fn quoted(text: &str) -> String {
-    serde_json::to_string(text).expect("a text has a JSON form")
+/// Whether a key of a map would be read as a function or as a merge, even if it is quoted.
+fn is_special_key(name: &str) -> bool {
+    name == "<<" || name.get(..4).is_some_and(|prefix| prefix.eq_ignore_ascii_case("fn::"))
 }
 
-/// A key, quoted unless YAML reads it as this text anyway.
-fn key(name: &str) -> String {
-    let is_plain = name.starts_with(|first: char| first.is_ascii_alphabetic())
-        && name.chars().all(|character| character.is_ascii_alphanumeric() || matches!(character, '_' | '-'));
-    // Words that YAML reads as something else.
-    let is_word = ["y", "n", "yes", "no", "on", "off", "true", "false", "null"]
-        .contains(&name.to_ascii_lowercase().as_str());
-    if is_plain && !is_word { name.to_owned() } else { quoted(name) }
+/// Whether a text is a number with more digits than a double, which number properties take as well:
+/// of a declared type, the YAML host would refuse it there.
+fn is_exact_number(text: &str) -> bool {
+    Number::from_decimal(text).is_ok_and(|number| Number::from_f64_shortest(number.as_f64()) != Some(number))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::translate::property::secret;
-
-    fn resource(key: &str, inputs: Struct) -> ProgramResource {
-        ProgramResource {
-            key: key.to_owned(),
-            name: key.to_owned(),
-            token: "random:index/pet:Pet".to_owned(),
-            inputs,
-            depends_on: Vec::new(),
-            provider: None,
-            retain_on_delete: false,
-            ignore_changes: Vec::new(),
-            references: BTreeMap::new(),
-        }
-    }
-
-    fn object(members: &[(&str, Property)]) -> Property {
-        Property::Struct(members.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect())
-    }
-
-    #[test]
-    fn a_program_has_packages_providers_and_resources() {
-        let program = Program {
-            project: "shop".to_owned(),
-            packages: vec![PackageReference {
-                name: "random".to_owned(),
-                plugin: "terraform-provider",
-                plugin_version: "1.1.3".to_owned(),
-                parameters: vec!["hashicorp/random".to_owned(), "3.7.2".to_owned()],
-            }],
-            providers: vec![ExplicitProvider {
-                key: "west".to_owned(),
-                token: "pulumi:providers:random".to_owned(),
-                properties: BTreeMap::from([("region".to_owned(), "$x".to_owned())]),
-            }],
-            resources: vec![
-                resource("a", Struct::from([("length", Property::Number(2.0)), ("unset", Property::Null)])),
-                ProgramResource {
-                    name: "b".to_owned(),
-                    depends_on: vec!["a".to_owned()],
-                    provider: Some("west".to_owned()),
-                    retain_on_delete: true,
-                    ignore_changes: vec!["disks[0].size".to_owned()],
-                    references: BTreeMap::from([("prefix".to_owned(), "${a.id}-x".to_owned())]),
-                    ..resource("random_pet-b", Struct::from([("prefix", secret(Property::from("able-x")))]))
-                },
-            ],
-            outputs: BTreeMap::from([("name".to_owned(), "${a.id}".to_owned())]),
-        };
-        let written = program.write();
-        let expected = r#"name: "shop"
-runtime: yaml
-packages:
-  random:
-    source: terraform-provider
-    version: 1.1.3
-    parameters:
-      - "hashicorp/random"
-      - "3.7.2"
-resources:
-  west:
-    type: "pulumi:providers:random"
-    properties:
-      region: "$$x"
-  a:
-    type: "random:index/pet:Pet"
-    properties:
-      length: 2
-  random_pet-b:
-    type: "random:index/pet:Pet"
-    name: "b"
-    properties:
-      prefix: "${a.id}-x"
-    options:
-      provider: ${west}
-      dependsOn:
-        - ${a}
-      ignoreChanges:
-        - "disks[0].size"
-      retainOnDelete: true
-outputs:
-  name: "${a.id}"
-"#;
-        assert_eq!(written.yaml, expected);
-        assert!(written.secrets.is_empty() && written.inexpressible.is_empty());
-    }
-
-    #[test]
-    fn values_are_literals_in_which_nothing_is_a_reference() {
-        let inputs = Struct::from([
-            ("text", Property::from("a ${b} $$ \"q\"\n")),
-            ("empty", Property::List(Vec::new())),
-            ("none", object(&[])),
-            ("list", Property::List(vec![object(&[("on", Property::Bool(true))]), Property::from("x")])),
-            ("map", object(&[("a.b $c", Property::Number(0.5))])),
-        ]);
-        let program =
-            Program { project: "p".to_owned(), resources: vec![resource("a", inputs)], ..Program::default() };
-        let expected = r#"name: "p"
-runtime: yaml
-resources:
-  a:
-    type: "random:index/pet:Pet"
-    properties:
-      text: "a $${b} $$$$ \"q\"\n"
-      empty: []
-      none: {}
-      list:
-        -
-          "on": true
-        - "x"
-      map:
-        "a.b $$c": 0.5
-"#;
-        assert_eq!(program.write().yaml, expected);
-    }
-
-    #[test]
-    fn secrets_are_configuration_and_not_in_the_program() {
-        let inputs = Struct::from([
-            ("password", secret(Property::from("hush"))),
-            ("pins", secret(Property::List(vec![Property::Number(42.0), Property::Bool(true)]))),
-        ]);
-        let program = Program {
-            project: "p".to_owned(),
-            resources: vec![resource("a", inputs), resource("a-password", Struct::new())],
-            ..Program::default()
-        };
-        let written = program.write();
-        let secrets: Vec<_> =
-            written.secrets.iter().map(|secret| (secret.key.as_str(), secret.value.as_str())).collect();
-        assert_eq!(secrets, [("a-password-2", "hush"), ("a-pins-0", "42"), ("a-pins-1", "true")]);
-        assert!(written.yaml.contains("      password: ${a-password-2}\n"), "{}", written.yaml);
-        assert!(written.yaml.contains("        - ${a-pins-0}\n"), "{}", written.yaml);
-        assert!(
-            written.yaml.contains("  a-pins-1:\n    type: boolean\n    secret: true\n"),
-            "{}",
-            written.yaml
-        );
-        assert!(!written.yaml.contains("hush") && !format!("{written:?}").contains("hush"));
-    }
-
-    #[test]
-    fn a_key_that_would_be_a_function_is_reported() {
-        let inputs = Struct::from([("map", object(&[("fn::toJSON", Property::from("x"))]))]);
-        let program = Program { resources: vec![resource("a", inputs)], ..Program::default() };
-        let reported = program.write().inexpressible;
-        assert_eq!(reported, [("a".to_owned(), Inexpressible::Function("fn::toJSON".to_owned()))]);
-    }
-}
+mod tests;

@@ -3,7 +3,8 @@
 //! Programs, and state from the Go bridge, rely on its rules, so these are identical: which
 //! resources ([`ResourceShape::autonamed`]), from what the name is formed, its maximum length, and
 //! that a generated name stays until the resource is replaced. A `name` that is set is the
-//! program's, even if unknown or null; null means no name.
+//! program's, even if unknown or null; null means no name. Stored inputs have a null only if the
+//! program does, or for an object that came from a Terraform state without a name; it stays, too.
 //!
 //! If no name can be generated, the property stays absent, which is an error only where the
 //! provider requires it; the reason is returned for the message.
@@ -80,6 +81,10 @@ pub(super) fn add_name<'a>(
         return Ok(None);
     }
     let name = match former_name(naming.olds, field) {
+        Some(Value::Null) => {
+            inputs.insert(&*field.pulumi, Value::Null);
+            return Ok(None);
+        }
         Some(name) => name,
         None => Value::from(new_name(naming)?),
     };
@@ -87,9 +92,12 @@ pub(super) fn add_name<'a>(
     Ok(Some(field))
 }
 
-/// The resource's name so far, with its secret mark.
+/// The resource's name so far, with its secret mark, or null if it is to have none.
 fn former_name(olds: &Struct, field: &Field) -> Option<Value> {
     let former = olds.get(&field.pulumi)?;
+    if former.is_null() && !field.required {
+        return Some(Value::Null);
+    }
     matches!(property::unwrap(former), Ok((PropertyView::String(_), _))).then(|| former.clone())
 }
 
@@ -178,11 +186,23 @@ mod tests {
 
     #[test]
     fn what_was_no_text_is_no_former_name() {
-        for former in [Value::Null, Value::from(5.0), unknown(), secret(Value::Null)] {
+        for former in [Value::from(5.0), unknown(), secret(Value::Null)] {
             let olds = Struct::from([("name", former)]);
             let name = named(Struct::default(), &naming(&olds, AutonamingMode::Enforced("new")));
             assert_eq!(name, Ok(Some(Value::from("new"))));
         }
+    }
+
+    #[test]
+    fn an_object_without_a_name_gets_none_as_long_as_none_is_required() {
+        let olds = Struct::from([("name", Value::Null)]);
+        let naming = naming(&olds, AutonamingMode::Any);
+        let optional = resource(attribute("name", "\"string\""));
+        let mut inputs = Struct::default();
+        assert!(matches!(add_name(&mut inputs, &optional, &naming), Ok(None)));
+        assert_eq!(inputs, olds, "the null stays for the next time");
+        let name = named(Struct::default(), &naming).unwrap().unwrap();
+        assert!(name.as_str().is_some_and(|name| name.starts_with("web-")), "{name:?}");
     }
 
     #[test]

@@ -79,6 +79,7 @@ pub(crate) async fn diff(
     let Comparison { inputs, olds, mut news, ignore_changes, is_name_generated } = comparison;
     let resource = target.ignoring(&mut news, (inputs, olds), prior, ignore_changes)?;
     let mut config = target.config_as_far_as_it_fits(&news, Unknowns::Keep)?;
+    target.restore_ignored_digits(&mut config.value, prior, ignore_changes);
     target.keep_timeouts(&mut config.value, &prior.object.value);
     if prior.status == Status::Damaged {
         // The state of a failed creation is unknown: like core, start over, without a handover.

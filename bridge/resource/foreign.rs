@@ -21,11 +21,12 @@ use super::read::Found;
 use super::state::{RenderOptions, properties_of};
 use super::{OperationError, OperationWarnings, StateError, Target};
 use crate::package::shape::Shape;
-use crate::translate::exact_numbers::with_exact_numbers;
+use crate::translate::exact_numbers::{inexact_in_dynamic, with_exact_numbers};
 use crate::translate::import::{Settable, inputs_after_import};
 use crate::translate::marked_secrets::mark_like;
 use crate::translate::meta::{Meta, StoredIdentity};
 use crate::translate::property::{self, PropertyView};
+use crate::translate::property_path::PropertyPath;
 use crate::translate::raw_state::stored_raw_state;
 
 /// Objects of a form whose inputs are determined one by one; the inputs of further ones follow from
@@ -55,6 +56,15 @@ enum Derived {
     All,
 }
 
+/// An object of another program, as an engine stores it.
+#[derive(Debug)]
+pub(crate) struct Adoption {
+    /// A name that the object lacks is null in the inputs, so that Check generates none.
+    pub found: Found,
+    /// Numbers in dynamic inputs that have lost digits.
+    pub inexact: Vec<PropertyPath>,
+}
+
 /// What an engine stores for an object of another program.
 ///
 /// # Errors
@@ -65,7 +75,7 @@ pub(crate) async fn adopt(
     flat: Option<&BTreeMap<String, String>>,
     forms: &mut InputForms,
     warnings: &mut OperationWarnings,
-) -> Result<Found, OperationError> {
+) -> Result<Adoption, OperationError> {
     saved_secrets::note_saved(saved, flat, &target.shape.schema.block, target.provider.secrets());
     let object = upgraded(target, saved, flat, warnings).await?;
     let identity = match target.identity_of(&object, warnings).await {
@@ -80,8 +90,14 @@ pub(crate) async fn adopt(
         RenderOptions { secrets: &saved.sensitive_paths, like: &Struct::default(), unread: &BTreeSet::new() };
     let properties = properties_of(target, &object, identity, options, saved.status, warnings)?;
     let exact = with_exact_numbers(properties.clone(), &object.value, &target.shape.object);
-    let inputs = forms.inputs(target, &object, &exact, warnings).await;
-    Ok(Found { id, properties, inputs })
+    let mut inputs = forms.inputs(target, &object, &exact, warnings).await;
+    if let Some(name) = target.shape.autonamed().filter(|name| !name.required)
+        && !inputs.contains_key(&name.pulumi)
+    {
+        inputs.insert(&*name.pulumi, Property::Null);
+    }
+    let inexact = inexact_in_dynamic(&inputs, &object.value, &target.shape.object);
+    Ok(Adoption { found: Found { id, properties, inputs }, inexact })
 }
 
 /// An object as in the state of Terraform or OpenTofu, without its address, provider and

@@ -15,6 +15,7 @@ use crate::translate::attribute_paths::property_path;
 use crate::translate::exact_numbers::with_exact_numbers;
 use crate::translate::ignore_changes::{apply_ignore_changes, take_out_read_only};
 use crate::translate::ignored_attributes::ignored_attributes;
+use crate::translate::ignored_digits::restore_digits;
 use crate::translate::inputs::Unknowns;
 use crate::translate::meta::{META_KEY, Meta, Source, StoredIdentity};
 use crate::translate::outputs::{OutputOptions, outputs_from_state};
@@ -93,6 +94,14 @@ impl Target<'_> {
             take_out_read_only(news, shape);
         }
         Ok(resource.ignoring(ignored_attributes(paths, shape, &prior.object.value)))
+    }
+
+    /// Gives ignored numbers in `config` the digits that properties have no place for.
+    pub(super) fn restore_ignored_digits(&self, config: &mut Value, prior: &Prior, paths: &[PropertyPath]) {
+        if !paths.is_empty() {
+            let prior = &prior.object.value;
+            restore_digits(config, prior, &ignored_attributes(paths, &self.shape.object, prior));
+        }
     }
 
     /// Returns the prior state. An object that was moved from another type is read, as after an

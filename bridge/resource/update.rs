@@ -86,6 +86,7 @@ async fn plan(
 ) -> Result<(Plan, Config, Struct), OperationError> {
     let resource = target.ignoring(&mut news, (inputs, olds), prior, ignore_changes)?;
     let mut config = target.config(&news, unknowns)?;
+    target.restore_ignored_digits(&mut config.value, prior, ignore_changes);
     let programs = target.programs_timeouts(&config.value);
     target.keep_timeouts(&mut config.value, &prior.object.value);
     let object = target.with_unread(prior, inputs, &mut config.value, &mut OperationWarnings::default())?;

@@ -66,6 +66,18 @@ pub(crate) fn form_number(
     exact.lost
 }
 
+/// The paths of numbers in dynamic values of `properties`, which were translated from `state`, that
+/// have lost digits: as an input, each is another number.
+pub(crate) fn inexact_in_dynamic(
+    properties: &Struct,
+    state: &Value,
+    shape: &ObjectShape,
+) -> Vec<PropertyPath> {
+    let mut exact = Exact { maximum: usize::MAX, ..Exact::new(NumberForm::String) };
+    exact.object(&mut properties.clone(), state, shape);
+    exact.lost.into_iter().map(|lost| lost.path).collect()
+}
+
 /// The paths in `inputs` of integers that may have been rounded, a few at most.
 pub(crate) fn doubtful_numbers(inputs: &Struct, shape: &ObjectShape) -> Vec<PropertyPath> {
     let mut doubts = Doubts::default();
@@ -133,12 +145,13 @@ struct Exact<'a> {
     of: &'a str,
     path: Vec<PropertyStep>,
     is_secret: bool,
+    maximum: usize,
     lost: Vec<LostDigits>,
 }
 
 impl Exact<'_> {
     fn new(form: NumberForm) -> Self {
-        Self { form, of: "", path: Vec::new(), is_secret: false, lost: Vec::new() }
+        Self { form, of: "", path: Vec::new(), is_secret: false, maximum: MAXIMUM_DOUBTS, lost: Vec::new() }
     }
 
     fn object(&mut self, properties: &mut Struct, value: &Value, shape: &ObjectShape) {
@@ -239,7 +252,7 @@ impl Exact<'_> {
     }
 
     fn lose(&mut self, number: &Number, double: f64, has_other_form: bool) {
-        if self.lost.len() < MAXIMUM_DOUBTS {
+        if self.lost.len() < self.maximum {
             let numbers = (!self.is_secret).then(|| (number.to_decimal_text(), double));
             let (of, path) = (self.of.to_owned(), PropertyPath(self.path.clone()));
             self.lost.push(LostDigits { of, path, numbers, has_other_form });
@@ -284,7 +297,7 @@ impl LostDigits {
 }
 
 /// Whether `double`, the representation of `number`, would be another number as an input.
-fn changes(number: &Number, double: f64) -> bool {
+pub(super) fn changes(number: &Number, double: f64) -> bool {
     number.as_f64() == double
         && Number::from_f64_shortest(double).as_ref() != Some(number)
         && Number::from_f64_exact(double).as_ref() != Some(number)
@@ -338,6 +351,20 @@ mod tests {
             ),
             IdRule::Missing,
         )
+    }
+
+    #[test]
+    fn numbers_of_dynamic_type_that_no_double_has_are_found() {
+        let big = Value::Number(Number::from_decimal("12345678901234567890.5").expect("a number"));
+        let half = Value::Number(Number::from_decimal("0.5").expect("a number"));
+        let open = Value::Dynamic(Box::new((Type::Dynamic, Value::Tuple(vec![half, big]))));
+        let properties = bag(&[(
+            "open",
+            secret(list(&[Property::Number(0.5), Property::Number(12_345_678_901_234_567_000.0)])),
+        )]);
+        let found = inexact_in_dynamic(&properties, &object_value(&[("open", open)]), &thing().object);
+        let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+        assert_eq!(found, ["open[1]"]);
     }
 
     fn state_of(number: &Value) -> Value {

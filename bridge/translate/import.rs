@@ -7,7 +7,7 @@
 use isthmus_cty::Number;
 use isthmus_proto::property::{Struct, Value as Property};
 
-use super::inputs::DEFAULTS_KEY;
+use super::inputs::is_defaults_mark;
 use super::property::{self, PropertyView, ReferenceId};
 use crate::package::shape::{ObjectShape, ResourceShape, Shape};
 
@@ -49,13 +49,16 @@ pub(crate) fn inputs_after_import(outputs: &Struct, shape: &ResourceShape, which
 }
 
 fn refreshed_object(inputs: &Struct, outputs: &Struct, shape: Option<&ObjectShape>, depth: usize) -> Struct {
-    let properties = inputs.iter().filter(|(name, _)| *name != DEFAULTS_KEY);
+    let properties = inputs.iter().filter(|(name, input)| !is_defaults_mark(name, input));
     let refreshed = properties.filter_map(|(name, input)| {
         let field = shape.and_then(|shape| shape.pulumi(name));
         if field.is_some_and(|field| field.write_only) {
             return Some((name.to_owned(), input.clone()));
         }
-        let output = outputs.get(name)?;
+        let Some(output) = outputs.get(name) else {
+            // Stored inputs have a null for a name that is not to be generated.
+            return input.is_null().then(|| (name.to_owned(), Property::Null));
+        };
         Some((name.to_owned(), refreshed(input, output, field.map(|field| &field.shape), depth + 1)))
     });
     refreshed.collect()
@@ -100,7 +103,7 @@ fn refreshed(input: &Property, output: &Property, shape: Option<&Shape>, depth: 
             let entries = inputs.iter().filter_map(|(key, input)| {
                 Some((key.to_owned(), refreshed(input, outputs.get(key)?, Some(element), depth + 1)))
             });
-            Property::Struct(entries.filter(|(key, _)| key != DEFAULTS_KEY).collect())
+            Property::Struct(entries.filter(|(key, entry)| !is_defaults_mark(key, entry)).collect())
         }
         (PropertyView::Object(inputs), PropertyView::Object(outputs), _) => {
             Property::Struct(refreshed_object(inputs, outputs, None, depth))
@@ -160,7 +163,8 @@ fn likeness(input: &Property, output: &Property, depth: usize) -> Likeness {
     };
     match (input, output) {
         (PropertyView::Object(inputs), PropertyView::Object(outputs)) => {
-            let properties = inputs.iter().filter(|(name, input)| *name != DEFAULTS_KEY && !input.is_null());
+            let properties =
+                inputs.iter().filter(|(name, input)| !is_defaults_mark(name, input) && !input.is_null());
             let (mut all, mut there) = (0, 0);
             for (name, input) in properties {
                 all += 1;

@@ -37,6 +37,12 @@ const MAXIMUM_DYNAMIC_DEPTH: usize = 100;
 /// Added to objects and maps of inputs by old versions of the Go bridge; ignored.
 pub(super) const DEFAULTS_KEY: &str = "__defaults";
 
+/// Whether a member of an object is the Go bridge's list of the properties with defaults, rather than
+/// an entry of a map.
+pub(crate) fn is_defaults_mark(name: &str, value: &Property) -> bool {
+    name == DEFAULTS_KEY && matches!(value, Property::List(_))
+}
+
 /// A configuration and its secret paths.
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
@@ -288,7 +294,7 @@ impl Reader {
 
     fn map(&mut self, entries: &Struct, shape: &Shape, block: Option<&Block>) -> Value {
         let mut values = BTreeMap::new();
-        for (key, entry) in entries.iter().filter(|(key, _)| *key != DEFAULTS_KEY) {
+        for (key, entry) in entries.iter().filter(|(key, entry)| !is_defaults_mark(key, entry)) {
             let key = normalize(key);
             self.attribute_path.push(PathStep::Key(Arc::clone(&key)));
             self.property_path.push(PropertyStep::Name(str::to_owned(&key)));
@@ -438,7 +444,7 @@ impl Reader {
                 dynamic::sequence(elements)
             }
             PropertyView::Object(properties) => {
-                let properties = properties.iter().filter(|(name, _)| *name != DEFAULTS_KEY);
+                let properties = properties.iter().filter(|(name, value)| !is_defaults_mark(name, value));
                 let fields: Vec<_> = properties
                     .map(|(name, property)| {
                         let name = normalize(name);

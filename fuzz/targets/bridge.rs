@@ -149,3 +149,13 @@ pub(crate) fn project(bytes: &[u8]) {
         fuzzing::project(name, text);
     }
 }
+
+/// A stack export.
+pub(crate) fn stack_export(bytes: &[u8]) {
+    fuzzing::stack_export(bytes);
+}
+
+/// The output of `tofu show -json`.
+pub(crate) fn shown_state(bytes: &[u8]) {
+    fuzzing::shown_state(bytes);
+}

@@ -2,6 +2,7 @@
 
 mod exports;
 mod from_configuration;
+mod odd_values;
 mod scale;
 mod sensitive;
 mod terraform;

@@ -172,6 +172,27 @@ fn unknown_properties_fail_with_the_nearest_name() {
 }
 
 #[test]
+fn only_a_list_of_defaults_is_no_entry_of_a_map() {
+    let shape = resource(
+        block(vec![attribute("label", Type::map(Type::String)), attribute("open", Type::Dynamic)], vec![]),
+        IdRule::Missing,
+    );
+    let entries = |defaults: Property| object(&[("k", Property::from("v")), ("__defaults", defaults)]);
+    let config = |defaults: Property| {
+        let inputs = bag(&[("label", entries(defaults.clone())), ("open", entries(defaults))]);
+        read(&inputs, &shape, Unknowns::Keep).expect("inputs").value
+    };
+    let without = bag(&[
+        ("label", object(&[("k", Property::from("v"))])),
+        ("open", object(&[("k", Property::from("v"))])),
+    ]);
+    assert_eq!(config(list(&[])), read(&without, &shape, Unknowns::Keep).expect("inputs").value);
+    let with = config(Property::from("x"));
+    let label = with.attribute("label").and_then(|label| label.entries()).expect("a map");
+    assert_eq!(label.get("__defaults"), Some(&Value::string("x")));
+}
+
+#[test]
 fn absent_blocks_are_sent_as_core_sends_them() {
     let inner = || {
         block(

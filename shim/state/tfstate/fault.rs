@@ -37,6 +37,9 @@ pub enum TfStateFault {
     /// Another kind of JSON value.
     #[error("{0} is expected")]
     Expected(&'static str),
+    /// An object with two members of the same name.
+    #[error("the member {0:?} is there twice")]
+    Repeated(String),
     /// Encrypted by OpenTofu.
     #[error(
         "the state is encrypted by OpenTofu; write it in the clear with `tofu state pull > plain.tfstate` in its project, \

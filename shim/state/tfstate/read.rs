@@ -129,13 +129,20 @@ fn expected(what: &'static str) -> TfStateError {
     TfStateFault::Expected(what).into()
 }
 
-/// The members of an object, each taken once. Of duplicates the last one counts.
+/// The members of an object, each taken once. Which of two members with the same name counts is not
+/// guessed: no program writes such a state.
 struct Members(Vec<(String, Json)>);
 
 impl Members {
     fn of(json: Json, what: &'static str) -> Read<Self> {
         match json {
-            Json::Object(members) => Ok(Self(members)),
+            Json::Object(members) => {
+                let mut names = HashSet::with_capacity(members.len());
+                match members.iter().find(|(name, _)| !names.insert(name.as_str())) {
+                    Some((name, _)) => Err(TfStateFault::Repeated(name.clone()).into()),
+                    None => Ok(Self(members)),
+                }
+            }
             _ => Err(expected(what)),
         }
     }

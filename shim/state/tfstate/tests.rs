@@ -272,6 +272,20 @@ fn errors_have_their_position() {
 }
 
 #[test]
+fn a_member_that_is_there_twice_is_refused() {
+    let of = |text: &str| TfState::parse(text.as_bytes()).expect_err("it is refused").to_string();
+    assert_eq!(
+        of(r#"{"version":4,"resources":[],"outputs":{},"resources":[]}"#),
+        "the member \"resources\" is there twice"
+    );
+    let instance = r#"{"schema_version":0,"attributes":{},"attributes":{}}"#;
+    assert_eq!(
+        of(&with_instance(instance)),
+        "resources[0].instances[0]: the member \"attributes\" is there twice"
+    );
+}
+
+#[test]
 fn a_path_into_a_set_ends_at_the_set() {
     let path = r#"[{"type":"get_attr","value":"s"},{"type":"index","value":{"value":{"a":1},"type":["object",{"a":"number"}]}},
         {"type":"get_attr","value":"a"}]"#;

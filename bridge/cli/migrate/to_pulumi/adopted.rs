@@ -1,5 +1,6 @@
 //! The objects of a state, as a stack has them.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use isthmus_cty::json::Json;
@@ -15,10 +16,11 @@ use crate::cli::output::warn;
 use crate::daemon::Instance;
 use crate::migrate::configuration::Configuration;
 use crate::migrate::names::{Name, names};
-use crate::migrate::numbers::expressible;
+use crate::migrate::numbers::{expressible, ignorable};
+use crate::migrate::reserved::{refuse_reserved, refuse_reserved_in_state};
 use crate::migrate::shown::with_types;
 use crate::package::shape::{ObjectShape, ResourceShape};
-use crate::resource::{Found, InputForms, OperationWarnings, adopt, describe};
+use crate::resource::{Adoption, Found, InputForms, OperationWarnings, adopt, describe};
 
 /// A resource that an engine can store.
 pub(super) struct Adopted {
@@ -46,7 +48,7 @@ pub(super) async fn adopt_all(
 ) -> Result<(Vec<Adopted>, StackProviders), MigrateError> {
     let named = names(instances.iter().map(|instance| &instance.address));
     let mut configurations = Configurations::new(named.values().map(|name| name.key.clone()).collect());
-    let mut forms = InputForms::default();
+    let mut of_all = OfAll { forms: InputForms::default(), is_shown };
     let mut resources = Vec::with_capacity(instances.len());
     for instance in instances {
         let place = place(&instance.address);
@@ -66,7 +68,7 @@ pub(super) async fn adopt_all(
         };
         let position = configurations.position(config, &provider, configuration, losses);
         let name = named[&ObjectAddress { deposed: None, ..instance.address.clone() }].clone();
-        match adopt_one(instance, is_shown, name, position, &provider, &mut forms, providers, losses).await {
+        match adopt_one(instance, name, position, &provider, &mut of_all, providers, losses).await {
             Ok(adopted) => resources.push(adopted),
             Err(reason) => losses.add(place, providers.redact(&reason)),
         }
@@ -74,13 +76,19 @@ pub(super) async fn adopt_all(
     Ok((resources, configurations.providers))
 }
 
+/// What concerns all objects.
+struct OfAll {
+    forms: InputForms,
+    /// They are from the output of `tofu show -json`.
+    is_shown: bool,
+}
+
 async fn adopt_one(
     instance: StateInstance,
-    is_shown: bool,
     name: Name,
     provider: usize,
     package: &Instance,
-    forms: &mut InputForms,
+    of_all: &mut OfAll,
     providers: &Providers<'_>,
     losses: &mut Losses,
 ) -> Result<Adopted, String> {
@@ -88,28 +96,38 @@ async fn adopt_one(
     let (mut saved, flat) = instance.into_saved();
     // Every object of a state has an address.
     let Some(address) = saved.address.clone() else { return Err("it has no address".to_owned()) };
+    refuse_reserved_in_state(&saved.value).map_err(|reserved| reserved.to_string())?;
     let type_name = &address.resource.type_name;
     let shape = package.package.resource(type_name).map_err(|error| isthmus_common::error_chain(&error))?;
-    if is_shown {
+    if of_all.is_shown {
         saved.value = with_types(&saved.value, &shape.schema.block.implied_type);
     }
     let handle = package.provider();
     let target = target(&handle, package, Arc::clone(&shape));
     let mut warnings = OperationWarnings::default();
-    let found = adopt(&target, &saved, flat.as_ref(), forms, &mut warnings).await;
+    let found = adopt(&target, &saved, flat.as_ref(), &mut of_all.forms, &mut warnings).await;
     for warning in &warnings.diagnostics {
         warn(&providers.redact(&format!("{}: {}", place(&address), describe(warning, &shape.object))));
     }
-    let found = found.map_err(|error| error.to_string())?;
+    let Adoption { found, inexact } = found.map_err(|error| error.to_string())?;
+    refuse_reserved(&found.properties).map_err(|reserved| reserved.to_string())?;
+    refuse_reserved(&found.inputs).map_err(|reserved| reserved.to_string())?;
     let (inputs, inexpressible) = expressible(&found.inputs, &shape.object);
-    let ignore_changes: Vec<String> = inexpressible.iter().map(ToString::to_string).collect();
-    for path in &ignore_changes {
+    for path in &inexpressible {
         let reason = format!(
             "YAML cannot express the number `{path}`: the stack has it, and the program ignores its changes; in another \
              language give it as a string"
         );
         losses.add(place(&address), reason);
     }
+    for path in &inexact {
+        let reason = format!(
+            "no program can express the number `{path}`: the stack has it, and the program ignores its changes"
+        );
+        losses.add(place(&address), reason);
+    }
+    let ignore_changes: BTreeSet<String> =
+        inexpressible.iter().chain(&inexact).map(|path| ignorable(path).to_string()).collect();
     let lost: Vec<&str> = lost_write_only(&saved, &shape.object).collect();
     for property in lost {
         let reason =
@@ -118,7 +136,7 @@ async fn adopt_one(
     }
     Ok(Adopted {
         inputs,
-        ignore_changes,
+        ignore_changes: ignore_changes.into_iter().collect(),
         name,
         token: shape.token.clone(),
         shape,

@@ -17,6 +17,7 @@ use crate::migrate::program::{
     ConfiguredSecret, ExplicitProvider, PackageReference, Program, ProgramResource, Written,
 };
 use crate::migrate::secrets_provider::{PassphraseCrypter, SecretsProvider};
+use crate::migrate::yaml::key;
 
 /// The stack export in the output directory.
 const STACK_FILE: &str = "stack.json";
@@ -169,8 +170,32 @@ fn declaration(provider: &StackProvider) -> OutputFile {
     let StackProvider { package, package_version, plugin, plugin_version, parameter, .. } = provider;
     let parameter = base64::engine::general_purpose::STANDARD.encode(parameter);
     let text = format!(
-        "packageDeclarationVersion: 1\nname: {plugin}\nversion: {plugin_version}\nparameterization:\n  name: {package}\n  \
-         version: {package_version}\n  value: {parameter}\n"
+        "packageDeclarationVersion: 1\nname: {plugin}\nversion: {plugin_version}\nparameterization:\n  name: {}\n  \
+         version: {package_version}\n  value: {parameter}\n",
+        key(package)
     );
     OutputFile::shared(format!("sdks/{package}/{package}-{package_version}.yaml"), text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_package_that_is_called_null_is_declared_by_its_name() {
+        let provider = StackProvider {
+            package: "null".to_owned(),
+            package_version: semver::Version::new(3, 2, 4),
+            plugin: "terraform-provider",
+            plugin_version: semver::Version::new(1, 1, 3),
+            parameter: b"{}".to_vec(),
+            explicit: None,
+            id: String::new(),
+            properties: BTreeMap::new(),
+        };
+        let file = declaration(&provider);
+        assert_eq!(file.path, PathBuf::from("sdks/null/null-3.2.4.yaml"));
+        let text = String::from_utf8(file.bytes).expect("a text");
+        assert!(text.contains("parameterization:\n  name: \"null\"\n"), "{text}");
+    }
 }

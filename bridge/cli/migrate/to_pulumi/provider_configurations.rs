@@ -11,7 +11,7 @@ use crate::cli::random_uuid::random_uuid;
 use crate::daemon::Instance;
 use crate::migrate::configuration::Configuration;
 use crate::migrate::deployment::StackProvider;
-use crate::migrate::names::{sanitized, unique};
+use crate::migrate::names::{RESERVED_KEYS, sanitized, unique};
 use crate::migrate::program::PackageReference;
 use crate::package::catalogue::Identity;
 use crate::package::parameters::ParameterSource;
@@ -33,7 +33,8 @@ pub(super) struct Configurations {
 
 impl Configurations {
     /// `keys` are in use in the program.
-    pub(super) fn new(keys: HashSet<String>) -> Self {
+    pub(super) fn new(mut keys: HashSet<String>) -> Self {
+        keys.extend(RESERVED_KEYS.map(str::to_owned));
         Self { keys, ..Self::default() }
     }
 
