@@ -28,7 +28,7 @@ use crate::daemon::{PluginSide, Session, SessionGuard, Sessions};
 use crate::engine::OfferedConnections;
 use crate::handover::{Handover, HandoverError};
 use crate::process_context::{ProcessContext, StartedBy};
-use crate::settings::Settings;
+use crate::settings::{self, Settings};
 use crate::status::RequestError;
 
 /// Bytes in each direction between a plugin and the engine's client.
@@ -170,6 +170,15 @@ fn context(
     let variables = request.environment.into_iter();
     let environment: Environment =
         variables.map(|variable| (os_string(variable.name), os_string(variable.value))).collect();
+    if !identity.is_own() && environment.value(settings::LOCK_FILE.name).is_some() {
+        // Without it, what it pins would not be.
+        return Err(RequestError::Invalid(format!(
+            "{lock} names a file that the daemon does not read for {identity}\nhelp: unset {lock}, and let the policy of the daemon \
+             say which versions of providers count",
+            lock = settings::LOCK_FILE.name
+        ))
+        .into());
+    }
     let environment = of_session(&environment, daemon.environment(), identity.is_own(), rule);
     let own = environment.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
     let settings = Settings::parse(own).map_err(RequestError::Settings)?;
@@ -283,6 +292,25 @@ mod tests {
     use isthmus_proto::daemon::Variable;
 
     use super::*;
+
+    #[test]
+    fn a_lock_file_that_would_pin_nothing_is_refused() {
+        let lock = Variable {
+            name: Bytes::from_static(b"ISTHMUS_LOCK_FILE"),
+            value: Bytes::from_static(b".terraform.lock.hcl"),
+        };
+        let request = OpenRequest {
+            plugin_version: "1.1.3".to_owned(),
+            environment: vec![lock],
+            ..OpenRequest::default()
+        };
+        let daemon = ProcessContext::own(StartedBy::Other, Arc::default());
+        let opened = |user| context(request.clone(), &user, &daemon, None);
+        let refused = opened(Identity::Token("build".into())).expect_err("it is refused");
+        assert!(refused.message().contains("ISTHMUS_LOCK_FILE names a file"), "{refused}");
+        let own = opened(Identity::User(rustix::process::geteuid().as_raw())).expect("it is served");
+        assert!(own.settings().lock_file.is_some());
+    }
 
     fn variables(user: Identity) -> Vec<String> {
         let variable = |name: &'static str| Variable {
