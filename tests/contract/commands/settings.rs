@@ -117,6 +117,8 @@ const ROWS: &[Row] = &[
         &[b"", br#"{"a": {}, "b": null}"#],
         &[b"{", b"[]", br#"{"a": 1}"#, b"\xff"],
     ),
+    // A plugin does not serve where it cannot be created (`commands/record.rs`).
+    row("ISTHMUS_RECORD", &[b"", b"session.jsonl"], NO_PATHS),
     row("ISTHMUS_SCHEMA_CACHE", BOOLEANS, NO_BOOLEANS),
     row("ISTHMUS_EXACT_NUMBERS", &[b"", b"string", b"Number"], &[b"text", b"true", b"double", b"\xff"]),
     row("ISTHMUS_SENSITIVE_OUTPUTS", &[b"", b"withhold", b"Show"], &[b"withheld", b"true", b"off", b"\xff"]),

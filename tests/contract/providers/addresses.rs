@@ -232,7 +232,7 @@ async fn names_and_constraints_that_make_no_sense_are_refused() -> Outcome {
     let host = Setup::sandbox(Protocol::V6).start().await;
     let cases: [(&[&str], &[&str]); 6] = [
         (&["a.b/c"], &["invalid provider name", "\"a.b/c\"", "contains a dot"]),
-        (&["hashicorp/terraform-provider-random"], &["did you mean \"hashicorp/random\"?"]),
+        (&["hashicorp/terraform-provider-random"], &["did you mean \"hashicorp/random\", or a file"]),
         (&["https://registry.opentofu.org/hashicorp/random"], &["leave out the scheme"]),
         (&["a/b", "=> 1.0"], &["could not parse version constraint \"=> 1.0\"", "did you mean \">=\"?"]),
         (&["a/b", "v1.0.0"], &["could not parse version constraint \"v1.0.0\"", "without a \"v\""]),
