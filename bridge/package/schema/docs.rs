@@ -61,6 +61,10 @@ pub(super) fn deprecation(message: &str) -> String {
 /// Removes what ends a comment or a source file in one of the SDK languages: C#'s additional line
 /// ends are normalized, NUL and byte order marks are removed.
 fn printable(text: &str) -> Cow<'_, str> {
+    // Most texts, in a fraction of the pattern's time.
+    if text.is_ascii() && !text.contains('\r') && !text.contains('\0') {
+        return Cow::Borrowed(text);
+    }
     UNPRINTABLE.replace_all(text, |found: &Captures<'_>| match &found[0] {
         "\r\n" => "\r\n",
         "\0" | "\u{feff}" => "",
