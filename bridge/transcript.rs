@@ -14,5 +14,5 @@ pub(crate) mod values;
 pub(crate) use marks::mark_what_may_be_secret;
 pub(crate) use masks::Masks;
 pub(crate) use properties::shown_bag;
-pub(crate) use provider_call::{CapturedCalls, ProviderCall, Schemas, bytes_of, type_name};
+pub(crate) use provider_call::{CapturedCalls, ProviderCall, Schemas, bytes_of, key_text, type_name};
 pub(crate) use shown::{Shown, Side};

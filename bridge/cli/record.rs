@@ -125,7 +125,7 @@ impl Record {
                 _ = interrupted.recv() => {}
                 _ = terminated.recv() => {
                     if let Some(id) = id {
-                        // It may have ended.
+                        // It is our child and not waited for yet, so the id is still its own, if it has ended, too.
                         rustix::process::kill_process(id, rustix::process::Signal::TERM).ok();
                     }
                 }

@@ -23,6 +23,7 @@ use serde_json::Value as Json;
 
 use crate::engine::{EngineLog, LogLine, Severity};
 use crate::process_context::ProcessContext;
+use crate::transcript::key_text;
 use crate::transcript::methods::{METHODS, Method};
 
 /// The Go bridge's variable for the file.
@@ -219,20 +220,7 @@ fn quoted(text: &str) -> String {
 
 /// Sorted, because the order of Go's maps and of ours is random.
 fn in_order(entries: &HashMap<MapKey, Value>) -> Vec<(String, &Value)> {
-    let mut entries: Vec<_> = entries
-        .iter()
-        .map(|(key, value)| {
-            let key = match key {
-                MapKey::String(key) => key.clone(),
-                MapKey::Bool(key) => key.to_string(),
-                MapKey::I32(key) => key.to_string(),
-                MapKey::I64(key) => key.to_string(),
-                MapKey::U32(key) => key.to_string(),
-                MapKey::U64(key) => key.to_string(),
-            };
-            (key, value)
-        })
-        .collect();
+    let mut entries: Vec<_> = entries.iter().map(|(key, value)| (key_text(key), value)).collect();
     entries.sort_by(|(one, _), (other, _)| one.cmp(other));
     entries
 }

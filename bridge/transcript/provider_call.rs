@@ -242,7 +242,8 @@ fn path_text(path: &DynamicMessage) -> String {
     AttributePath(steps.collect()).to_string()
 }
 
-fn key_text(key: &MapKey) -> String {
+/// A key of a protobuf map.
+pub(crate) fn key_text(key: &MapKey) -> String {
     match key {
         MapKey::String(key) => key.clone(),
         MapKey::Bool(key) => key.to_string(),
