@@ -7,7 +7,10 @@
 use isthmus_proto::property::{Struct, Value};
 
 use crate::package::shape::{Field, ObjectShape, Shape};
+use crate::translate::inputs::is_defaults_mark;
+use crate::translate::meta::META_KEY;
 use crate::translate::property::{PropertyView, classify, secret};
+use crate::translate::raw_state::DELTA_KEY;
 
 /// Marks what is secret by the shape, or may be.
 pub(crate) fn mark_what_may_be_secret(bag: &mut Struct, shape: &ObjectShape) {
@@ -20,8 +23,8 @@ fn mark_object(bag: &mut Struct, shape: &ObjectShape, has_secrets: bool) {
         match shape.pulumi(name).or_else(|| shape.terraform(name)) {
             Some(field) if is_secret(field) => mark(value),
             Some(field) => mark_value(value, &field.shape, has_secrets),
-            // Of the engine and of both bridges, and the id, which is no property of every resource.
-            None if name == "id" || name.starts_with("__") => {}
+            // Of both bridges, and the id, which is no property of every resource.
+            None if ["id", META_KEY, DELTA_KEY].contains(&name) || is_defaults_mark(name, value) => {}
             None if has_secrets => mark(value),
             None => {}
         }
@@ -29,12 +32,13 @@ fn mark_object(bag: &mut Struct, shape: &ObjectShape, has_secrets: bool) {
 }
 
 fn mark_value(value: &mut Value, shape: &Shape, has_secrets: bool) {
+    if !has_content(value) {
+        return;
+    }
+    let is_plain = matches!(classify(value), Ok(PropertyView::Object(_)));
     match (shape, value) {
-        (_, Value::Null) => {}
-        (Shape::Object(object), Value::Struct(bag)) if !is_special(bag) => {
-            mark_object(bag, object, has_secrets)
-        }
-        (Shape::Map(element), Value::Struct(bag)) if !is_special(bag) => {
+        (Shape::Object(object), Value::Struct(bag)) if is_plain => mark_object(bag, object, has_secrets),
+        (Shape::Map(element), Value::Struct(bag)) if is_plain => {
             bag.iter_mut().for_each(|(_, value)| mark_value(value, element, has_secrets));
         }
         (Shape::FlattenedList(element) | Shape::FlattenedSet(element), value) => {
@@ -43,25 +47,31 @@ fn mark_value(value: &mut Value, shape: &Shape, has_secrets: bool) {
         (Shape::List(element) | Shape::Set(element), Value::List(values)) => {
             values.iter_mut().for_each(|value| mark_value(value, element, has_secrets));
         }
-        (shape, value) if has_secrets_below(shape) && !is_special_value(value) => mark(value),
+        (Shape::Bool, Value::Bool(_))
+        | (Shape::Number, Value::Number(_))
+        | (Shape::String, Value::String(_))
+        | (Shape::Tuple(_), Value::List(_))
+        | (Shape::Dynamic, _) => {}
+        (_, value) if has_secrets => mark(value),
         _ => {}
     }
 }
 
 fn mark(value: &mut Value) {
-    if !value.is_null() && !matches!(classify(value), Ok(PropertyView::Secret(_))) {
+    if has_content(value) {
         *value = secret(std::mem::take(value));
     }
 }
 
-/// Whether it is marked already, or has no content, as an unknown value.
-fn is_special(bag: &Struct) -> bool {
-    bag.get(crate::translate::property::SIGNATURE_KEY).is_some()
-}
-
-fn is_special_value(value: &Value) -> bool {
-    matches!(value, Value::Struct(bag) if is_special(bag))
-        || matches!(classify(value), Ok(PropertyView::Unknown))
+/// Whether it would be shown: it is neither marked already, nor unknown or absent.
+fn has_content(value: &Value) -> bool {
+    !matches!(
+        classify(value),
+        Ok(PropertyView::Null
+            | PropertyView::Unknown
+            | PropertyView::Secret(_)
+            | PropertyView::Output { value: None, .. })
+    )
 }
 
 fn is_secret(field: &Field) -> bool {
@@ -81,5 +91,89 @@ fn has_secrets_below(shape: &Shape) -> bool {
         | Shape::FlattenedList(element)
         | Shape::FlattenedSet(element) => has_secrets_below(element),
         Shape::Bool | Shape::Number | Shape::String | Shape::Dynamic | Shape::Tuple(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use isthmus_cty::Type;
+    use isthmus_provider::schema::BlockNesting;
+
+    use super::*;
+    use crate::package::shape::IdRule;
+    use crate::translate::property::{output, unknown};
+    use crate::translate::testing::{attribute, bag, block, list, nested, object, resource, sensitive};
+
+    fn marked(fields: &[(&str, Value)]) -> Struct {
+        let rule = nested(
+            "rule",
+            BlockNesting::List,
+            0,
+            block(vec![attribute("name", Type::String), sensitive(attribute("key", Type::String))], vec![]),
+        );
+        let attributes = vec![
+            attribute("open_text", Type::String),
+            attribute("size", Type::Number),
+            attribute("labels", Type::Map(Arc::new(Type::String))),
+            sensitive(attribute("token", Type::String)),
+        ];
+        let shape = resource(block(attributes, vec![rule]), IdRule::Missing);
+        let mut bag = bag(fields);
+        mark_what_may_be_secret(&mut bag, &shape.object);
+        bag
+    }
+
+    fn text(text: &str) -> Value {
+        Value::from(text)
+    }
+
+    #[test]
+    fn values_of_their_shapes_are_marked_where_the_schema_says_so() {
+        let given = [
+            ("openText", text("o")),
+            ("size", Value::Number(1.0)),
+            ("labels", object(&[("a", text("b"))])),
+            ("token", text("hunter2")),
+            ("rules", list(&[object(&[("name", text("n")), ("key", text("hunter2"))])])),
+        ];
+        let mut expected = bag(&given);
+        expected.insert("token", secret(text("hunter2")));
+        expected.insert("rules", list(&[object(&[("name", text("n")), ("key", secret(text("hunter2")))])]));
+        assert_eq!(marked(&given), expected);
+    }
+
+    #[test]
+    fn values_of_other_kinds_and_names_are_marked_whole() {
+        for (name, value) in [
+            ("size", text("hunter2")),
+            ("openText", object(&[("token", text("hunter2"))])),
+            ("labels", object(&[(crate::translate::property::SIGNATURE_KEY, text("hunter2"))])),
+            ("labels", output(Some(object(&[("a", text("hunter2"))])), false, vec![])),
+            ("rules", output(Some(list(&[object(&[("key", text("hunter2"))])])), false, vec![])),
+            ("rules", object(&[("key", text("hunter2"))])),
+            ("tokn", text("hunter2")),
+            ("__token", text("hunter2")),
+            ("__defaults", text("hunter2")),
+        ] {
+            assert_eq!(marked(&[(name, value.clone())]), bag(&[(name, secret(value))]), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_content_and_what_a_bridge_writes_stays_as_it_is() {
+        for (name, value) in [
+            ("token", Value::Null),
+            ("token", unknown()),
+            ("token", secret(text("hunter2"))),
+            ("size", output(None, false, vec![])),
+            ("tokn", unknown()),
+            ("id", text("i")),
+            ("__meta", text("{}")),
+            ("__defaults", list(&[])),
+        ] {
+            assert_eq!(marked(&[(name, value.clone())]), bag(&[(name, value)]), "{name}");
+        }
     }
 }

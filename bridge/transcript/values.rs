@@ -221,62 +221,20 @@ fn words(refinements: &Refinements) -> String {
 mod tests {
     use isthmus_cty::Type;
     use isthmus_provider::KnownSecrets;
-    use isthmus_provider::schema::{NestedBlock, NestedObject, TextKind};
 
     use super::*;
     use crate::transcript::Side;
+    use crate::translate::testing::{attribute, block, nested, nested_attribute, sensitive};
 
-    fn attribute(name: &str, attribute_type: AttributeType, sensitive: bool) -> Attribute {
-        Attribute {
-            name: name.into(),
-            attribute_type,
-            description: String::new(),
-            description_kind: TextKind::Plain,
-            required: false,
-            optional: true,
-            computed: false,
-            sensitive,
-            write_only: false,
-            deprecated: false,
-            deprecation_message: String::new(),
-        }
-    }
-
-    fn block(attributes: Vec<Attribute>, blocks: Vec<NestedBlock>) -> Block {
-        Block {
-            attributes,
-            blocks,
-            description: String::new(),
-            description_kind: TextKind::Plain,
-            deprecated: false,
-            deprecation_message: String::new(),
-            computed: false,
-            has_secrets: true,
-            implied_type: Type::Dynamic,
-        }
-    }
-
-    fn secret() -> Vec<Attribute> {
-        let text = || AttributeType::Plain(Type::String);
-        vec![attribute("open", text(), false), attribute("token", text(), true)]
+    fn with_secret() -> Vec<Attribute> {
+        vec![attribute("open", Type::String), sensitive(attribute("token", Type::String))]
     }
 
     fn schema() -> Block {
-        let nested = |nesting| {
-            AttributeType::Nested(NestedObject { attributes: secret(), nesting, implied_type: Type::Dynamic })
-        };
-        let mut attributes = secret();
-        attributes.push(attribute("by_key", nested(ObjectNesting::Map), false));
-        attributes.push(attribute("many", nested(ObjectNesting::List), false));
-        let rules = NestedBlock {
-            name: "rule".into(),
-            block: block(secret(), vec![]),
-            nesting: BlockNesting::Map,
-            min_items: 0,
-            max_items: 0,
-            implied_type: Type::Dynamic,
-        };
-        block(attributes, vec![rules])
+        let mut attributes = with_secret();
+        attributes.push(nested_attribute("by_key", ObjectNesting::Map, with_secret()));
+        attributes.push(nested_attribute("many", ObjectNesting::List, with_secret()));
+        block(attributes, vec![nested("rule", BlockNesting::Map, 0, block(with_secret(), vec![]))])
     }
 
     fn shown(shown: &Shown) -> String {
