@@ -5,6 +5,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::io::AsyncReadExt as _;
+use tokio::net::unix::pipe;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -24,6 +26,9 @@ use crate::settings::{InvalidSettings, RECORD, Settings};
 /// Engine flags whose value may be the next argument: those of Go's logging and of tracing.
 const FLAGS_WITH_VALUE: [&str; 8] =
     ["log_backtrace_at", "log_dir", "log_link", "logbuflevel", "stderrthreshold", "tracing", "v", "vmodule"];
+
+/// The path of standard input.
+const STDIN: &str = if cfg!(target_os = "linux") { "/proc/self/fd/0" } else { "/dev/fd/0" };
 
 const USAGE: &str = "\
 Usage: pulumi-resource-terraform-provider [flags] [ENGINE ADDRESS]
@@ -273,27 +278,19 @@ async fn engine_ended(process: Option<Starter>) {
     let Some(process) = process else { return std::future::pending().await };
     tokio::select! {
         () = process.ended() => {}
-        () = stdin_ended(), if stdin_is_a_pipe() => {}
+        () = stdin_ended() => {}
     }
 }
 
-/// Reads standard input, to which an engine never writes, to its end.
+/// Reads standard input to its end, to which an engine never writes; never returns if it is no pipe.
 async fn stdin_ended() {
-    let (sender, ended) = tokio::sync::oneshot::channel();
-    // In its own thread, because a read of standard input cannot be cancelled and would delay the
-    // runtime's shutdown.
-    std::thread::spawn(move || {
+    // Opened anew, because whether a read waits belongs to the open file, which others may have as well.
+    if let Ok(mut stdin) = pipe::OpenOptions::new().open_receiver(STDIN) {
         // An error is an end too.
-        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
-        let _ = sender.send(());
-    });
-    // An error means that the thread has ended.
-    let _ = ended.await;
-}
-
-fn stdin_is_a_pipe() -> bool {
-    rustix::fs::fstat(std::io::stdin())
-        .is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Fifo)
+        while let Ok(1..) = stdin.read(&mut [0; 64]).await {}
+        return;
+    }
+    std::future::pending().await
 }
 
 /// Reports the port to the engine, which reads it from standard output.
