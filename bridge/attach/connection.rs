@@ -151,7 +151,18 @@ impl RelayConnection {
     }
 
     /// Makes a call of the engine, at the daemon if there is one, else here.
-    pub(crate) async fn call(self: Arc<Self>, request: Request<Incoming>, here: impl Here) -> Response<Body> {
+    ///
+    /// The future is made out of line, on the heap: the stack of a process never shrinks, and each attached plugin has one.
+    #[inline(never)]
+    pub(crate) fn call(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        here: impl Here + 'static,
+    ) -> BoxFuture<'static, Response<Body>> {
+        Box::pin(self.make(request, here))
+    }
+
+    async fn make(self: Arc<Self>, request: Request<Incoming>, here: impl Here) -> Response<Body> {
         let (head, body) = request.into_parts();
         let content = match body.collect().await {
             Ok(content) => content.to_bytes(),

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use isthmus_common::BoxFuture;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -95,7 +96,13 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     if let Err(error) = limits::ensure_open_files() {
         return fail(&isthmus_common::error_chain(&error));
     }
-    runtime::serve(serve(engine, starter))
+    runtime::serve(boxed(engine, starter))
+}
+
+/// Out of line, so that the future is on the stack for a moment only: the stack of a process never shrinks.
+#[inline(never)]
+fn boxed(engine: Option<String>, starter: Starter) -> BoxFuture<'static, ExitCode> {
+    Box::pin(serve(engine, starter))
 }
 
 async fn serve(address: Option<String>, starter: Starter) -> ExitCode {

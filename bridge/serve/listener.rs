@@ -188,24 +188,21 @@ impl Listener {
                 Accepted::Engine(stream) => match users.check(&stream).await {
                     Ok(()) => {
                         let relay = relay.map(|relay| relay.connection());
-                        drop(connections.spawn(serve_engine(stream, services, sessions, relay, stopping)));
+                        drop(connections.spawn(served(stream, services, sessions, relay, stopping)));
                     }
                     Err(reason) => refuser.refuse(stream, reason),
                 },
                 Accepted::Plugin(stream, terms) => match users.check_local(&stream) {
                     Ok(user) => {
                         let host = Host { sessions, terms, services, stopping };
-                        drop(connections.spawn(host.serve(stream, Identity::User(user), Peer::Plugin)));
+                        drop(connections.spawn(host.served(stream, user)));
                     }
                     Err(reason) => refuser.refuse(stream, reason),
                 },
                 Accepted::Unauthenticated(unauthenticated, terms) => {
                     let host = Host { sessions, terms, services, stopping };
-                    drop(connections.spawn(host.serve_unauthenticated(
-                        unauthenticated,
-                        Arc::clone(&users),
-                        refuser.clone(),
-                    )));
+                    let (users, refuser) = (Arc::clone(&users), refuser.clone());
+                    drop(connections.spawn(host.served_unauthenticated(unauthenticated, users, refuser)));
                 }
             }
         }
@@ -292,6 +289,18 @@ async fn collect(daemon: &Daemon) -> Infallible {
     }
 }
 
+/// As [`serve_engine`]; out of line, so that the future is on the stack for a moment only.
+#[inline(never)]
+fn served(
+    stream: TcpStream,
+    services: Services,
+    sessions: Arc<Sessions>,
+    relay: Option<Arc<RelayConnection>>,
+    stopping: CancellationToken,
+) -> BoxFuture<'static, ()> {
+    Box::pin(serve_engine(stream, services, sessions, relay, stopping))
+}
+
 /// Serves an engine, whose calls go to another daemon if there is a `relay`.
 async fn serve_engine(
     stream: TcpStream,
@@ -328,8 +337,25 @@ struct Host {
 }
 
 impl Host {
+    /// As [`Self::serve`] for a plugin of a local user; out of line, as [`served`].
+    #[inline(never)]
+    fn served(self, stream: UnixStream, user: u32) -> BoxFuture<'static, ()> {
+        Box::pin(self.serve(stream, Identity::User(user), Peer::Plugin))
+    }
+
+    /// As [`Self::serve_unauthenticated`]; out of line, as [`served`].
+    #[inline(never)]
+    fn served_unauthenticated(
+        self,
+        unauthenticated: Unauthenticated,
+        users: Arc<LocalUsers>,
+        refuser: Refuser,
+    ) -> BoxFuture<'static, ()> {
+        Box::pin(self.serve_unauthenticated(unauthenticated, users, refuser))
+    }
+
     /// Serves a peer whose calls are all of one identity. A plugin opens its session itself.
-    async fn serve(self, stream: impl AsyncRead + AsyncWrite + Unpin, identity: Identity, peer: Peer) {
+    async fn serve(self, stream: impl AsyncRead + AsyncWrite + Send + Unpin, identity: Identity, peer: Peer) {
         let stopping = self.stopping.clone();
         self.serve_until(stream, identity, peer, stopping).await;
     }
@@ -337,7 +363,7 @@ impl Host {
     /// The same, until `ended` is cancelled.
     async fn serve_until(
         self,
-        stream: impl AsyncRead + AsyncWrite + Unpin,
+        stream: impl AsyncRead + AsyncWrite + Send + Unpin,
         identity: Identity,
         peer: Peer,
         ended: CancellationToken,
