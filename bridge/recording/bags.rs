@@ -42,19 +42,22 @@ pub(super) enum BagRule<'a> {
     Marks,
     /// Everything, because its shape is not known.
     Everything,
+    /// In a provider's configuration, whose values are texts of JSON where they are no texts: marks, or everything where there are
+    /// none.
+    Configuration { shape: &'a ObjectShape, is_marked: bool },
 }
 
 /// A bag, with placeholders.
 pub(super) fn write_bag(bag: &Struct, rule: BagRule<'_>, placeholders: &mut Placeholders) -> Json {
     let mut marked = bag.clone();
     let shape = match rule {
-        BagRule::Shape(shape) | BagRule::Stored(shape) => Some(shape),
+        BagRule::Shape(shape) | BagRule::Stored(shape) | BagRule::Configuration { shape, .. } => Some(shape),
         BagRule::Marks | BagRule::Everything => None,
     };
     if let Some(shape) = shape {
         mark_what_may_be_secret(&mut marked, shape);
     }
-    let is_secret = matches!(rule, BagRule::Everything);
+    let is_secret = matches!(rule, BagRule::Everything | BagRule::Configuration { is_marked: false, .. });
     let mut members: Vec<(String, Json)> = bag
         .iter()
         .zip(marked.values())
@@ -64,6 +67,15 @@ pub(super) fn write_bag(bag: &Struct, rule: BagRule<'_>, placeholders: &mut Plac
                 _ if name == DELTA_KEY => Json::Null,
                 Property::String(text) if name == META_KEY && Meta::parse(text).is_ok() => {
                     Json::String(placeholders.meta(text))
+                }
+                value
+                    if matches!(rule, BagRule::Configuration { .. })
+                        && let Some(json) = secret_json(value, marked, is_secret) =>
+                {
+                    let field = shape.and_then(|shape| shape.pulumi(name));
+                    let text = masked(&json, field.map(|field| &field.shape), placeholders).to_string();
+                    let is_marked = matches!(classify(value), Ok(PropertyView::Secret(_)));
+                    if is_marked { object([(SECRET, Json::String(text))]) } else { Json::String(text) }
                 }
                 // Edited by hand, it may be anything.
                 value if name == META_KEY => write(value, value, true, None, placeholders),
@@ -97,6 +109,58 @@ pub(super) fn write_bag(bag: &Struct, rule: BagRule<'_>, placeholders: &mut Plac
     }
     members.iter_mut().for_each(|(name, _)| *name = escaped(&placeholders.text(name, false)));
     Json::Object(members)
+}
+
+/// The JSON in a text that is secret as a whole: of a list, a map or an object of a provider's configuration.
+fn secret_json(value: &Property, marked: &Property, is_secret: bool) -> Option<Json> {
+    let text = match (classify(value).ok()?, classify(marked).ok()?) {
+        (PropertyView::Secret(Property::String(text)), _) => text,
+        (PropertyView::String(text), PropertyView::Secret(_)) => text,
+        (PropertyView::String(text), _) if is_secret => text,
+        _ => return None,
+    };
+    let is_compound = text.trim_start().starts_with(['[', '{']);
+    Json::parse(text.as_bytes()).ok().filter(|_| is_compound)
+}
+
+/// JSON with placeholders for all values, and for the keys of maps.
+fn masked(json: &Json, shape: Option<&Shape>, placeholders: &mut Placeholders) -> Json {
+    let shape = flat(shape);
+    match json {
+        Json::Null => Json::Null,
+        Json::Bool(value) => Json::Bool(placeholders.boolean(*value, true)),
+        Json::Number(text) => Json::Number(placeholders.number(text, true)),
+        Json::String(text) if is_unknown_sentinel(text) => Json::String(text.clone()),
+        Json::String(text) => Json::String(placeholders.text(text, true)),
+        Json::Array(elements) => {
+            let element = match shape {
+                Some(Shape::List(element) | Shape::Set(element)) => Some(&**element),
+                // A list of the one item that it may have.
+                shape => shape,
+            };
+            Json::Array(elements.iter().map(|json| masked(json, element, placeholders)).collect())
+        }
+        Json::Object(members) => {
+            let is_special = members.iter().any(|(name, _)| name == SIGNATURE_KEY);
+            let members = members.iter().map(|(name, json)| {
+                let (is_named, shape) = match shape {
+                    shape if is_special => (true, shape),
+                    Some(Shape::Object(object)) => {
+                        let field = object.pulumi(name).or_else(|| object.terraform(name));
+                        (field.is_some(), field.map(|field| &field.shape))
+                    }
+                    Some(Shape::Map(element)) => (false, Some(&**element)),
+                    _ => (false, None),
+                };
+                let json = match json {
+                    Json::String(text) if is_special && name == SIGNATURE_KEY => Json::String(text.clone()),
+                    json => masked(json, shape, placeholders),
+                };
+                (placeholders.text(name, !is_named), json)
+            });
+            Json::Object(members.collect())
+        }
+    }
 }
 
 /// A value. `marked` is the same with more marks. Without a shape, names within a secret are secret too.

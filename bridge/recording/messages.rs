@@ -51,6 +51,17 @@ pub(super) enum Subject<'a> {
     Provider { method: &'a str, type_name: &'a str, schemas: Schemas<'a> },
 }
 
+/// How a provider's configuration is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Configuration {
+    /// The message has none.
+    None,
+    /// With marks, as in Configure.
+    Marked,
+    /// Without: every value of it may be a secret.
+    Unmarked,
+}
+
 /// Decodes a message.
 pub(super) fn decode(message: &MessageDescriptor, bytes: &Bytes) -> Option<DynamicMessage> {
     DynamicMessage::decode(message.clone(), bytes.clone()).ok()
@@ -79,6 +90,7 @@ pub(super) struct MessageWriter<'a> {
     pub(super) subject: Subject<'a>,
     pub(super) placeholders: &'a mut Placeholders,
     pub(super) masks: &'a Masks,
+    pub(super) configuration: Configuration,
 }
 
 impl MessageWriter<'_> {
@@ -175,11 +187,13 @@ impl MessageWriter<'_> {
         let Some(schema) = schemas.of(method, field, type_name) else { return withheld() };
         let own = &schema.block.implied_type;
         match decode_dynamic(&msgpack, &json, own) {
-            Ok(value) => ValueWriter::new(self.placeholders, self.masks).value(
-                &value,
-                own,
-                Some(Place::block(&schema.block)),
-            ),
+            Ok(value) => {
+                let place =
+                    (self.configuration != Configuration::Unmarked).then(|| Place::block(&schema.block));
+                let mut writer = ValueWriter::new(self.placeholders, self.masks);
+                writer.has_secret_keys = self.configuration != Configuration::None;
+                writer.value(&value, own, place)
+            }
             Err(_) => withheld(),
         }
     }
@@ -211,7 +225,8 @@ pub(super) fn read_message(
 ) -> Option<DynamicMessage> {
     let mut read = DynamicMessage::new(message.clone());
     let Json::Object(members) = json else { return None };
-    for (name, json) in members {
+    // A recording of others is not to say where this process connects.
+    for (name, json) in members.iter().filter(|(name, _)| !is_of_the_run(name)) {
         let field = message.get_field_by_name(name)?;
         let value = match json {
             Json::Array(elements) if field.is_list() => {

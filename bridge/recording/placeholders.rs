@@ -40,7 +40,14 @@ pub(crate) struct Placeholders {
     first_bool: Option<bool>,
     /// Whether the values are those of a recording, whose placeholders stay.
     is_replay: bool,
+    /// Before the number of the first one.
+    offset: usize,
+    /// Characters of a text from which on it is replaced within longer texts.
+    found_anywhere: usize,
 }
+
+/// Before the number of the first placeholder of what has no marks.
+const UNMARKED: usize = 40_000;
 
 impl Placeholders {
     /// The placeholders of a session with these secrets.
@@ -52,7 +59,14 @@ impl Placeholders {
             private: HashMap::new(),
             first_bool: None,
             is_replay,
+            offset: 0,
+            found_anywhere: FOUND_ANYWHERE,
         }
+    }
+
+    /// Those of a provider's configuration without marks, apart from the others: what is open elsewhere is replaced here.
+    pub(crate) fn of_unmarked(known: KnownSecrets, is_replay: bool) -> Self {
+        Self { offset: UNMARKED, found_anywhere: SHORTEST, ..Self::new(known, is_replay) }
     }
 
     /// A text of a value, or what it is replaced by. One that repeats a secret of the provider's configuration is a secret.
@@ -70,7 +84,8 @@ impl Placeholders {
     /// A text of a message, in which known secrets are replaced.
     pub(crate) fn message(&mut self, text: &str) -> String {
         let redacted = self.known.redact(text);
-        if redacted == text {
+        // What has no marks is known to nothing but this.
+        if redacted == text && (self.offset == 0 || !self.parts.iter().any(|(part, _)| text.contains(part))) {
             return text.to_owned();
         }
         if let Some(replaced) = self.replaced.get(text) {
@@ -134,7 +149,7 @@ impl Placeholders {
             Some(_) | None => format!("secret-{next:05}"),
         };
         self.replaced.insert(text.to_owned(), replaced.clone());
-        if text.chars().count() >= FOUND_ANYWHERE {
+        if text.chars().count() >= self.found_anywhere {
             let longer = self.parts.partition_point(|(secret, _)| secret.len() >= text.len());
             self.parts.insert(longer, (text.to_owned(), replaced.clone()));
         }
@@ -143,14 +158,18 @@ impl Placeholders {
 
     /// The number of a new placeholder, which no recording has that is replayed.
     fn next(&self) -> usize {
-        self.replaced.len() + 1 + if self.is_replay { 50_000 } else { 0 }
+        self.replaced.len() + 1 + self.offset + if self.is_replay { 50_000 } else { 0 }
     }
 
     /// The decimal text of a number, or what it is replaced by.
     pub(crate) fn number(&mut self, decimal: &str, is_secret: bool) -> String {
         let is_known = || decimal.len() >= SHORTEST && self.replaced.contains_key(decimal);
         if is_secret || is_known() || self.known.redact(decimal) != decimal {
-            self.secret(decimal)
+            // The same number without an exponent, whose placeholder is a number.
+            match Number::from_decimal(decimal) {
+                Ok(number) => self.secret(&number.to_decimal_text()),
+                Err(_) => self.secret(decimal),
+            }
         } else {
             decimal.to_owned()
         }
@@ -256,6 +275,8 @@ mod tests {
         // A program may write a number as a text.
         assert_eq!(placeholders.text("31337", true), "900000003");
         assert_eq!(placeholders.number("31338", false), "31338");
+        // One that a bag writes with an exponent.
+        assert_eq!(placeholders.number("1.2345678901234568e16", true), "900000004");
         assert!(!placeholders.boolean(true, true) && placeholders.boolean(false, true));
         assert!(placeholders.boolean(true, false));
     }

@@ -16,7 +16,7 @@ use tonic::{Code, Status};
 use super::Recording;
 use super::bags::BagRule;
 use super::call::{Captured, OpenCall};
-use super::messages::{MessageWriter, Subject, decode, open_bytes, withheld};
+use super::messages::{Configuration, MessageWriter, Subject, decode, open_bytes, withheld};
 use super::placeholders::Placeholders;
 use super::values::object;
 use crate::cli::random_uuid::random_uuid;
@@ -46,6 +46,8 @@ pub(crate) struct SessionRecorder {
     has_package: AtomicBool,
     secrets: KnownSecrets,
     placeholders: Mutex<Placeholders>,
+    /// Those of a provider's configuration before Configure, which an engine sends without marks.
+    unmarked: Mutex<Placeholders>,
 }
 
 /// What a call of an engine is about.
@@ -53,22 +55,29 @@ enum About {
     /// Nothing with properties.
     Nothing,
     Member(Arc<ResourceShape>),
-    /// A member without sensitive properties, such as a function.
-    Plain,
+    /// Neither arguments nor results of one have a shape.
+    Function,
+    /// The query of a list.
+    List,
     /// A member that the package does not have.
     Unknown,
 }
 
 impl About {
-    fn rule(&self) -> BagRule<'_> {
+    fn rule(&self, configuration: Configuration) -> BagRule<'_> {
+        let is_marked = configuration == Configuration::Marked;
         match self {
+            Self::Member(shape) if configuration != Configuration::None => {
+                BagRule::Configuration { shape: &shape.object, is_marked }
+            }
             // The configuration has properties that are the engine's.
             Self::Member(shape) if shape.schema.block.has_secrets && !shape.token.is_empty() => {
                 BagRule::Stored(&shape.object)
             }
             Self::Member(shape) => BagRule::Shape(&shape.object),
-            Self::Plain => BagRule::Marks,
-            Self::Nothing | Self::Unknown => BagRule::Everything,
+            Self::List => BagRule::Marks,
+            // Hosts of programs take the marks off what they pass to functions.
+            Self::Nothing | Self::Function | Self::Unknown => BagRule::Everything,
         }
     }
 }
@@ -77,6 +86,7 @@ impl SessionRecorder {
     /// Records a session with these secrets.
     pub(crate) fn new(recording: Arc<Recording>, secrets: KnownSecrets) -> Self {
         let placeholders = Mutex::new(Placeholders::new(secrets.clone(), recording.is_replay()));
+        let unmarked = Mutex::new(Placeholders::of_unmarked(secrets.clone(), recording.is_replay()));
         Self {
             recording,
             id: random_uuid(),
@@ -84,6 +94,7 @@ impl SessionRecorder {
             has_package: AtomicBool::new(false),
             secrets,
             placeholders,
+            unmarked,
         }
     }
 
@@ -123,15 +134,21 @@ impl SessionRecorder {
         if let (About::Member(shape), Some(request)) = (&about, &request) {
             add_marks(&mut masks, request, shape);
         }
-        let mut placeholders = self.placeholders.lock().unwrap_or_else(PoisonError::into_inner);
+        let configuration = configuration(&call.method);
+        let placeholders = match configuration {
+            Configuration::Unmarked => &self.unmarked,
+            Configuration::None | Configuration::Marked => &self.placeholders,
+        };
+        let mut placeholders = placeholders.lock().unwrap_or_else(PoisonError::into_inner);
         let mut lines = Vec::new();
         if let Some(package) = package.as_ref().filter(|_| !self.has_package.swap(true, Ordering::Relaxed)) {
             lines.push(self.package_line(package));
         }
         let mut writer = MessageWriter {
-            subject: Subject::Engine(about.rule()),
+            subject: Subject::Engine(about.rule(configuration)),
             placeholders: &mut placeholders,
             masks: &masks,
+            configuration,
         };
         let request =
             request.map_or_else(|| withheld(call.request.len()), |request| writer.message(&request));
@@ -156,6 +173,7 @@ impl SessionRecorder {
                 package.as_deref(),
                 &mut placeholders,
                 &masks,
+                configuration,
             ));
         }
         lines.push(self.line(
@@ -204,6 +222,7 @@ impl SessionRecorder {
         package: Option<&Package>,
         placeholders: &mut Placeholders,
         masks: &Masks,
+        configuration: Configuration,
     ) -> Json {
         let (service, method) = captured.path.trim_start_matches('/').split_once('/').unwrap_or_default();
         let types = METHODS.get(captured.path);
@@ -213,7 +232,8 @@ impl SessionRecorder {
             (Some(message), Some(package)) => {
                 let schemas = Schemas(package.catalogue());
                 let subject = Subject::Provider { method, type_name: &type_name, schemas };
-                MessageWriter { subject, placeholders: &mut *placeholders, masks }.message(&message)
+                MessageWriter { subject, placeholders: &mut *placeholders, masks, configuration }
+                    .message(&message)
             }
             _ => withheld(length),
         };
@@ -258,6 +278,15 @@ impl SessionRecorder {
     }
 }
 
+/// How a method has the provider's configuration.
+fn configuration(method: &str) -> Configuration {
+    match method {
+        "CheckConfig" | "DiffConfig" => Configuration::Unmarked,
+        "Configure" => Configuration::Marked,
+        _ => Configuration::None,
+    }
+}
+
 /// Whether a method has properties of the package's members.
 fn has_bags(method: &str) -> bool {
     matches!(
@@ -289,11 +318,11 @@ fn about(method: &str, request: &DynamicMessage, package: &Package) -> About {
             let token = text("tok");
             match package.data_source_by_token(&token) {
                 Ok(shape) => About::Member(shape),
-                Err(_) => About::Plain,
+                Err(_) => About::Function,
             }
         }
-        "Call" => About::Plain,
-        "List" => About::Plain,
+        "Call" => About::Function,
+        "List" => About::List,
         method if has_bags(method) => {
             let (urn, own) = (text("urn"), text("type"));
             let token = if own.is_empty() { Urn(&urn).resource_type().unwrap_or_default() } else { &own };

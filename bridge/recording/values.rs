@@ -41,12 +41,14 @@ pub(super) fn unescaped(name: &str) -> &str {
 pub(super) struct ValueWriter<'a> {
     pub(super) placeholders: &'a mut Placeholders,
     pub(super) masks: &'a Masks,
+    /// Whether keys of secret elements are secret too: in a provider's configuration, whose properties are secret as a whole.
+    pub(super) has_secret_keys: bool,
     path: Vec<Step>,
 }
 
 impl<'a> ValueWriter<'a> {
     pub(super) fn new(placeholders: &'a mut Placeholders, masks: &'a Masks) -> Self {
-        Self { placeholders, masks, path: Vec::new() }
+        Self { placeholders, masks, has_secret_keys: false, path: Vec::new() }
     }
 
     /// A value of a type. Without a place it is secret.
@@ -63,8 +65,7 @@ impl<'a> ValueWriter<'a> {
             (Value::String(text), _) => Json::String(self.placeholders.text(text, is_secret)),
             (Value::Dynamic(both), _) => {
                 let (own, value) = (&both.0, &both.1);
-                let own = if is_secret { self.renamed_type(own, true) } else { own.clone() };
-                let value = if is_secret { self.renamed(value) } else { value.clone() };
+                let (own, value) = self.renamed_within(own, value, is_secret);
                 let json = Json::parse(own.to_json().as_bytes()).unwrap_or(Json::Null);
                 object([(TYPE, json), (DYNAMIC, self.value(&value, &own, place))])
             }
@@ -90,12 +91,13 @@ impl<'a> ValueWriter<'a> {
             (Value::Map(members), _) => {
                 let own = if let Type::Map(element) = own { element } else { &Type::Dynamic };
                 let members = members.iter().map(|(name, value)| {
+                    let step = Step::Name(name.to_string());
+                    let is_secret = is_secret
+                        || self.has_secret_keys
+                            && self.below(step.clone(), |writer| writer.masks.is_secret(&writer.path));
                     let key = escaped(&self.placeholders.text(name, is_secret));
                     let element = place.map(Place::element);
-                    (
-                        key,
-                        self.below(Step::Name(name.to_string()), |writer| writer.value(value, own, element)),
-                    )
+                    (key, self.below(step, |writer| writer.value(value, own, element)))
                 });
                 Json::Object(members.collect())
             }
@@ -111,6 +113,37 @@ impl<'a> ValueWriter<'a> {
                 });
                 Json::Object(members.collect())
             }
+        }
+    }
+
+    /// A value of a type of its own and this type, in which attributes below secrets are renamed.
+    fn renamed_within(&mut self, own: &Type, value: &Value, is_secret: bool) -> (Type, Value) {
+        if is_secret || self.masks.is_secret(&self.path) {
+            return (self.renamed_type(own, true), self.renamed(value));
+        }
+        match (own, value) {
+            (Type::Object(object), Value::Object(members)) => {
+                let members = members.iter().map(|(name, value)| {
+                    let own = object.attributes.get(name).unwrap_or(&Type::Dynamic);
+                    let within = self.below(Step::Name(name.to_string()), |writer| {
+                        writer.renamed_within(own, value, false)
+                    });
+                    (Arc::clone(name), within)
+                });
+                let members: Vec<_> = members.collect();
+                let types = members.iter().map(|(name, (own, _))| (name.to_string(), own.clone()));
+                let own = Type::object(types.collect::<Vec<_>>());
+                (own, Value::Object(members.into_iter().map(|(name, (_, value))| (name, value)).collect()))
+            }
+            (Type::Tuple(types), Value::Tuple(elements)) => {
+                let elements = elements.iter().enumerate().map(|(index, element)| {
+                    let own = types.get(index).unwrap_or(&Type::Dynamic);
+                    self.below(Step::Index(index), |writer| writer.renamed_within(own, element, false))
+                });
+                let (types, elements): (Vec<_>, Vec<_>) = elements.unzip();
+                (Type::tuple(types), Value::Tuple(elements))
+            }
+            _ => (own.clone(), value.clone()),
         }
     }
 

@@ -120,6 +120,10 @@ impl Walk<'_> {
                         .collect(),
                 )
             }
+            // Its keys are secrets as well.
+            Value::Map(members) if !members.is_empty() && self.are_all_secret(members.keys()) => {
+                Shown::Secret
+            }
             Value::Map(members) => {
                 self.members(members.iter(), |walk, _, value| walk.value(value, place.element()))
             }
@@ -182,6 +186,16 @@ impl Walk<'_> {
                 Shown::Object(shown)
             }
         }
+    }
+
+    /// Whether all members of a map are secret by their paths.
+    fn are_all_secret<'n>(&mut self, mut names: impl Iterator<Item = &'n Arc<str>>) -> bool {
+        names.all(|name| {
+            self.path.push(Step::Name(name.to_string()));
+            let is_secret = self.masks.is_secret(&self.path);
+            self.path.pop();
+            is_secret
+        })
     }
 
     fn below(&mut self, step: Step, show: impl FnOnce(&mut Self) -> Shown) -> Shown {

@@ -136,6 +136,36 @@ on_both_protocols! {
         assert!(generated.len() == 24 && !text.contains(&generated), "{generated}: {text}");
     }
 
+    async fn a_configuration_without_marks_is_replaced_as_a_whole_and_replayed(protocol) {
+        let recorded = Recorded::new();
+        let host = recorded.setup(Setup::conformance(protocol)).start().await;
+        let session = host.parameterized().await?;
+        let quota = format!(r#"{{"key-{WORD}":0.0000001}}"#);
+        // As an engine sends it: texts of JSON, whose marks come with Configure.
+        let news = json!({
+            "region": format!("region-{WORD}"), "retries": "31337", "label": format!(r#"{{"name-{WORD}":"value-{WORD}"}}"#),
+            "regions": format!(r#"["r-{WORD}"]"#), "quota": quota,
+        });
+        session.check_config(&json!({}), &news).await?;
+        let marked = |name: &str| secret(news[name].clone());
+        session
+            .configure(&json!({
+                "region": marked("region"), "retries": marked("retries"), "label": marked("label"),
+                "regions": marked("regions"), "quota": marked("quota"),
+            }))
+            .await?;
+        let inner = json!({(format!("key-{WORD}")): 5});
+        let inputs = json!({"name": "first", "title": "One", "extra": {"open": "o", "inner": secret(inner)}});
+        session.record().checked(&inputs).await?;
+        drop(host);
+        let text = recorded.text();
+        assert_eq!(traces(&text), Vec::<String>::new(), "{text}");
+        assert!(!text.contains("31337") && !text.contains("0.0000001") && !text.contains("1e-"), "{text}");
+        recorded.lines();
+        let said = recorded.replay(&[]).well();
+        assert!(said.ends_with("Result: the same\n"), "{said}");
+    }
+
     async fn a_recording_has_the_calls_of_both_sides(protocol) {
         let recorded = Recorded::new();
         let host = recorded.setup(Setup::sandbox(protocol)).start().await;
