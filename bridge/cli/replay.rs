@@ -74,7 +74,7 @@ fn text(replayed: &Replayed) -> String {
         if last.replace((session, *sequence)) != Some((session, *sequence)) {
             text.push_str(&format!("{}\n", printable(&format!("{method} {subject}")).trim_end()));
         }
-        text.push_str(&format!("  {part}\n"));
+        text.push_str(&format!("  {}\n", printable(part)));
         for line in lines {
             text.push_str(&format!("    {}\n", printable(line)));
         }
@@ -83,10 +83,16 @@ fn text(replayed: &Replayed) -> String {
         text.push('\n');
     }
     let skipped: Vec<_> =
-        replayed.skipped.iter().map(|(method, count)| format!("{method} {count}")).collect();
+        replayed.skipped.iter().map(|(method, count)| format!("{} {count}", printable(method))).collect();
     let skipped =
         if skipped.is_empty() { String::new() } else { format!("; not replayed: {}", skipped.join(", ")) };
     text.push_str(&format!("{} calls of {} sessions replayed{skipped}\n", replayed.calls, replayed.sessions));
+    if replayed.other_sessions > 0 {
+        let count = replayed.other_sessions;
+        text.push_str(&format!(
+            "{count} sessions are of another provider than --provider, and not replayed\n"
+        ));
+    }
     text.push_str(&match replayed.differences.len() {
         0 => "Result: the same\n".to_owned(),
         count => format!("Result: {count} messages differ\n"),
@@ -108,6 +114,7 @@ fn as_json(replayed: &Replayed) -> String {
     let members = json!({
         "same": replayed.differences.is_empty(),
         "sessions": replayed.sessions,
+        "sessions_of_other_providers": replayed.other_sessions,
         "calls": replayed.calls,
         "not_replayed": replayed.skipped,
         "differences": differences.collect::<Vec<_>>(),

@@ -5,10 +5,11 @@
 //! recording, or that others may read, is not appended to.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use isthmus_common::{Links, open_regular};
 use isthmus_cty::json::Json;
 use rustix::fs::FlockOperation;
 
@@ -46,7 +47,11 @@ pub(crate) enum RecordingError {
     Shared(PathBuf),
     #[error("{} has format version {version}, and this isthmus reads {FORMAT_VERSION}", path.display())]
     Version { path: PathBuf, version: String },
-    #[error("line {line} of {} is not one of a recording", path.display())]
+    #[error(
+        "line {line} of {} is not one of a recording\nhelp: it may be cut off, if there was no space on the disk: remove it, and what was \
+         recorded in the other lines is replayed",
+        path.display()
+    )]
     Line { path: PathBuf, line: usize },
 }
 
@@ -64,10 +69,13 @@ pub(crate) fn header() -> String {
 /// Opens a recording to append to, or creates it.
 pub(super) fn open(path: &Path) -> Result<File, RecordingError> {
     let failed = |source| RecordingError::Open { path: path.to_owned(), source };
-    match crate::cli::new_file::write_file(path, header().as_bytes(), MODE, false) {
-        Ok(()) => {}
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(failed(error)),
+    // One that exists needs no space on the disk.
+    if matches!(path.symlink_metadata(), Err(error) if error.kind() == io::ErrorKind::NotFound) {
+        match crate::cli::new_file::write_file(path, header().as_bytes(), MODE, false) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(failed(error)),
+        }
     }
     let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
     let file = OpenOptions::new().read(true).append(true).custom_flags(flags).open(path).map_err(failed)?;
@@ -100,7 +108,7 @@ fn check(path: &Path, line: &str) -> Result<(), RecordingError> {
         Some(Json::String(text)) => text.clone(),
         _ => String::new(),
     };
-    if member("kind") != "header" {
+    if member("kind") != "header" || !line.ends_with('\n') {
         return Err(RecordingError::NotARecording(path.to_owned()));
     }
     let version = member("format_version");
@@ -111,7 +119,7 @@ fn check(path: &Path, line: &str) -> Result<(), RecordingError> {
     }
 }
 
-/// Appends lines, without those of another process between them.
+/// Appends lines, without those of another process between them: all of them, or none if there is no space.
 pub(super) fn append(mut file: &File, lines: &[Json]) -> io::Result<()> {
     let mut text = String::new();
     for line in lines {
@@ -119,26 +127,28 @@ pub(super) fn append(mut file: &File, lines: &[Json]) -> io::Result<()> {
         text.push('\n');
     }
     rustix::fs::flock(file, FlockOperation::LockExclusive)?;
-    let written = file.write_all(text.as_bytes());
+    let written = file.metadata().and_then(|before| {
+        // Half a line would make the next one unreadable.
+        file.write_all(text.as_bytes()).inspect_err(|_| drop(file.set_len(before.len())))
+    });
     rustix::fs::flock(file, FlockOperation::Unlock)?;
     written
 }
 
 /// The lines of a recording behind its header.
 pub(crate) fn read(path: &Path) -> Result<Vec<Json>, RecordingError> {
-    let file = File::open(path).map_err(|source| RecordingError::Open { path: path.to_owned(), source })?;
+    // What is no file may never end, or never begin.
+    let opened = open_regular(path, Links::Follow);
+    let file = opened.map_err(|source| RecordingError::Open { path: path.to_owned(), source })?;
+    let failed = |source| RecordingError::Read { path: path.to_owned(), source };
+    let header = first_line(&file).map_err(failed)?;
+    check(path, &header)?;
     let mut lines = Vec::new();
-    for (number, line) in BufReader::new(file).split(b'\n').enumerate() {
-        let line = line.map_err(|source| RecordingError::Read { path: path.to_owned(), source })?;
-        if number == 0 {
-            check(path, &String::from_utf8_lossy(&line))?;
-            continue;
-        }
-        let json = Json::parse(&line);
-        lines.push(json.map_err(|_| RecordingError::Line { path: path.to_owned(), line: number + 1 })?);
-    }
-    if lines.is_empty() && std::fs::metadata(path).is_ok_and(|metadata| metadata.len() == 0) {
-        return Err(RecordingError::NotARecording(path.to_owned()));
+    (&file).seek(SeekFrom::Start(header.len() as u64)).map_err(failed)?;
+    for (number, line) in BufReader::new(&file).split(b'\n').enumerate() {
+        let json = Json::parse(&line.map_err(failed)?);
+        // Behind the header.
+        lines.push(json.map_err(|_| RecordingError::Line { path: path.to_owned(), line: number + 2 })?);
     }
     Ok(lines)
 }
@@ -172,6 +182,39 @@ mod tests {
         let lines = read(&path).expect("it is a recording");
         assert_eq!(lines.len(), 80);
         assert!(lines.chunks(2).all(|pair| pair[0] == pair[1]), "what is written together stays together");
+    }
+
+    #[tokio::test]
+    async fn an_append_without_space_leaves_whole_lines() {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("session.jsonl");
+        let file = open(&path).expect("it is a recording");
+        append(&file, &[line(1)]).expect("there is space");
+        // In a process of its own, because the limit is of the process.
+        if std::env::var_os("RECORDING_LIMITED").is_none() {
+            let this = std::env::current_exe().expect("this program");
+            let name = "recording::file::tests::an_append_without_space_leaves_whole_lines";
+            let ran = std::process::Command::new(this)
+                .args([name, "--exact"])
+                .env("RECORDING_LIMITED", "1")
+                .output();
+            let ran = String::from_utf8_lossy(&ran.expect("it runs").stdout).into_owned();
+            assert!(ran.contains("1 passed"), "{ran}");
+            return;
+        }
+        // Rust's test harness does not ignore the signal, so that it would end this process.
+        let exceeded = tokio::signal::unix::SignalKind::from_raw(25);
+        let _exceeded = tokio::signal::unix::signal(exceeded).expect("SIGXFSZ");
+        let limit = getrlimit(Resource::Fsize);
+        let before = file.metadata().expect("it is there").len();
+        setrlimit(Resource::Fsize, Rlimit { current: Some(before + 10), ..limit }).expect("a limit");
+        append(&file, &[line(2)]).expect_err("there is no space");
+        setrlimit(Resource::Fsize, limit).expect("no limit");
+        assert_eq!(read(&path).expect("it is a recording").len(), 1);
+        append(&file, &[line(3)]).expect("there is space again");
+        assert_eq!(read(&path).expect("it is a recording").len(), 2);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a recording has, read for its replay.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -81,7 +81,9 @@ impl RecordedCall {
     pub(super) fn is_replayed(&self, is_other: bool) -> bool {
         let is_preview = self.request.member("preview") == Some(&Json::Bool(true));
         match self.method.as_str() {
-            "Handshake" | "CheckConfig" | "DiffConfig" | "Configure" | "Check" | "Diff" => true,
+            "Handshake" | "Configure" | "Check" | "Diff" => true,
+            // They have placeholders only, which another provider refuses.
+            "CheckConfig" | "DiffConfig" => !is_other,
             "Create" | "Update" => is_preview || !is_other,
             "Read" | "Delete" | "Invoke" | "Call" => !is_other,
             _ => false,
@@ -92,10 +94,11 @@ impl RecordedCall {
 /// The sessions of a file that have a provider, with their calls in order.
 pub(super) fn sessions(path: &Path) -> Result<Vec<RecordedSession>, RecordingError> {
     let mut sessions: Vec<RecordedSession> = Vec::new();
-    for line in file::read(path)? {
+    let mut positions = HashMap::new();
+    for (number, line) in file::read(path)?.into_iter().enumerate() {
         let id = text(&line, "session");
-        let position = sessions.iter().position(|session| session.id == id).unwrap_or_else(|| {
-            sessions.push(RecordedSession { id: id.clone(), ..RecordedSession::default() });
+        let position = *positions.entry(id.clone()).or_insert_with(|| {
+            sessions.push(RecordedSession { id, ..RecordedSession::default() });
             sessions.len() - 1
         });
         let Some(session) = sessions.get_mut(position) else { continue };
@@ -104,6 +107,9 @@ pub(super) fn sessions(path: &Path) -> Result<Vec<RecordedSession>, RecordingErr
             session.parameter = line.member("parameter").cloned();
         } else if let Some(call) = RecordedCall::read(&line) {
             session.calls.push(Arc::new(call));
+        } else if text(&line, "kind") == "call" {
+            // Behind the header.
+            return Err(RecordingError::Line { path: path.to_owned(), line: number + 2 });
         }
     }
     sessions.retain(|session| session.parameter.is_some());

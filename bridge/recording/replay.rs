@@ -47,6 +47,11 @@ pub(crate) enum ReplayError {
     Recording(#[from] RecordingError),
     #[error("{} has no session with a provider", .0.display())]
     Empty(std::path::PathBuf),
+    #[error(
+        "no call in {} can be replayed, so nothing was compared\nhelp: record a command that calls the provider, such as `pulumi preview`",
+        .0.display()
+    )]
+    Nothing(std::path::PathBuf),
     #[error("session {session} of the recording has an invalid package parameter")]
     Parameter {
         session: String,
@@ -93,6 +98,8 @@ pub(crate) struct OtherProvider {
 pub(crate) struct Replayed {
     /// Sessions with a provider.
     pub(crate) sessions: usize,
+    /// Those of other providers than the one that is to be called instead.
+    pub(crate) other_sessions: usize,
     /// Calls of an engine that were made again.
     pub(crate) calls: usize,
     /// Those that were not, by their methods.
@@ -118,8 +125,10 @@ pub(crate) async fn replay(
             count_skipped(&session, &mut replayed);
             continue;
         }
-        replayed.sessions += 1;
         replay_session(&session, settings, other, &mut replayed).await?;
+    }
+    if replayed.calls == 0 {
+        return Err(ReplayError::Nothing(path.to_owned()));
     }
     Ok(replayed)
 }
@@ -165,6 +174,14 @@ async fn replay_session(
             (instance, Some(script))
         }
     };
+    let provider_type = &instance.package.identity().provider_type;
+    if *provider_type != Identity::new(session.parameter()?)?.provider_type {
+        // It would know none of the session's resources.
+        replayed.other_sessions += 1;
+        count_skipped(session, replayed);
+        return Ok(());
+    }
+    replayed.sessions += 1;
     daemon.serve_only(instance);
     let listener = Listener::open().await?;
     let authority = format!("127.0.0.1:{}", listener.port()).parse().expect("an address is an authority");

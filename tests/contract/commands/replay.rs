@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::Said;
 use super::record::{Recorded, life_of_a_record};
-use crate::harness::{Setup, json, on_both_protocols, secret};
+use crate::harness::{Protocol, Setup, Status, json, on_both_protocols, secret};
 
 impl Recorded {
     /// A replay, with nothing around it but the recording.
@@ -17,7 +17,7 @@ impl Recorded {
         command
     }
 
-    fn replay(&self, words: &[&str]) -> Said {
+    pub(super) fn replay(&self, words: &[&str]) -> Said {
         Said::of(&mut self.command(words))
     }
 
@@ -146,6 +146,74 @@ Result: 2 messages differ
             assert!(newer.stdout.contains(expected), "{expected:?}: {}", newer.stdout);
         }
     }
+}
+
+/// The recording of one checked note.
+async fn checked_note() -> Result<Recorded, Status> {
+    let recorded = Recorded::new();
+    let host = recorded.setup(Setup::sandbox(Protocol::V6)).start().await;
+    let session = host.session().await?;
+    session.note().checked(&json!({"title": "Milk"})).await?;
+    drop(host);
+    Ok(recorded)
+}
+
+#[tokio::test]
+async fn a_recording_does_not_say_where_its_replay_connects_or_what_a_terminal_does() -> Result<(), Status> {
+    let recorded = checked_note().await?;
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address").to_string();
+    recorded.edit(|line| {
+        if line["method"] == "Handshake" {
+            line["request"]["engine_address"] = address.clone().into();
+        }
+        // A warning, which would be shown to the engine.
+        if line["method"] == "ValidateResourceConfig" {
+            line["response"]["diagnostics"] =
+                json!([{"severity": "WARNING", "summary": "sent away", "detail": "", "attribute": null}]);
+        }
+        if line["method"] == "Parameterize" {
+            line["method"] = "Cancel\u{1b}[31m".into();
+        }
+    });
+    let said = recorded.replay(&[]);
+    assert!(said.stdout.contains("not replayed: Cancel\\u{1b}[31m 1"), "{said:?}");
+    assert!(!said.stdout.contains('\u{1b}') && !said.stderr.contains('\u{1b}'), "{said:?}");
+    listener.set_nonblocking(true).expect("it is ours");
+    assert_eq!(listener.accept().expect_err("nothing connects").kind(), std::io::ErrorKind::WouldBlock);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_replay_that_compares_nothing_is_an_error() -> Result<(), Status> {
+    let recorded = checked_note().await?;
+    let of_another_provider = Setup::conformance(Protocol::V6).start().await;
+    let provider = of_another_provider.directory().join("terraform-provider-conformance");
+    let said = recorded.replay(&["--provider", provider.to_str().expect("a plain path")]).failed();
+    assert!(said.contains("no call in"), "{said}");
+    recorded.edit(|line| {
+        if line["side"] == "engine" {
+            line["method"] = "Cancel".into();
+        }
+    });
+    assert!(recorded.replay(&[]).failed().contains("can be replayed, so nothing was compared"));
+    recorded.edit(|line| {
+        if line["method"] == "Cancel" {
+            line["sequence"] = "one".into();
+        }
+    });
+    assert!(recorded.replay(&[]).failed().contains("is not one of a recording"));
+    Ok(())
+}
+
+#[test]
+fn what_is_no_file_is_neither_waited_for_nor_read_for_ever() {
+    let recorded = Recorded::new();
+    std::os::unix::fs::symlink("/dev/zero", recorded.file()).expect("a link");
+    assert!(recorded.replay(&[]).failed().contains("not a regular file"));
+    std::fs::remove_file(recorded.file()).expect("it is ours");
+    rustix::fs::mkfifoat(rustix::fs::CWD, recorded.file(), rustix::fs::Mode::RUSR).expect("a FIFO");
+    assert!(recorded.replay(&[]).failed().contains("not a regular file"));
 }
 
 #[test]
