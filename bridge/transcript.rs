@@ -11,7 +11,7 @@ mod provider_call;
 mod shown;
 pub(crate) mod values;
 
-pub(crate) use marks::mark_what_may_be_secret;
+pub(crate) use marks::{mark_configuration, mark_what_may_be_secret};
 pub(crate) use masks::Masks;
 pub(crate) use properties::shown_bag;
 pub(crate) use provider_call::{CapturedCalls, ProviderCall, Schemas, bytes_of, key_text, type_name};

@@ -138,6 +138,11 @@ impl Shape {
 }
 
 impl Field {
+    /// Whether its value is never shown.
+    pub fn is_secret(&self) -> bool {
+        self.sensitive || self.write_only
+    }
+
     /// The input of the field's name, without a choice.
     pub fn nameable(&self) -> Nameable<'_> {
         let several = matches!(self.shape, Shape::List(_) | Shape::Set(_));

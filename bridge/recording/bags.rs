@@ -11,8 +11,8 @@ use isthmus_proto::property::{MAX_DEPTH, Struct, Value as Property};
 use super::placeholders::Placeholders;
 use super::values::{UNKNOWN, escaped, object, unescaped};
 use crate::migrate::property_json::number_to_json;
-use crate::package::shape::{ObjectShape, Shape};
-use crate::transcript::mark_what_may_be_secret;
+use crate::package::shape::{Field, ObjectShape, Shape};
+use crate::transcript::{mark_configuration, mark_what_may_be_secret};
 use crate::translate::meta::{META_KEY, Meta};
 use crate::translate::property::{
     PropertyView, SIGNATURE_KEY, VALUE_KEY, classify, is_unknown_sentinel, secret,
@@ -54,8 +54,10 @@ pub(super) fn write_bag(bag: &Struct, rule: BagRule<'_>, placeholders: &mut Plac
         BagRule::Shape(shape) | BagRule::Stored(shape) | BagRule::Configuration { shape, .. } => Some(shape),
         BagRule::Marks | BagRule::Everything => None,
     };
-    if let Some(shape) = shape {
-        mark_what_may_be_secret(&mut marked, shape);
+    match rule {
+        BagRule::Configuration { shape, .. } => mark_configuration(&mut marked, shape),
+        BagRule::Shape(shape) | BagRule::Stored(shape) => mark_what_may_be_secret(&mut marked, shape),
+        BagRule::Marks | BagRule::Everything => {}
     }
     let is_secret = matches!(rule, BagRule::Everything | BagRule::Configuration { is_marked: false, .. });
     let mut members: Vec<(String, Json)> = bag
@@ -70,10 +72,12 @@ pub(super) fn write_bag(bag: &Struct, rule: BagRule<'_>, placeholders: &mut Plac
                 }
                 value
                     if matches!(rule, BagRule::Configuration { .. })
-                        && let Some(json) = secret_json(value, marked, is_secret) =>
+                        && let Some((json, is_secret)) = secret_json(value, marked, is_secret) =>
                 {
                     let field = shape.and_then(|shape| shape.pulumi(name));
-                    let text = masked(&json, field.map(|field| &field.shape), placeholders).to_string();
+                    let is_secret = is_secret || field.is_none_or(Field::is_secret);
+                    let shape = field.map(|field| &field.shape);
+                    let text = masked(&json, is_secret, shape, placeholders).to_string();
                     let is_marked = matches!(classify(value), Ok(PropertyView::Secret(_)));
                     if is_marked { object([(SECRET, Json::String(text))]) } else { Json::String(text) }
                 }
@@ -111,50 +115,54 @@ pub(super) fn write_bag(bag: &Struct, rule: BagRule<'_>, placeholders: &mut Plac
     Json::Object(members)
 }
 
-/// The JSON in a text that is secret as a whole: of a list, a map or an object of a provider's configuration.
-fn secret_json(value: &Property, marked: &Property, is_secret: bool) -> Option<Json> {
-    let text = match (classify(value).ok()?, classify(marked).ok()?) {
-        (PropertyView::Secret(Property::String(text)), _) => text,
-        (PropertyView::String(text), PropertyView::Secret(_)) => text,
-        (PropertyView::String(text), _) if is_secret => text,
+/// The JSON in a text that has secrets, of a list, a map or an object of a provider's configuration; and whether it is secret as a
+/// whole, or where its shape says so.
+fn secret_json(value: &Property, marked: &Property, is_secret: bool) -> Option<(Json, bool)> {
+    let (text, is_secret) = match (classify(value).ok()?, classify(marked).ok()?) {
+        (PropertyView::Secret(Property::String(text)), _) => (text.as_str(), true),
+        (PropertyView::String(text), PropertyView::Secret(_)) => (text, is_secret),
+        (PropertyView::String(text), _) if is_secret => (text, true),
         _ => return None,
     };
     let is_compound = text.trim_start().starts_with(['[', '{']);
-    Json::parse(text.as_bytes()).ok().filter(|_| is_compound)
+    Json::parse(text.as_bytes()).ok().filter(|_| is_compound).map(|json| (json, is_secret))
 }
 
-/// JSON with placeholders for all values, and for the keys of maps.
-fn masked(json: &Json, shape: Option<&Shape>, placeholders: &mut Placeholders) -> Json {
+/// JSON with placeholders for secrets, or for all values and for the keys of maps.
+fn masked(json: &Json, is_secret: bool, shape: Option<&Shape>, placeholders: &mut Placeholders) -> Json {
     let shape = flat(shape);
     match json {
         Json::Null => Json::Null,
-        Json::Bool(value) => Json::Bool(placeholders.boolean(*value, true)),
-        Json::Number(text) => Json::Number(placeholders.number(text, true)),
+        Json::Bool(value) => Json::Bool(placeholders.boolean(*value, is_secret)),
+        Json::Number(text) => Json::Number(placeholders.number(text, is_secret)),
         Json::String(text) if is_unknown_sentinel(text) => Json::String(text.clone()),
-        Json::String(text) => Json::String(placeholders.text(text, true)),
+        Json::String(text) => Json::String(placeholders.text(text, is_secret)),
         Json::Array(elements) => {
             let element = match shape {
                 Some(Shape::List(element) | Shape::Set(element)) => Some(&**element),
                 // A list of the one item that it may have.
                 shape => shape,
             };
-            Json::Array(elements.iter().map(|json| masked(json, element, placeholders)).collect())
+            let elements = elements.iter().map(|json| masked(json, is_secret, element, placeholders));
+            Json::Array(elements.collect())
         }
         Json::Object(members) => {
             let is_special = members.iter().any(|(name, _)| name == SIGNATURE_KEY);
             let members = members.iter().map(|(name, json)| {
-                let (is_named, shape) = match shape {
-                    shape if is_special => (true, shape),
+                let (is_named, is_secret, shape) = match shape {
+                    // A mark, or what has one.
+                    shape if is_special => (true, true, shape),
                     Some(Shape::Object(object)) => {
                         let field = object.pulumi(name).or_else(|| object.terraform(name));
-                        (field.is_some(), field.map(|field| &field.shape))
+                        let is_secret = is_secret || field.is_none_or(Field::is_secret);
+                        (field.is_some(), is_secret, field.map(|field| &field.shape))
                     }
-                    Some(Shape::Map(element)) => (false, Some(&**element)),
-                    _ => (false, None),
+                    Some(Shape::Map(element)) => (!is_secret, is_secret, Some(&**element)),
+                    _ => (!is_secret, is_secret, None),
                 };
                 let json = match json {
                     Json::String(text) if is_special && name == SIGNATURE_KEY => Json::String(text.clone()),
-                    json => masked(json, shape, placeholders),
+                    json => masked(json, is_secret, shape, placeholders),
                 };
                 (placeholders.text(name, !is_named), json)
             });

@@ -32,10 +32,15 @@ pub(super) struct Bound(BTreeMap<String, String>);
 impl Bound {
     /// Whether two different placeholders stand for one secret, as far as is known.
     fn are_bound(&mut self, recorded: &str, replayed: &str) -> bool {
-        let is_new = ["\"secret-5", "90005"].iter().any(|begin| replayed.starts_with(begin));
-        let is_old = ["\"secret-0", "90000"].iter().any(|begin| recorded.starts_with(begin));
-        is_new
-            && is_old
+        // Of what has marks, and of a provider's configuration without them.
+        let numberings = [
+            ["\"secret-0", "\"secret-5"],
+            ["90000", "90005"],
+            ["\"secret-4", "\"secret-9"],
+            ["90004", "90009"],
+        ];
+        let is_replaced = |[old, new]: [&str; 2]| recorded.starts_with(old) && replayed.starts_with(new);
+        numberings.into_iter().any(is_replaced)
             && *self.0.entry(replayed.to_owned()).or_insert_with(|| recorded.to_owned()) == recorded
     }
 }

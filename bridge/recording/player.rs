@@ -23,6 +23,9 @@ use crate::serve::LARGEST_MESSAGE;
 use crate::transcript::methods::METHODS;
 use crate::translate::meta::META_KEY;
 
+/// In a line about private data of a provider.
+const PRIVATE_LINE: &str = "_private.(private): ";
+
 /// Makes the calls of a session.
 pub(super) struct Player<'a> {
     pub(super) session: &'a RecordedSession,
@@ -106,11 +109,18 @@ impl Player<'_> {
                 None => add(method.to_owned(), vec!["- this call of the provider".to_owned()]),
                 Some(position) => {
                     let again = provider.remove(position);
-                    add(format!("{method} request"), lines(&call.request, &again.request, &mut bound));
+                    let mut requests = lines(&call.request, &again.request, &mut bound);
                     // That of a recording is the same.
+                    let mut responses =
+                        if self.is_other { outcomes(call, &again, &mut bound) } else { Vec::new() };
                     if self.is_other {
-                        add(format!("{method} response"), outcomes(call, &again, &mut bound));
+                        // Its private data is its own.
+                        [&mut requests, &mut responses]
+                            .into_iter()
+                            .for_each(|lines| lines.retain(|line| !line.contains(PRIVATE_LINE)));
                     }
+                    add(format!("{method} request"), requests);
+                    add(format!("{method} response"), responses);
                 }
             }
         }

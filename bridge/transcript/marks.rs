@@ -6,7 +6,7 @@
 
 use isthmus_proto::property::{Struct, Value};
 
-use crate::package::shape::{Field, ObjectShape, Shape};
+use crate::package::shape::{ObjectShape, Shape};
 use crate::translate::inputs::is_defaults_mark;
 use crate::translate::meta::META_KEY;
 use crate::translate::property::{PropertyView, classify, secret};
@@ -18,10 +18,36 @@ pub(crate) fn mark_what_may_be_secret(bag: &mut Struct, shape: &ObjectShape) {
     mark_object(bag, shape, has_secrets);
 }
 
+/// The same in a provider's configuration, in which lists, maps and objects may be texts of JSON.
+pub(crate) fn mark_configuration(bag: &mut Struct, shape: &ObjectShape) {
+    let mut open = Vec::new();
+    for (name, value) in bag.iter() {
+        let field = shape.pulumi(name).filter(|field| !field.is_secret() && !has_secrets_below(&field.shape));
+        if let (Some(field), Value::String(text)) = (field, value)
+            && is_json_of(text, &field.shape)
+        {
+            open.push((name.to_owned(), value.clone()));
+        }
+    }
+    mark_what_may_be_secret(bag, shape);
+    for (name, value) in open {
+        bag.insert(name, value);
+    }
+}
+
+fn is_json_of(text: &str, shape: &Shape) -> bool {
+    match (shape, serde_json::from_str(text)) {
+        (Shape::FlattenedList(element) | Shape::FlattenedSet(element), Ok(_)) => is_json_of(text, element),
+        (Shape::List(_) | Shape::Set(_), Ok(json)) => matches!(json, serde_json::Value::Array(_)),
+        (Shape::Map(_) | Shape::Object(_), Ok(json)) => matches!(json, serde_json::Value::Object(_)),
+        _ => false,
+    }
+}
+
 fn mark_object(bag: &mut Struct, shape: &ObjectShape, has_secrets: bool) {
     for (name, value) in bag.iter_mut() {
         match shape.pulumi(name).or_else(|| shape.terraform(name)) {
-            Some(field) if is_secret(field) => mark(value),
+            Some(field) if field.is_secret() => mark(value),
             Some(field) => mark_value(value, &field.shape, has_secrets),
             // Of both bridges, and the id, which is no property of every resource.
             None if ["id", META_KEY, DELTA_KEY].contains(&name) || is_defaults_mark(name, value) => {}
@@ -41,17 +67,27 @@ fn mark_value(value: &mut Value, shape: &Shape, has_secrets: bool) {
         (Shape::Map(element), Value::Struct(bag)) if is_plain => {
             bag.iter_mut().for_each(|(_, value)| mark_value(value, element, has_secrets));
         }
+        // The one item may be given in a list.
+        (
+            Shape::List(element)
+            | Shape::Set(element)
+            | Shape::FlattenedList(element)
+            | Shape::FlattenedSet(element),
+            Value::List(values),
+        ) => {
+            values.iter_mut().for_each(|value| mark_value(value, element, has_secrets));
+        }
         (Shape::FlattenedList(element) | Shape::FlattenedSet(element), value) => {
             mark_value(value, element, has_secrets);
         }
-        (Shape::List(element) | Shape::Set(element), Value::List(values)) => {
-            values.iter_mut().for_each(|value| mark_value(value, element, has_secrets));
-        }
         (Shape::Bool, Value::Bool(_))
         | (Shape::Number, Value::Number(_))
-        | (Shape::String, Value::String(_))
+        | (Shape::String, Value::String(_) | Value::Bool(_) | Value::Number(_))
         | (Shape::Tuple(_), Value::List(_))
         | (Shape::Dynamic, _) => {}
+        // As text, which is converted.
+        (Shape::Bool, Value::String(text)) if text.parse::<bool>().is_ok() => {}
+        (Shape::Number, Value::String(text)) if text.parse::<f64>().is_ok() => {}
         (_, value) if has_secrets => mark(value),
         _ => {}
     }
@@ -74,12 +110,8 @@ fn has_content(value: &Value) -> bool {
     )
 }
 
-fn is_secret(field: &Field) -> bool {
-    field.sensitive || field.write_only
-}
-
 fn has_secrets_in(shape: &ObjectShape) -> bool {
-    shape.fields.iter().any(|field| is_secret(field) || has_secrets_below(&field.shape))
+    shape.fields.iter().any(|field| field.is_secret() || has_secrets_below(&field.shape))
 }
 
 fn has_secrets_below(shape: &Shape) -> bool {
@@ -102,11 +134,17 @@ mod tests {
     use isthmus_provider::schema::BlockNesting;
 
     use super::*;
-    use crate::package::shape::IdRule;
+    use crate::package::shape::{IdRule, ResourceShape};
     use crate::translate::property::{output, unknown};
     use crate::translate::testing::{attribute, bag, block, list, nested, object, resource, sensitive};
 
     fn marked(fields: &[(&str, Value)]) -> Struct {
+        let mut bag = bag(fields);
+        mark_what_may_be_secret(&mut bag, &shape().object);
+        bag
+    }
+
+    fn shape() -> ResourceShape {
         let rule = nested(
             "rule",
             BlockNesting::List,
@@ -119,10 +157,7 @@ mod tests {
             attribute("labels", Type::Map(Arc::new(Type::String))),
             sensitive(attribute("token", Type::String)),
         ];
-        let shape = resource(block(attributes, vec![rule]), IdRule::Missing);
-        let mut bag = bag(fields);
-        mark_what_may_be_secret(&mut bag, &shape.object);
-        bag
+        resource(block(attributes, vec![rule]), IdRule::Missing)
     }
 
     fn text(text: &str) -> Value {
@@ -148,6 +183,7 @@ mod tests {
     fn values_of_other_kinds_and_names_are_marked_whole() {
         for (name, value) in [
             ("size", text("hunter2")),
+            ("labels", text(r#"{"a": "hunter2"}"#)),
             ("openText", object(&[("token", text("hunter2"))])),
             ("labels", object(&[(crate::translate::property::SIGNATURE_KEY, text("hunter2"))])),
             ("labels", output(Some(object(&[("a", text("hunter2"))])), false, vec![])),
@@ -159,6 +195,34 @@ mod tests {
         ] {
             assert_eq!(marked(&[(name, value.clone())]), bag(&[(name, secret(value))]), "{name}");
         }
+    }
+
+    #[test]
+    fn what_is_converted_to_its_shape_is_of_it() {
+        for (name, value) in [
+            ("size", text("24")),
+            ("openText", Value::Number(24.0)),
+            ("labels", object(&[("a", Value::Bool(true))])),
+        ] {
+            assert_eq!(marked(&[(name, value.clone())]), bag(&[(name, value)]), "{name}");
+        }
+    }
+
+    #[test]
+    fn json_without_secrets_in_a_configuration_is_of_its_shape() {
+        let given = [
+            ("labels", text(r#"{"a":"b"}"#)),
+            ("openText", text("o")),
+            ("rules", text(r#"[{"name":"n"}]"#)),
+            ("size", text("hunter2")),
+        ];
+        let mut expected = bag(&given);
+        for name in ["rules", "size"] {
+            expected.insert(name, secret(expected.get(name).expect("it is there").clone()));
+        }
+        let mut bag = bag(&given);
+        mark_configuration(&mut bag, &shape().object);
+        assert_eq!(bag, expected);
     }
 
     #[test]

@@ -166,6 +166,30 @@ on_both_protocols! {
         assert!(said.ends_with("Result: the same\n"), "{said}");
     }
 
+    async fn an_open_configuration_is_recorded_as_it_is_and_replayed(protocol) {
+        let recorded = Recorded::new();
+        let host = recorded.setup(Setup::conformance(protocol)).start().await;
+        let session = host.parameterized().await?;
+        let news = json!({
+            "region": "open-region", "retries": "31337", "verbose": "true",
+            "label": r#"{"open-name":"open-value"}"#, "regions": r#"["open-element"]"#,
+            "secretHeaders": format!(r#"{{"h":"{WORD}-secret"}}"#),
+        });
+        session.check_config(&json!({}), &news).await?;
+        session.configure(&news).await?;
+        session.record().checked(&json!({"name": "first", "title": "One"})).await?;
+        drop(host);
+        let lines = recorded.lines();
+        let configure = lines.iter().find(|line| line["method"] == "Configure").expect("it was called");
+        let args = configure["request"]["args"].to_string();
+        for open in ["open-region", "31337", "\"true\"", "open-name", "open-value", "open-element"] {
+            assert!(args.contains(open), "{open}: {args}");
+        }
+        assert_eq!(traces(&recorded.text()), Vec::<String>::new(), "{args}");
+        let said = recorded.replay(&[]).well();
+        assert!(said.ends_with("Result: the same\n"), "{said}");
+    }
+
     async fn a_recording_has_the_calls_of_both_sides(protocol) {
         let recorded = Recorded::new();
         let host = recorded.setup(Setup::sandbox(protocol)).start().await;

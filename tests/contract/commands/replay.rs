@@ -119,6 +119,24 @@ Result: 2 messages differ
         assert!(!made.contains("ApplyResourceChange") && !made.contains("ReadResource"), "{made}");
     }
 
+    async fn private_data_of_another_provider_is_its_own(protocol) {
+        let recorded = Recorded::new();
+        let host = recorded.setup(Setup::conformance(protocol)).start().await;
+        let session = host.session().await?;
+        let record = session.record();
+        let made = record.make(&json!({"name": "first", "title": "One"})).await?;
+        let news = record.checked(&json!({"name": "first", "title": "Two"})).await?;
+        record.preview_update(&made, &news).await?;
+        drop(host);
+        assert!(recorded.text().contains("private-0000"));
+        let provider = recorded.directory.path().join("terraform-provider-conformance");
+        let mut command = recorded.command(&["--provider", provider.to_str().expect("a plain path")]);
+        command.env("CONFORMANCE_PROTOCOL", protocol.to_string());
+        command.env("CONFORMANCE_DIR", recorded.directory.path());
+        let said = Said::of(&mut command).well();
+        assert!(said.ends_with("Result: the same\n"), "{said}");
+    }
+
     async fn another_version_of_a_provider_shows_what_changes(protocol) {
         let recorded = Recorded::new();
         let setup = Setup::conformance(protocol).with("CONFORMANCE_SCHEMA_VERSION", "1");
