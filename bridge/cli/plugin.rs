@@ -297,7 +297,18 @@ async fn stdin_ended() {
         while let Ok(1..) = stdin.read(&mut [0; 64]).await {}
         return;
     }
-    std::future::pending().await
+    let is_pipe = rustix::fs::fstat(std::io::stdin())
+        .is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Fifo);
+    if !is_pipe {
+        return std::future::pending().await;
+    }
+    // One of another user is not opened anew. Its read cannot be cancelled, and has a thread that ends with the process.
+    let (sender, ended) = tokio::sync::oneshot::channel::<()>();
+    std::thread::spawn(move || {
+        drop(std::io::copy(&mut std::io::stdin(), &mut std::io::sink()));
+        drop(sender);
+    });
+    drop(ended.await);
 }
 
 /// Reports the port to the engine, which reads it from standard output.
