@@ -17,7 +17,7 @@ const CHECKED: &str = "\n## What is checked\n";
 const FOR_DEVELOPERS: [&str; 1] = ["CONTRIBUTING.md"];
 
 /// The pages for users: the book, READMEs, and examples.
-fn pages() -> Vec<PathBuf> {
+pub(super) fn pages() -> Vec<PathBuf> {
     let mut found =
         vec![root().join("README.md"), root().join("SECURITY.md"), root().join("CONTRIBUTING.md")];
     for directory in ["docs", "examples"] {

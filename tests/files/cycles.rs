@@ -282,7 +282,7 @@ impl Module {
     }
 }
 
-fn token(tokens: &[String], at: usize) -> &str {
+pub(super) fn token(tokens: &[String], at: usize) -> &str {
     tokens.get(at).map_or("", String::as_str)
 }
 
@@ -291,7 +291,7 @@ fn is_name(token: &str) -> bool {
 }
 
 /// The place behind the bracket that closes the one at `at`.
-fn closing(tokens: &[String], at: usize) -> usize {
+pub(super) fn closing(tokens: &[String], at: usize) -> usize {
     let mut depth = 0;
     for (offset, token) in tokens[at..].iter().enumerate() {
         match token.as_str() {
@@ -307,7 +307,7 @@ fn closing(tokens: &[String], at: usize) -> usize {
 }
 
 /// The place behind the item at `at`: a `;`, or a block in braces that ends it.
-fn end_of_item(tokens: &[String], mut at: usize) -> usize {
+pub(super) fn end_of_item(tokens: &[String], mut at: usize) -> usize {
     let is_use = token(tokens, at) == "use";
     let is_value = ["const", "static", "type"].contains(&token(tokens, at)) && token(tokens, at + 1) != "fn";
     while at < tokens.len() {
@@ -328,11 +328,11 @@ fn end_of_item(tokens: &[String], mut at: usize) -> usize {
 
 /// The tokens of a source without comments: names, numbers, `::`, and single characters. Of texts only their quotes stay, but
 /// for short ones, which may be the paths of modules.
-fn tokens(text: &str) -> Vec<String> {
+pub(super) fn tokens(text: &str) -> Vec<String> {
     static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(concat!(
             r"(?s)//[^\n]*|/\*.*?\*/",
-            r###"|b?r#+".*?"#+|b?r"[^"]*"|b?"(?:[^"\\]|\\.)*""###,
+            r"|b?r###\x22.*?\x22###|b?r##\x22.*?\x22##|b?r#\x22.*?\x22#|b?r\x22[^\x22]*\x22|b?\x22(?:[^\x22\\]|\\.)*\x22",
             r"|b?'(?:[^'\\]|\\.[^']*)'|'[A-Za-z0-9_]+",
             r"|(?:r#)?[A-Za-z0-9_]+|::|[^ \t\r\n]",
         ))

@@ -12,7 +12,7 @@ mod cycles;
 mod deployment;
 mod links;
 mod measurements;
-mod security;
+mod named_tests;
 mod troubleshooting;
 mod units;
 
@@ -223,17 +223,6 @@ fn every_place_that_changes_files_is_on_the_page() {
         missing.is_empty() && gone.is_empty(),
         "docs/files.md must say what proves that these files are ours:\n{missing}and has these, which are not there:\n{gone}"
     );
-}
-
-#[test]
-fn the_tests_that_the_page_names_exist() {
-    let all: String =
-        ["shim", "bridge", "sandbox", "tests"].into_iter().flat_map(sources).map(|(_, text)| text).collect();
-    for (place, tests) in rows() {
-        for test in tests.split(',').map(|test| test.trim().trim_matches('`')) {
-            assert!(all.contains(&format!("fn {test}(")), "{test} is not a test, in the row of {place}");
-        }
-    }
 }
 
 /// A provider that crashes, hangs and lies is for tests alone. `.ci/run` looks into the executable besides.

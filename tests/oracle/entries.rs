@@ -250,7 +250,9 @@ const CHOICE: &[Entry] = &[
         isthmus: "as semantic versioning has it",
         why: "semantic versioning defines the order",
         back: NONE,
-        shown: Shown::Elsewhere("shim/install/constraint.rs"),
+        shown: Shown::Elsewhere(&[
+            "shim/install/constraint.rs::prereleases_are_ordered_as_semantic_versions_are",
+        ]),
     },
     Entry {
         id: "impossible-constraints",
@@ -273,7 +275,7 @@ const CHOICE: &[Entry] = &[
         isthmus: "the next one is taken that has",
         why: "what is there can be used",
         back: NONE,
-        shown: Shown::Elsewhere("shim/install/cache.rs"),
+        shown: Shown::Elsewhere(&["shim/install/cache.rs::what_cannot_be_used_is_passed_over_and_told"]),
     },
     Entry {
         id: "no-network",
@@ -297,7 +299,10 @@ const CHOICE: &[Entry] = &[
                   registry is reachable",
         why: "a cache must not decide on a new project's version",
         back: "name the version",
-        shown: Shown::Elsewhere("shim/install/installer/tests/registries.rs"),
+        shown: Shown::Elsewhere(&[
+            "shim/install/installer/tests/registries.rs::the_newest_is_that_of_the_registry_for_a_while",
+            "shim/install/installer/tests/registries.rs::an_unreachable_registry_is_reported_with_the_cached_versions",
+        ]),
     },
     Entry {
         id: "sources",
@@ -306,7 +311,11 @@ const CHOICE: &[Entry] = &[
         isthmus: "what the CLI configuration of OpenTofu or Terraform says: registries with tokens, mirrors, overrides of developers",
         why: "what makes `tofu init` work in a network is to be enough",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/installing.rs"),
+        shown: Shown::Elsewhere(&[
+            "tests/contract/installing.rs::a_private_registry_receives_the_token",
+            "tests/contract/installing.rs::mirrors_take_the_place_of_the_registry",
+            "tests/contract/installing.rs::developers_have_their_own_builds_with_a_warning",
+        ]),
     },
     Entry {
         id: "altered-programs",
@@ -315,7 +324,10 @@ const CHOICE: &[Entry] = &[
         isthmus: "refused, with how to repair it; what is unverified is compared with the registry's checksums",
         why: "it runs with the user's credentials",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/installing.rs"),
+        shown: Shown::Elsewhere(&[
+            "tests/contract/installing.rs::a_program_that_was_altered_is_refused_at_the_next_start",
+            "tests/contract/installing/unverified.rs::a_provider_that_an_origin_refuses_is_not_started",
+        ]),
     },
     Entry {
         id: "broken-downloads",
@@ -324,7 +336,9 @@ const CHOICE: &[Entry] = &[
         isthmus: "goes on where it was",
         why: "providers have hundreds of megabytes",
         back: NONE,
-        shown: Shown::Elsewhere("shim/install/installer/tests/registries.rs"),
+        shown: Shown::Elsewhere(&[
+            "shim/install/installer/tests/registries.rs::a_broken_download_is_gone_on_with",
+        ]),
     },
     Entry {
         id: "executables",
@@ -333,7 +347,9 @@ const CHOICE: &[Entry] = &[
         isthmus: "one that can be executed goes before what lies beside it",
         why: "a checksum or a manual is no provider",
         back: NONE,
-        shown: Shown::Elsewhere("shim/install/executable.rs"),
+        shown: Shown::Elsewhere(&[
+            "shim/install/executable.rs::what_can_be_executed_goes_before_what_lies_beside_it",
+        ]),
     },
     Entry {
         id: "selections",
@@ -342,7 +358,9 @@ const CHOICE: &[Entry] = &[
         isthmus: "a warning that names the nearest; an include list that leaves nothing says so",
         why: "they are most often misspelt",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/providers/parameterize.rs"),
+        shown: Shown::Elsewhere(&[
+            "tests/contract/providers/parameterize.rs::what_is_asked_for_and_not_done_is_warned_about",
+        ]),
     },
     Entry {
         id: "suggestions-of-flags",
@@ -365,7 +383,9 @@ const CHOICE: &[Entry] = &[
         isthmus: "accepted, with a warning that they have no effect",
         why: "documentation comes from the provider's schema",
         back: "use the Go bridge for `pulumi package get-schema`",
-        shown: Shown::Elsewhere("tests/contract/providers/parameterize.rs"),
+        shown: Shown::Elsewhere(&[
+            "tests/contract/providers/parameterize.rs::what_is_asked_for_and_not_done_is_warned_about",
+        ]),
     },
     Entry {
         id: "running-providers",
@@ -374,7 +394,10 @@ const CHOICE: &[Entry] = &[
         isthmus: "read as by Terraform, the provider's version is 0.0.0; an error",
         why: "providers under a debugger print Terraform's variable",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/providers/addresses.rs"),
+        shown: Shown::Elsewhere(&[
+            "tests/contract/providers/addresses.rs::a_provider_that_runs_already_is_joined_whatever_version_is_wanted",
+            "tests/contract/providers/addresses.rs::damaged_variables_are_named",
+        ]),
     },
 ];
 
@@ -504,7 +527,9 @@ const PACKAGES: &[Entry] = &[
         isthmus: "escaped: `<name>` is `&lt;name>`, `*/` is `*&#47;`; Markdown and code stay as they are",
         why: "as markup it would not be shown, and it could end a comment in a generated SDK",
         back: NONE,
-        shown: Shown::Elsewhere("bridge/package/schema/docs.rs"),
+        shown: Shown::Elsewhere(&[
+            "bridge/package/schema/docs.rs::plain_text_is_no_markup_and_ends_no_comment",
+        ]),
     },
     Entry {
         id: "unprintable",
@@ -568,7 +593,9 @@ const PACKAGES: &[Entry] = &[
         isthmus: "the first in Terraform's order keeps the name, others are numbered: `oneName2`",
         why: "all can be used",
         back: NONE,
-        shown: Shown::Elsewhere("bridge/names/properties.rs"),
+        shown: Shown::Elsewhere(&[
+            "bridge/names/properties.rs::names_that_would_stand_twice_are_numbered_in_terraforms_order",
+        ]),
     },
     Entry {
         id: "foreign-names",
@@ -615,7 +642,7 @@ const PACKAGES: &[Entry] = &[
         isthmus: "in a Go project, the type is a union of itself with itself, which Go knows as `any`, and empty objects are written out",
         why: "one member must not disable a package in Go",
         back: NONE,
-        shown: Shown::Elsewhere("tests/sdks/go.rs"),
+        shown: Shown::Elsewhere(&["tests/sdks/go.rs::sdks_compile_and_show_their_types"]),
     },
     Entry {
         id: "names-in-csharp",
@@ -638,7 +665,9 @@ const PACKAGES: &[Entry] = &[
         isthmus: "left out of packages for that language, with a warning; other languages have them",
         why: "one member must not disable a package",
         back: NONE,
-        shown: Shown::Elsewhere("tests/sdks/packages.rs"),
+        shown: Shown::Elsewhere(&[
+            "bridge/package/schema/tests.rs::what_a_generator_cannot_write_is_left_out_for_its_language_alone",
+        ]),
     },
     Entry {
         id: "unusual-schemas",
@@ -695,7 +724,9 @@ const PACKAGES: &[Entry] = &[
         isthmus: "work",
         why: "Terraform takes them",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/schemas/shapes.rs"),
+        shown: Shown::Elsewhere(&[
+            "tests/contract/schemas/shapes.rs::every_resource_that_needs_no_inputs_lives_and_dies",
+        ]),
     },
     Entry {
         id: "ephemeral-resources",
@@ -748,7 +779,10 @@ const PACKAGES: &[Entry] = &[
         isthmus: "it is remembered on disk, and the provider is started when a call needs it",
         why: "a large provider takes seconds to describe itself",
         back: "`ISTHMUS_SCHEMA_CACHE=off`",
-        shown: Shown::Elsewhere("tests/contract/schemas/remembering.rs"),
+        shown: Shown::Elsewhere(&[
+            "tests/contract/schemas/remembering.rs::a_second_process_answers_for_the_package_without_the_provider",
+            "tests/contract/schemas/remembering.rs::the_first_call_that_needs_the_provider_starts_it",
+        ]),
     },
 ];
 
@@ -858,7 +892,9 @@ const INPUTS: &[Entry] = &[
         isthmus: "is dropped, with a warning that names the nearest valid one",
         why: "Terraform's conversion drops it",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/changes/forms.rs"),
+        shown: Shown::Elsewhere(&[
+            "tests/contract/changes/forms.rs::members_that_an_attributes_object_does_not_have_are_dropped_with_a_warning",
+        ]),
     },
     Entry {
         id: "forms-of-blocks",
@@ -1186,7 +1222,10 @@ const FAILURES: &[Entry] = &[
         isthmus: "it is kept in the daemon's journal, encrypted, and the next call goes on with it",
         why: "a provider's private data may say how far it got",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/changes/deletions.rs"),
+        shown: Shown::Elsewhere(&[
+            "tests/contract/changes/deletions.rs::a_deletion_goes_on_in_the_next_run",
+            "tests/contract/changes/deletions.rs::nothing_is_kept_in_the_clear_and_nothing_of_what_was_there_before",
+        ]),
     },
     Entry {
         id: "planned-destroys",
@@ -1195,7 +1234,7 @@ const FAILURES: &[Entry] = &[
         isthmus: "is, and its refusal fails the delete before anything is done; a preview cannot show it, because engines ask nothing about what they will delete",
         why: "as in Terraform, as far as an engine allows it",
         back: NONE,
-        shown: Shown::Elsewhere("tests/tofu/features/failures.rs"),
+        shown: Shown::Elsewhere(&["tests/tofu/features.rs::the_table_of_features_is_what_is_seen"]),
     },
     Entry {
         id: "provider-grpc-errors",
@@ -1204,7 +1243,10 @@ const FAILURES: &[Entry] = &[
         isthmus: "reported",
         why: "a delete that failed must not look like one that succeeded",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/changes/failures.rs"),
+        shown: Shown::Elsewhere(&[
+            "tests/contract/changes/failures.rs::a_failed_read_is_an_error_and_not_an_absence",
+            "tests/contract/processes/deaths.rs::a_refusal_is_not_taken_for_a_death",
+        ]),
     },
     Entry {
         id: "provider-death",
@@ -1213,7 +1255,9 @@ const FAILURES: &[Entry] = &[
         isthmus: "the process's last lines; UNKNOWN if it was applying",
         why: "the engine then knows that it may have happened",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/processes/deaths.rs"),
+        shown: Shown::Elsewhere(&[
+            "tests/contract/processes/deaths.rs::a_provider_that_dies_while_it_applies_may_have_done_it",
+        ]),
     },
 ];
 
@@ -1225,7 +1269,10 @@ const PROVIDERS: &[Entry] = &[
         isthmus: "not asked again",
         why: "each step of an update would ask; the plan and the change themselves are always asked for",
         back: NONE,
-        shown: Shown::Elsewhere("shim/provider/answered.rs"),
+        shown: Shown::Elsewhere(&[
+            "shim/provider/answered.rs::only_the_same_request_is_answered",
+            "shim/provider/answered.rs::an_answer_holds_for_a_minute_and_then_the_next_one_does",
+        ]),
     },
     Entry {
         id: "absent-blocks",
@@ -1343,7 +1390,9 @@ const PROVIDERS: &[Entry] = &[
         isthmus: "a release version",
         why: "some providers refuse anything else",
         back: NONE,
-        shown: Shown::Elsewhere("shim/provider/instance/tests.rs"),
+        shown: Shown::Elsewhere(&[
+            "shim/provider/instance/tests.rs::a_process_is_asked_for_its_schema_once_and_configured_once",
+        ]),
     },
     Entry {
         id: "deletes",
@@ -1384,7 +1433,10 @@ const PROVIDERS: &[Entry] = &[
         isthmus: "the provider is asked to make one of the new type of it (MoveResourceState); state says which type of which provider wrote it",
         why: "another type's attributes mean something else",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/stored/provenance.rs"),
+        shown: Shown::Elsewhere(&[
+            "tests/contract/stored/provenance.rs::a_resource_whose_type_changes_is_taken_over",
+            "tests/contract/stored/provenance.rs::state_says_which_type_of_which_provider_wrote_it",
+        ]),
     },
     Entry {
         id: "deferral",
@@ -1393,7 +1445,11 @@ const PROVIDERS: &[Entry] = &[
         isthmus: "a preview has unknown results and a warning with the reason; an update or import fails; a refresh keeps the state",
         why: "as in Terraform with deferred actions",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/changes/deferrals.rs"),
+        shown: Shown::Elsewhere(&[
+            "tests/contract/changes/deferrals.rs::a_creation_that_is_put_off_is_previewed_with_unknown_results_and_fails",
+            "tests/contract/changes/deferrals.rs::a_refresh_that_is_put_off_keeps_the_state",
+            "tests/contract/changes/deferrals.rs::an_import_that_is_put_off_fails",
+        ]),
     },
     Entry {
         id: "unknown-arguments",
@@ -1402,7 +1458,9 @@ const PROVIDERS: &[Entry] = &[
         isthmus: "the data source is not read, and its results are unknown",
         why: "Terraform reads only what is wholly known",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/changes/deferrals.rs"),
+        shown: Shown::Elsewhere(&[
+            "tests/contract/changes/deferrals.rs::a_data_source_with_unknown_arguments_is_not_read_in_a_preview",
+        ]),
     },
     Entry {
         id: "unknown-results",
@@ -1411,7 +1469,9 @@ const PROVIDERS: &[Entry] = &[
         isthmus: "outputs, for engines that take them from invokes (3.268); for others they are left out",
         why: "an engine that refuses a result shows the user an error that says nothing",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/changes/deferrals.rs"),
+        shown: Shown::Elsewhere(&[
+            "tests/contract/changes/deferrals.rs::an_engine_that_takes_outputs_is_told_what_is_unknown",
+        ]),
     },
     Entry {
         id: "unknown-function-arguments",
@@ -1420,7 +1480,9 @@ const PROVIDERS: &[Entry] = &[
         isthmus: "the function is called",
         why: "as in Terraform",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/invokes/functions.rs"),
+        shown: Shown::Elsewhere(&[
+            "tests/contract/invokes/functions.rs::what_is_not_known_makes_a_result_unknown_unless_the_function_takes_it",
+        ]),
     },
     Entry {
         id: "lost-digits",
@@ -1429,7 +1491,9 @@ const PROVIDERS: &[Entry] = &[
         isthmus: "rounded, with a warning, or strings with `ISTHMUS_EXACT_NUMBERS=string`; given as a string, an argument arrives exactly",
         why: "what is invoked has no state that could keep them",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/invokes/functions.rs"),
+        shown: Shown::Elsewhere(&[
+            "tests/contract/invokes/functions.rs::numbers_beyond_doubles_arrive_exactly_and_are_warned_of_on_their_way_back",
+        ]),
     },
     Entry {
         id: "lists",
@@ -1456,7 +1520,10 @@ const PROVIDERS: &[Entry] = &[
         isthmus: "null, or what `ISTHMUS_PROVIDER_META` says",
         why: "some providers want to know which module uses them",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/providers/provider_meta.rs"),
+        shown: Shown::Elsewhere(&[
+            "tests/contract/providers/provider_meta.rs::what_the_setting_says_comes_along_with_every_call_that_has_a_place_for_it",
+            "tests/contract/providers/provider_meta.rs::without_the_setting_a_provider_is_told_null",
+        ]),
     },
     Entry {
         id: "cancel",
@@ -1465,7 +1532,10 @@ const PROVIDERS: &[Entry] = &[
         isthmus: "StopProvider; what was asked twice and goes on is answered after a grace: UNKNOWN for what may have happened",
         why: "a cancelled run ends, and the engine learns how",
         back: "`ISTHMUS_STOP_GRACE_PERIOD` sets the grace",
-        shown: Shown::Elsewhere("tests/contract/processes/cancelling.rs"),
+        shown: Shown::Elsewhere(&[
+            "tests/contract/processes/cancelling.rs::what_hangs_on_after_a_second_cancel_is_answered",
+            "tests/contract/processes/cancelling.rs::only_what_was_asked_twice_is_broken_off",
+        ]),
     },
     Entry {
         id: "custom-timeouts",
@@ -1475,7 +1545,10 @@ const PROVIDERS: &[Entry] = &[
                   has none",
         why: "the option is there to have an effect",
         back: "leave the option out",
-        shown: Shown::Elsewhere("tests/contract/changes/timeouts.rs"),
+        shown: Shown::Elsewhere(&[
+            "tests/contract/changes/timeouts.rs::the_programs_own_timeouts_win",
+            "tests/contract/changes/timeouts.rs::a_resource_without_timeouts_is_bound_by_them_and_its_provider_asked_to_stop",
+        ]),
     },
     Entry {
         id: "rules-of-core",
@@ -1510,7 +1583,10 @@ const PROVIDERS: &[Entry] = &[
         isthmus: "refused before anything is done, where the earlier plan was made by the same process for the same inputs",
         why: "what users agree to is what happens",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/changes/plans.rs"),
+        shown: Shown::Elsewhere(&[
+            "tests/contract/changes/plans.rs::a_change_that_is_not_what_was_shown_is_not_begun",
+            "tests/contract/changes/plans.rs::plans_for_other_inputs_or_of_other_processes_are_not_compared",
+        ]),
     },
     Entry {
         id: "ignored-in-plans",
@@ -1519,7 +1595,9 @@ const PROVIDERS: &[Entry] = &[
         isthmus: "what was there is put back into the plan",
         why: "Terraform core does so",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/changes/ignoring.rs"),
+        shown: Shown::Elsewhere(&[
+            "tests/contract/changes/ignoring.rs::what_the_provider_plans_anew_from_what_it_had_stays_as_it_was",
+        ]),
     },
     Entry {
         id: "replacement-plans",
@@ -1528,7 +1606,10 @@ const PROVIDERS: &[Entry] = &[
         isthmus: "made with the private data and the identity of the plan that asked for the replacement, where the same process made it",
         why: "Terraform core does so",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/changes/plans.rs"),
+        shown: Shown::Elsewhere(&[
+            "tests/contract/changes/plans.rs::the_plan_of_a_replacement_takes_what_the_plan_that_asked_for_it_hands_on",
+            "tests/contract/changes/plans.rs::nothing_is_handed_on_to_another_process",
+        ]),
     },
     Entry {
         id: "killed-plugin",
@@ -1537,7 +1618,10 @@ const PROVIDERS: &[Entry] = &[
         isthmus: "the provider and everything that it has started are killed with it; what has begun a session of its own is reported, or killed with `ISTHMUS_KILL_SESSIONS=true`",
         why: "no process is left behind",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/processes/endings.rs"),
+        shown: Shown::Elsewhere(&[
+            "tests/contract/processes/endings.rs::a_killed_daemon_leaves_no_provider",
+            "tests/contract/processes/endings/guardian.rs::a_process_in_another_session_is_killed_where_that_is_asked_for",
+        ]),
     },
 ];
 
@@ -1549,7 +1633,9 @@ const USERS: &[Entry] = &[
         isthmus: "the provider logs warnings and errors only, which `--debug` shows",
         why: "logging takes half of a provider's time; Terraform shows no such lines",
         back: "`TF_LOG=debug` or `trace` shows them as ordinary lines; `TF_LOG_SDK=trace` and the like only with `--debug` ([settings.md](settings.md))",
-        shown: Shown::Elsewhere("tests/contract/protocol/provider_logs.rs"),
+        shown: Shown::Elsewhere(&[
+            "tests/contract/protocol/provider_logs.rs::without_a_level_a_provider_writes_warnings_and_errors_only",
+        ]),
     },
     Entry {
         id: "detailed-differences",
@@ -1758,7 +1844,9 @@ const USERS: &[Entry] = &[
         isthmus: "asks for the one of that id",
         why: "the id is what the program gives first",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/stored/importing.rs"),
+        shown: Shown::Elsewhere(&[
+            "tests/contract/stored/importing.rs::a_program_looks_a_resource_up_by_its_id_and_part_of_its_state",
+        ]),
     },
     Entry {
         id: "stables",
@@ -1781,7 +1869,9 @@ const USERS: &[Entry] = &[
         isthmus: "is no change until the program changes it, with a warning that its value is taken for what is there",
         why: "few APIs return passwords, and the object has had one all along",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/stored/importing.rs"),
+        shown: Shown::Elsewhere(&[
+            "tests/contract/stored/importing.rs::a_sensitive_value_that_no_read_returns_is_no_change_until_the_program_changes_it",
+        ]),
     },
     Entry {
         id: "failed-imports",
@@ -1950,7 +2040,10 @@ const USERS: &[Entry] = &[
         isthmus: "are secrets always; with `ISTHMUS_WRITE_ONLY=hash` only a salted hash of them is stored",
         why: "what a provider never returns need not be kept",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/secrets/write_only.rs"),
+        shown: Shown::Elsewhere(&[
+            "tests/contract/secrets/write_only.rs::without_the_setting_the_engine_stores_them_as_secrets",
+            "tests/contract/secrets/write_only.rs::with_the_setting_the_engine_stores_a_hash",
+        ]),
     },
     Entry {
         id: "configured-secrets",
@@ -1959,7 +2052,9 @@ const USERS: &[Entry] = &[
         isthmus: "is secret",
         why: "a secret stays one wherever it comes out",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/secrets/configured.rs"),
+        shown: Shown::Elsewhere(&[
+            "tests/contract/secrets/configured.rs::what_repeats_a_secret_of_the_configuration_is_secret",
+        ]),
     },
     Entry {
         id: "large-numbers",
@@ -1968,7 +2063,11 @@ const USERS: &[Entry] = &[
         isthmus: "are exact in state; a program gives them as strings; what loses digits on its way is warned of, once a path, or is a string with `ISTHMUS_EXACT_NUMBERS=string`",
         why: "an account's number must stay what it is",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/schemas/numbers.rs"),
+        shown: Shown::Elsewhere(&[
+            "tests/contract/schemas/numbers.rs::numbers_beyond_doubles_are_exact_through_a_resources_life",
+            "tests/contract/schemas/numbers.rs::a_number_that_loses_digits_is_warned_of_once_a_path",
+            "tests/contract/schemas/numbers.rs::numbers_beyond_doubles_are_decimal_strings_where_the_user_wants_them",
+        ]),
     },
     Entry {
         id: "updates-that-replace",
@@ -1977,7 +2076,9 @@ const USERS: &[Entry] = &[
         isthmus: "is refused before anything is done, with the properties",
         why: "the engine would keep the id of an object that is gone",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/changes/lifecycle.rs"),
+        shown: Shown::Elsewhere(&[
+            "tests/contract/changes/lifecycle.rs::an_update_that_only_a_replacement_can_make_is_refused_before_anything_is_done",
+        ]),
     },
     Entry {
         id: "deprecated-properties",
@@ -1986,7 +2087,10 @@ const USERS: &[Entry] = &[
         isthmus: "one warning, always",
         why: "schemas say so as well",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/changes/checks.rs"),
+        shown: Shown::Elsewhere(&[
+            "tests/contract/changes/checks.rs::a_deprecated_property_is_warned_of_once",
+            "tests/contract/changes/checks.rs::a_deprecation_that_the_provider_speaks_of_is_not_repeated",
+        ]),
     },
     Entry {
         id: "conflicting-names",
@@ -1995,7 +2099,10 @@ const USERS: &[Entry] = &[
         isthmus: "gives way to what the SDK and what the framework's validators say",
         why: "the program did not ask for the name",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/changes/autonaming.rs"),
+        shown: Shown::Elsewhere(&[
+            "tests/contract/changes/autonaming.rs::a_made_up_name_gives_way_to_what_it_conflicts_with",
+            "tests/contract/changes/autonaming.rs::a_made_up_name_gives_way_to_what_the_sdk_says_it_conflicts_with",
+        ]),
     },
     Entry {
         id: "made-up-names",
@@ -2004,6 +2111,9 @@ const USERS: &[Entry] = &[
         isthmus: "the new object is created first, with a new name; a name of the program's own has the old one deleted first",
         why: "two objects cannot have one name",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/changes/autonaming.rs"),
+        shown: Shown::Elsewhere(&[
+            "tests/contract/changes/autonaming.rs::what_has_a_made_up_name_is_replaced_by_creating_first",
+            "tests/contract/changes/autonaming.rs::a_name_that_could_be_absent_and_stays_is_replaced_by_deleting_first",
+        ]),
     },
 ];

@@ -32,8 +32,8 @@ pub(crate) struct Entry {
 pub(crate) enum Shown {
     /// By these rules, every one of which must be needed.
     InAnswers(&'static [Rule]),
-    /// Not in answers that are compared here, but in these tests.
-    Elsewhere(&'static str),
+    /// Not in answers that are compared here, but in these tests (`FILE::NAME`), which `tests/files` looks for.
+    Elsewhere(&'static [&'static str]),
 }
 
 /// Differences that are alike.
