@@ -89,9 +89,12 @@ impl ProxyRules {
 
 impl Named {
     fn read((text, variable): (String, String)) -> Self {
-        let with_scheme = if text.contains("://") { text } else { format!("http://{text}") };
+        let has_scheme = text.contains("://");
+        let with_scheme = if has_scheme { text } else { format!("http://{text}") };
         let proxy = Url::parse(&with_scheme).ok();
-        let proxy = proxy.filter(|url| SCHEMES.contains(&url.scheme()) && url.has_host());
+        // Of `http:/proxy` or `htps//proxy`, the scheme would be the host, and the proxy a path.
+        let is_host = |url: &Url| has_scheme || matches!(url.path(), "" | "/");
+        let proxy = proxy.filter(|url| SCHEMES.contains(&url.scheme()) && url.has_host() && is_host(url));
         Self { variable, proxy: proxy.map(Secret::new) }
     }
 }
@@ -183,7 +186,16 @@ mod tests {
 
     #[test]
     fn what_is_no_proxy_is_told_by_its_variable() {
-        for text in ["ftp://a", "http://", "http://a:port", "a b"] {
+        for text in [
+            "ftp://a",
+            "http://",
+            "http://a:port",
+            "a b",
+            "http:/a:3128",
+            "htps//a:3128",
+            "https:\\\\a",
+            "http:a",
+        ] {
             let rules = rules(&[("https_proxy", text)]);
             let told = rules.nonsense().expect(text);
             assert!(
@@ -191,7 +203,9 @@ mod tests {
                 "{told}"
             );
         }
-        assert_eq!(rules(&[("HTTPS_PROXY", "proxy.example:3128")]).nonsense(), None);
+        for text in ["proxy.example:3128", "proxy.example:3128/", "http://proxy.example:3128/path"] {
+            assert_eq!(rules(&[("HTTPS_PROXY", text)]).nonsense(), None, "{text}");
+        }
     }
 
     #[test]
