@@ -85,6 +85,17 @@ fn rows_of_measurements_are_those_of_the_page_of_performance() {
 }
 
 #[test]
+fn the_counts_of_budgets_are_those_of_the_table() {
+    let page = text(&root().join("docs/performance.md"));
+    let (table, _) = page.split_once("## What is missed, and why").expect("two sections");
+    let (held, missed) = (table.matches("| held |\n").count(), table.matches("| **missed** |\n").count());
+    assert!(held > 10 && missed > 0, "{held} {missed}");
+    let counts = format!("{held} budgets are held, {missed} are missed.");
+    let words = table.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains(&counts), "docs/performance.md must say: {counts}");
+}
+
+#[test]
 fn counts_of_features_are_those_of_the_page_of_differences() {
     let page = text(&root().join("docs/differences.md"));
     let features =

@@ -94,7 +94,7 @@ rules! {
     }
 
     "`customTimeouts`" in ["resource/timeouts"],
-    legacy: Legacy::Inexpressible("the engine has no such option; no call is limited but by the program's `timeouts`"),
+    legacy: Legacy::Inexpressible("the engine has no such option"),
     async fn custom_timeouts_reach_the_provider(at) {
         let client = at.sandbox().await?;
         let job = client.resource("sandbox:index/job:Job");

@@ -1,8 +1,11 @@
 //! Rules about ids, about reading, and about state of an older schema.
 
-use super::driver::At;
+use std::path::Path;
+
+use super::driver::{At, Service};
 use super::{Legacy, Rule, rules};
 use crate::harness::{Outcome, Protocol, Setup, json};
+use crate::lumirpc::tofu::isthmus;
 
 rules! {
     "The id is the attribute `id`, else the identity, else a random text" in ["resource/identity"],
@@ -41,6 +44,10 @@ rules! {
         let client = at.start(setup).await?;
         let found = client.note().look_up(&made.id).await?.expect("it is there");
         assert_eq!(found["title"], "Hello");
+        if at.service == Service::Legacy {
+            let listed = isthmus(Path::new(home), &["state", "list"]).well();
+            assert!(listed.stderr.contains("the state store holds no objects"), "{listed:?}");
+        }
     }
 
     "A sensitive attribute that no read returns is no change of an imported object" in ["resource/state", "resource/read"],
