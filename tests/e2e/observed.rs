@@ -108,28 +108,48 @@ impl Drop for Daemon {
     }
 }
 
+/// What a browser prints.
+fn browser(directory: &Path, arguments: &[&str]) -> String {
+    install_chromium();
+    let mut command = Command::new("timeout");
+    command.args([
+        &PATIENCE.as_secs().to_string(),
+        "chromium",
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+    ]);
+    command.arg(format!("--user-data-dir={}", directory.join("browser").display()));
+    command.args(["--disable-dev-shm-usage", "--window-size=1200,900"]).args(arguments);
+    let output = command.output().expect("it starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
 /// The page as a browser shows it, and its picture.
 fn in_a_browser(address: &str, directory: &Path) -> (String, Vec<u8>) {
-    install_chromium();
-    let picture = directory.join("page.png");
-    let run = |arguments: &[&str]| {
-        let mut command = Command::new("timeout");
-        command.args([
-            &PATIENCE.as_secs().to_string(),
-            "chromium",
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-        ]);
-        command.arg(format!("--user-data-dir={}", directory.join("browser").display()));
-        command.args(["--disable-dev-shm-usage", "--window-size=1200,900"]).args(arguments);
-        let output = command.arg(format!("http://{address}/")).output().expect("it starts");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout).into_owned()
-    };
-    let page = run(&["--dump-dom"]);
-    run(&[&format!("--screenshot={}", picture.display())]);
+    let (picture, address) = (directory.join("page.png"), format!("http://{address}/"));
+    let page = browser(directory, &["--dump-dom", &address]);
+    browser(directory, &[&format!("--screenshot={}", picture.display()), &address]);
     (page, std::fs::read(&picture).expect("a picture"))
+}
+
+/// Pixels of a phone's screen, from side to side.
+const PHONE: u32 = 390;
+
+/// The width that a page takes on a phone. A window is never so narrow, so it is in a frame.
+fn width_on_a_phone(page: &str, directory: &Path) -> u32 {
+    let frame = directory.join("phone.html");
+    let page = page.replace('&', "&amp;").replace('"', "&quot;");
+    let measure =
+        "document.title = document.querySelector('iframe').contentDocument.documentElement.scrollWidth";
+    let html = format!(
+        "<iframe srcdoc=\"{page}\" style=\"border: 0; height: 844px; width: {PHONE}px\" onload=\"{measure}\"></iframe>"
+    );
+    std::fs::write(&frame, format!("<!DOCTYPE html><title></title>{html}")).expect("a page");
+    let shown = browser(directory, &["--dump-dom", &format!("file://{}", frame.display())]);
+    let title = shown.split_once("<title>").and_then(|(_, rest)| rest.split_once("</title>"));
+    title.and_then(|(width, _)| width.parse().ok()).unwrap_or_else(|| panic!("no width: {shown}"))
 }
 
 #[test]
@@ -176,7 +196,10 @@ fn a_run_is_one_trace_is_counted_and_on_record_and_no_secret_of_it_is_shown() {
     assert!(metrics.contains(created), "{metrics}");
     assert!(page.contains("local/sandbox") && page.contains("isthmus daemon"), "{page}");
     assert!(picture.starts_with(b"\x89PNG"), "a picture");
-    assert!(page.contains("<td>Create</td><td>local/sandbox</td>"), "the failure is shown: {page}");
+    let failure = r#"<td data-name="call">Create</td><td data-name="provider">local/sandbox</td>"#;
+    assert!(page.contains(failure), "the failure is shown: {page}");
+    let width = width_on_a_phone(&page, daemon.directory.path());
+    assert!(width <= PHONE, "the page scrolls sideways: {width}");
     let (lines, processes) = (daemon.shown(&["logs", "--no-follow"]), daemon.shown(&["ps"]));
     assert!(lines.contains("Create failed: "), "{lines}");
     assert!(processes.contains("local/sandbox"), "{processes}");

@@ -86,7 +86,8 @@ fn table(head: &[&str], rows: Vec<Vec<String>>) -> Markup {
         } @else {
             table {
                 thead { tr { @for name in head { th { (name) } } } }
-                tbody { @for row in &rows { tr { @for cell in row { td { (cell) } } } } }
+                // On a narrow screen, each cell is a line that begins with the name of its column.
+                tbody { @for row in &rows { tr { @for (name, cell) in head.iter().zip(row) { td data-name=(name) { (cell) } } } } }
             }
         }
     }
