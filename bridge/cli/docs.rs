@@ -12,6 +12,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
+use isthmus_common::counted;
 
 use super::output::{fail, inform, print, warn};
 use super::runtime;
@@ -116,7 +117,7 @@ impl Docs {
             Some(directory) => {
                 let written = files::write(&site, directory)?;
                 print(&format!("{}\n", directory.join("index.html").display()));
-                inform(&format!("{written} files written"));
+                inform(&format!("{} written", counted(written, "file")));
                 Ok(())
             }
             None => server::serve(Arc::new(site), self.port).await,

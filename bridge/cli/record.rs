@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitCode, ExitStatus};
 
 use clap::Args;
+use isthmus_common::counted;
 use tokio::process::Command;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -101,7 +102,8 @@ impl Record {
                 self.file.display()
             )),
             Ok((calls, sessions)) => {
-                inform(&format!("{} has {calls} calls of {sessions} sessions", self.file.display()));
+                let (calls, sessions) = (counted(calls, "call"), counted(sessions, "session"));
+                inform(&format!("{} has {calls} of {sessions}", self.file.display()));
             }
             Err(error) => warn(&isthmus_common::error_chain(&error)),
         }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
-use isthmus_common::printable;
+use isthmus_common::{counted, printable};
 use serde_json::json;
 
 use super::json_root::document;
@@ -86,15 +86,18 @@ fn text(replayed: &Replayed) -> String {
         replayed.skipped.iter().map(|(method, count)| format!("{} {count}", printable(method))).collect();
     let skipped =
         if skipped.is_empty() { String::new() } else { format!("; not replayed: {}", skipped.join(", ")) };
-    text.push_str(&format!("{} calls of {} sessions replayed{skipped}\n", replayed.calls, replayed.sessions));
+    text.push_str(&format!(
+        "{} of {} replayed{skipped}\n",
+        counted(replayed.calls, "call"),
+        counted(replayed.sessions, "session")
+    ));
     if replayed.other_sessions > 0 {
-        let count = replayed.other_sessions;
-        text.push_str(&format!(
-            "{count} sessions are of another provider than --provider, and not replayed\n"
-        ));
+        let sessions = counted(replayed.other_sessions, "session");
+        text.push_str(&format!("not replayed, because of another provider than --provider: {sessions}\n"));
     }
     text.push_str(&match replayed.differences.len() {
         0 => "Result: the same\n".to_owned(),
+        1 => "Result: 1 message differs\n".to_owned(),
         count => format!("Result: {count} messages differ\n"),
     });
     text

@@ -16,6 +16,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use isthmus_common::counted;
 use isthmus_provider::CallMessages;
 use isthmus_provider::KnownSecrets;
 use prost_reflect::{DynamicMessage, FieldDescriptor, MapKey, MessageDescriptor, Value};
@@ -108,7 +109,7 @@ fn is_withheld(field: &FieldDescriptor) -> bool {
 }
 
 fn withheld(length: usize) -> String {
-    format!("<{length} bytes withheld>")
+    format!("<{} withheld>", counted(length, "byte"))
 }
 
 /// A message in protobuf text format, on one line.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use isthmus_common::counted;
 use isthmus_install::{Inventory, Platform, ProviderCache, check_program};
 use isthmus_provider::plugin;
 
@@ -68,6 +69,5 @@ pub(super) fn judge(facts: Option<&Facts>) -> Judgement {
         findings.push(Finding::fault(ErrorCode::DirectoryUnusable, &text));
     }
     let count = inventory.as_ref().map_or(0, |inventory| inventory.packages.len());
-    let versions = if count == 1 { "version" } else { "versions" };
-    Judgement::new(format!("{count} {versions} of providers in {}", root.display()), findings)
+    Judgement::new(format!("{} of providers in {}", counted(count, "version"), root.display()), findings)
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use isthmus_common::{output_last, printable};
+use isthmus_common::{counted, output_last, printable};
 use isthmus_provider::KnownSecrets;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
@@ -137,8 +137,8 @@ async fn deliver(engine: Option<Engine>, mut lines: mpsc::Receiver<Item>, lost: 
         }
         let lost = lost.swap(0, Ordering::Relaxed);
         if lost > 0 {
-            let message =
-                format!("{lost} log lines were dropped, because they came faster than they could be shown");
+            let lost = counted(lost, "log line");
+            let message = format!("{lost} dropped, because they came faster than they could be shown");
             delivery.line(&LogLine { severity: Severity::Warning, message, urn: String::new() }).await;
             delivery.is_whole = false;
         }

@@ -1,5 +1,7 @@
 //! A page as text, for a terminal.
 
+use isthmus_common::counted;
+
 use super::example::Language;
 use super::page::Page;
 use super::property::Property;
@@ -59,7 +61,7 @@ fn write(text: &mut String, property: &Property, depth: usize) {
         write(text, nested, depth + 1);
     }
     if property.left_out > 0 {
-        *text += &format!("{indent}  {} more nested properties are not shown\n", property.left_out);
+        *text += &format!("{indent}  not shown: {}\n", counted(property.left_out, "more nested property"));
     }
 }
 

@@ -1,5 +1,6 @@
 //! A value as it is shown: of either side, with stand-ins for secrets and for what is not known yet.
 
+use isthmus_common::counted;
 use isthmus_cty::json::Json;
 
 /// What a secret is in JSON, as in `isthmus state show --json`.
@@ -152,7 +153,7 @@ impl Shown {
 }
 
 fn withheld(length: usize) -> String {
-    format!("({length} bytes)")
+    format!("({})", counted(length, "byte"))
 }
 
 fn quoted(text: &str) -> String {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use isthmus_common::counted;
 use isthmus_cty::json::Json;
 use isthmus_cty::{Refinements, Value};
 use isthmus_provider::schema::{Attribute, AttributeType, Block, BlockNesting, ObjectNesting};
@@ -225,7 +226,7 @@ fn words(refinements: &Refinements) -> String {
     let lengths = [("at least", refinements.length_minimum), ("at most", refinements.length_maximum)];
     for (word, length) in lengths {
         if let Some(length) = length {
-            words.push(format!("{word} {length} elements"));
+            words.push(format!("{word} {}", counted(length, "element")));
         }
     }
     words.join(", ")
@@ -312,7 +313,7 @@ token: (sensitive value)";
         let value = Value::object([("open", Value::Unknown(Some(Box::new(refinements))))]);
         assert_eq!(
             shown(&shown_value(&value, &schema(), &Masks::new(KnownSecrets::default()))),
-            "open: (known after apply: not null, of a known prefix, at least 1 elements)"
+            "open: (known after apply: not null, of a known prefix, at least 1 element)"
         );
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! - [`error_chain`] and [`with_help`]: how an error and its causes are printed.
 //! - [`output_block()`]: what a process has printed, in the text of an error.
+//! - [`counted()`]: a number with its noun.
 //! - [`Secret`]: a value that is not printed. [`printable()`]: a text of others without what misleads a terminal or its reader.
 //! - [`permissions`] and [`marker`]: what another user may change, and which directories are isthmus's own to remove.
 //! - [`scratch`]: directories for what is not whole yet. [`mounts`]: what must not be removed with a directory.
@@ -19,6 +20,7 @@
 #![warn(missing_docs)]
 
 mod chain;
+mod counted;
 mod environment;
 pub mod fail_point;
 mod file_stamp;
@@ -36,6 +38,7 @@ pub mod trust;
 mod variables;
 
 pub use chain::{error_chain, with_help};
+pub use counted::counted;
 pub use environment::Environment;
 pub use fail_point::fail_point;
 pub use file_stamp::FileStamp;

@@ -1,5 +1,6 @@
 //! Today's service: preview, create, no-op diff, update, replacement, refresh after drift, import, delete.
 
+use isthmus_common::counted;
 use isthmus_grpc::Channel;
 use isthmus_proto::property::Struct;
 use isthmus_proto::pulumirpc::resource_provider_client::ResourceProviderClient;
@@ -94,7 +95,7 @@ impl Play<'_> {
         self.token = token(role, resources.map(|resources| resources.keys()).into_iter().flatten())?;
         self.urn = format!("urn:pulumi:demo::demo::{}::demo", self.token);
         let count = resources.map_or(0, serde_json::Map::len);
-        self.report.step(step, &format!("{count} resources, among them {}", self.token));
+        self.report.step(step, &format!("{}, among them {}", counted(count, "resource"), self.token));
 
         let urn = format!("urn:pulumi:demo::demo::pulumi:providers:{}::default", package(role));
         let news = Some(role.config.clone());

@@ -1,6 +1,6 @@
 //! An examination as text: a line for each check, with its findings below.
 
-use isthmus_common::printable;
+use isthmus_common::{counted, printable};
 
 use crate::cli::style::{Style, styled};
 use crate::doctor::{Examined, Finding, Level};
@@ -52,8 +52,7 @@ pub(super) fn counts(examined: &[Examined]) -> (usize, usize) {
 fn conclusion(examined: &[Examined]) -> String {
     let number = |count: usize, one: &str| match count {
         0 => format!("no {one}s"),
-        1 => format!("1 {one}"),
-        _ => format!("{count} {one}s"),
+        _ => counted(count, one),
     };
     let (faults, warnings) = counts(examined);
     let explain = if faults + warnings > 0 { "; `isthmus explain CODE` describes each" } else { "" };

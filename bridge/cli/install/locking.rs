@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use isthmus_common::counted;
 use isthmus_common::scratch::temporary_directory;
 use isthmus_install::{
     Installed, Installer, LockFile, NotLocked, OtherPackage, PackageForm, PackageHash, Platform,
@@ -154,6 +155,6 @@ impl Locking {
         }
         self.file.write(&self.path)?;
         let count = self.file.provider(&self.address).map_or(0, |locked| locked.hashes.len());
-        Ok(format!("locked in {path}, by {count} {}\n", if count == 1 { "sum" } else { "sums" }))
+        Ok(format!("locked in {path}, by {}\n", counted(count, "sum")))
     }
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::sync::Arc;
 
-use isthmus_common::{Environment, Secret};
+use isthmus_common::{Environment, Secret, counted};
 use isthmus_cty::json::Json;
 use isthmus_proto::property::Value as Property;
 use isthmus_state::ResourceMode;
@@ -144,12 +144,12 @@ impl Migrate {
     ) -> String {
         let directory = self.output.display();
         let mut text = format!(
-            "wrote {} resources of {} providers, and the program for them, to {directory}\n",
-            resources.len(),
-            providers.len()
+            "wrote {} of {}, and the program for them, to {directory}\n",
+            counted(resources.len(), "resource"),
+            counted(providers.len(), "provider")
         );
         if data > 0 {
-            text.push_str(&format!("{data} data sources are only read, and left out\n"));
+            text.push_str(&format!("left out, because only read: {}\n", counted(data, "data source")));
         }
         text.push_str(&format!("next, in {directory}:\n  pulumi stack init {}\n", self.stack));
         if secrets.is_of_the_cloud() {

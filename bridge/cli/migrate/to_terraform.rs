@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
+use isthmus_common::counted;
 use isthmus_cty::json::Json;
 use isthmus_install::ProviderAddress;
 use isthmus_proto::property::Value as Property;
@@ -80,9 +81,9 @@ impl Migrate {
         ];
         files::write(&self.output, &files, self.force)?;
         losses.report();
-        let (count, directory) = (objects.len(), self.output.display());
+        let (written, directory) = (counted(objects.len(), "resource"), self.output.display());
         print(&format!(
-            "wrote {count} resources to {directory}/{STATE_FILE}, and blocks that import them to {directory}/{IMPORTS_FILE}\n\
+            "wrote {written} to {directory}/{STATE_FILE}, and blocks that import them to {directory}/{IMPORTS_FILE}\n\
              next: use the state as it is, or `tofu state push`; the blocks are for an empty state\n\
              the state has secrets in the clear\n"
         ));

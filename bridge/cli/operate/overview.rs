@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use isthmus_common::counted;
 use isthmus_proto::daemon::{OverviewResponse, ProcessOverview, ProviderName, SessionOverview};
 
 use serde_json::json;
@@ -39,13 +40,15 @@ pub(super) fn text(overview: &OverviewResponse, before: Option<&Before>) -> Stri
     let in_flight: u64 = sessions.iter().map(|session| session.calls_in_flight).sum();
     let draining = if *draining { ", draining" } else { "" };
     let mut text = format!(
-        "isthmus {version}, up for {}{draining}\n{} sessions, {} provider processes, {in_flight} calls in flight",
+        "isthmus {version}, up for {}{draining}\n{}, {}, {} in flight",
         age(*uptime_milliseconds),
-        sessions.len(),
-        processes.len(),
+        counted(sessions.len(), "session"),
+        counted(processes.len(), "provider process"),
+        counted(in_flight, "call"),
     );
     if let Some(before) = before {
-        let rate: f64 = sessions.iter().map(|session| before.rate(session)).sum();
+        // The sum of nothing is -0.
+        let rate = sessions.iter().map(|session| before.rate(session)).sum::<f64>() + 0.0;
         text.push_str(&format!(", {rate:.1} calls/s"));
     }
     text.push_str("\n\n");
@@ -182,8 +185,19 @@ mod tests {
     fn rates_are_those_since_the_earlier_moment() {
         let before = Before::new(&overview(10), Duration::from_secs(2));
         let text = text(&overview(15), Some(&before));
-        assert!(text.starts_with("isthmus 1.2.3, up for 2 min 5 s\n1 sessions,"), "{text}");
+        assert!(
+            text.starts_with(
+                "isthmus 1.2.3, up for 2 min 5 s\n1 session, 1 provider process, 1 call in flight, "
+            ),
+            "{text}"
+        );
         assert!(text.contains("2.5 calls/s") && text.contains("CALLS/S"), "{text}");
+        let nothing = OverviewResponse { sessions: Vec::new(), processes: Vec::new(), ..overview(0) };
+        let text = super::text(&nothing, Some(&before));
+        assert!(
+            text.contains("\n0 sessions, 0 provider processes, 0 calls in flight, 0.0 calls/s\n"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::{PathBufValueParser, TypedValueParser as _};
+use isthmus_common::counted;
 use isthmus_state::{BackedUp, BackupScope, KeySource, StoreAddress, database_in};
 
 use super::error::StateError;
@@ -93,5 +94,6 @@ fn scope(settings: &Settings) -> Result<BackupScope, StateError> {
 
 fn contents(backed_up: BackedUp) -> String {
     let BackedUp { records, journal_files, .. } = backed_up;
-    format!("{records} records and open operations, {journal_files} journal files")
+    let noun = if records == 1 { "record or open operation" } else { "records and open operations" };
+    format!("{records} {noun}, {}", counted(journal_files, "journal file"))
 }

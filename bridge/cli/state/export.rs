@@ -9,6 +9,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use isthmus_common::counted;
 use isthmus_common::permissions::PRIVATE_FILE;
 use isthmus_install::ProviderAddress;
 use isthmus_state::stacks::{ComponentObject, SequenceFile, StacksState};
@@ -120,9 +121,11 @@ impl Export {
         };
         self.deliver(&bytes, &home::state_store(settings).map_err(OpenStoreError::from)?.files())?;
         if let Some(output) = &self.output {
-            let others =
-                if others == 0 { String::new() } else { format!(" and {others} other records of a stack") };
-            print(&format!("wrote {objects} objects{others} to {}\n", output.display()));
+            let others = match others {
+                0 => String::new(),
+                others => format!(" and {} of a stack", counted(others, "other record")),
+            };
+            print(&format!("wrote {}{others} to {}\n", counted(objects, "object"), output.display()));
         }
         Ok(Outcome::of(faults.is_empty() && stack.faults.is_empty()))
     }

@@ -7,7 +7,7 @@ use std::io::{BufRead as _, IsTerminal as _};
 use std::path::PathBuf;
 
 use clap::Args;
-use isthmus_common::Secret;
+use isthmus_common::{Secret, counted};
 use isthmus_state::{JournalFiles, KeySource};
 
 use super::error::StateError;
@@ -65,7 +65,7 @@ impl Rekey {
                 (rotated, String::new())
             }
         };
-        print(&format!("{} records are encrypted with the new key{next}\n", rotated.records));
+        print(&format!("encrypted {} with the new key{next}\n", counted(rotated.records, "record")));
         Ok(Outcome::Done)
     }
 

@@ -1,7 +1,7 @@
 //! `isthmus state show`: shows whole objects.
 
 use clap::Args;
-use isthmus_common::printable;
+use isthmus_common::{counted, printable};
 use isthmus_cty::json::Json;
 
 use super::error::StateError;
@@ -107,7 +107,7 @@ fn described(record: &Record, with_secrets: bool) -> String {
     match object.private.len() {
         0 => {}
         _ if with_secrets => line("private data", &String::from_utf8_lossy(&object.private)),
-        bytes => line("private data", &format!("{bytes} bytes, shown with --secrets")),
+        bytes => line("private data", &format!("{}, shown with --secrets", counted(bytes, "byte"))),
     }
     let (value, hidden) = value(record, with_secrets);
     if !hidden.is_empty() {

@@ -11,7 +11,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use isthmus_common::{OutputKind, output_block};
+use isthmus_common::{OutputKind, counted, output_block};
 use rustix::process::{Pid, Signal};
 
 use super::logs::LastWords;
@@ -106,7 +106,7 @@ fn shown_trace(trace: &str) -> Vec<String> {
 fn shown_beginning(lines: &[&str], most: usize) -> Vec<String> {
     let mut shown: Vec<String> = lines.iter().take(most).map(|line| shown_line(line)).collect();
     if lines.len() > most {
-        shown.push(format!("… {} more lines", lines.len() - most));
+        shown.push(format!("… {}", counted(lines.len() - most, "more line")));
     }
     shown
 }

@@ -431,7 +431,7 @@ async fn the_store_is_encrypted_with_another_key() {
     };
     let first = key();
     let said = isthmus(home, &["state", "rekey"]).well().stdout;
-    assert!(said.ends_with("records are encrypted with the new key\n"), "{said}");
+    assert!(said.ends_with("records with the new key\n"), "{said}");
     assert_ne!(key(), first);
     assert!(shown(&[]).well().stdout.contains(&password));
 

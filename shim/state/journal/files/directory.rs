@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use isthmus_common::permissions::PRIVATE_FILE;
 use isthmus_common::scratch::remove_abandoned;
-use isthmus_common::{Links, NotRegular, fail_point, open_lock_file, open_regular};
+use isthmus_common::{Links, NotRegular, counted, fail_point, open_lock_file, open_regular};
 use prost::Message as _;
 use rustix::fs::{FlockOperation, flock};
 
@@ -252,8 +252,8 @@ pub(super) fn entries(
     }
     let fault = match (unreadable, other_keys) {
         (0, 0) => None,
-        (0, others) => Some(format!("{others} entries are encrypted with another key")),
-        (damaged, _) => Some(format!("it is damaged in {damaged} places")),
+        (0, others) => Some(format!("encrypted with another key: {}", counted(others, "entry"))),
+        (damaged, _) => Some(format!("it is damaged in {}", counted(damaged, "place"))),
     };
     (entries, fault)
 }
