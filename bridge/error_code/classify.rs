@@ -19,6 +19,7 @@ pub(crate) fn of_installation(error: &InstallError) -> ErrorCode {
         Trouble::Cache => ErrorCode::DirectoryUnusable,
         Trouble::Configuration => ErrorCode::NoInstallationMethod,
         Trouble::LockFile => ErrorCode::LockFileMismatch,
+        Trouble::NoSpace => ErrorCode::LittleSpace,
         Trouble::NotAuthorized => ErrorCode::NotAuthorized,
         Trouble::Offline => ErrorCode::NetworkNotUsed,
         Trouble::Origin => ErrorCode::RegistryFault,
@@ -86,6 +87,7 @@ pub(crate) fn of_encrypted_store(error: &EncryptedStoreError) -> ErrorCode {
 pub(crate) fn of_store(error: &StoreError) -> ErrorCode {
     match error {
         error if error.is_locked() => ErrorCode::StoreLocked,
+        error if error.is_full() => ErrorCode::LittleSpace,
         StoreError::Corrupt { .. } | StoreError::Damaged { .. } => ErrorCode::StoreDamaged,
         StoreError::Format { .. } => ErrorCode::StoreNewer,
         StoreError::Foreign { .. } => ErrorCode::StoreForeign,
@@ -108,5 +110,33 @@ pub(crate) fn of_socket(error: &SocketError) -> ErrorCode {
     match error {
         SocketError::Absent { .. } | SocketError::Kind(_) => ErrorCode::NoDaemon,
         SocketError::Directory(_) | SocketError::Owner { .. } => ErrorCode::DaemonNotTrusted,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Error, ErrorKind};
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn a_full_disk_has_one_code_whatever_is_written() {
+        for kind in [ErrorKind::StorageFull, ErrorKind::QuotaExceeded] {
+            let failed = || Error::from(kind);
+            let installation = [
+                InstallError::Write { path: "/cache".into(), source: failed() },
+                InstallError::Copy { directory: "/mirror".into(), source: failed() },
+            ];
+            assert_eq!(installation.map(|error| of_installation(&error)), [ErrorCode::LittleSpace; 2]);
+            let store = StoreError::Create { path: "/home".into(), error: failed() };
+            assert_eq!(of_store(&store), ErrorCode::LittleSpace);
+        }
+        let full = rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(13), None);
+        let store = StoreError::Database { path: "/home".into(), doing: "writing", error: Arc::new(full) };
+        assert_eq!(of_store(&store), ErrorCode::LittleSpace);
+        let read_only =
+            InstallError::Write { path: "/cache".into(), source: ErrorKind::ReadOnlyFilesystem.into() };
+        assert_eq!(of_installation(&read_only), ErrorCode::DirectoryUnusable);
     }
 }

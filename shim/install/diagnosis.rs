@@ -3,6 +3,7 @@
 //!
 //! An [`InstallError`] has a text for its reader. Its [`Trouble`] is for programs that give further advice by its kind.
 
+use std::io::ErrorKind;
 use std::time::SystemTime;
 
 use isthmus_common::Environment;
@@ -41,6 +42,8 @@ pub enum Trouble {
     LockFile,
     /// A server requires authentication, or does not accept the configured one.
     NotAuthorized,
+    /// The file system of the cache is full.
+    NoSpace,
     /// The network is not used.
     Offline,
     /// A server answered with a fault of its own.
@@ -109,7 +112,10 @@ impl InstallError {
                 Trouble::Verification
             }
             Self::Altered(_) => Trouble::Altered,
-            Self::Copy { .. } | Self::Write { .. } => Trouble::Cache,
+            Self::Copy { source, .. } | Self::Write { source, .. } => match source.kind() {
+                ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Trouble::NoSpace,
+                _ => Trouble::Cache,
+            },
         }
     }
 }

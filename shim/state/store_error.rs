@@ -1,5 +1,6 @@
 //! Errors of stores.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -11,6 +12,17 @@ impl StoreError {
         let Self::Database { error, .. } = self else { return false };
         let code = error.sqlite_error_code();
         matches!(code, Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked))
+    }
+
+    /// Whether its file system is full.
+    pub fn is_full(&self) -> bool {
+        match self {
+            Self::Create { error, .. } => {
+                matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+            }
+            Self::Database { error, .. } => error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull),
+            _ => false,
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Atomic placement of a version in the cache.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use super::InstallError;
 use crate::cache::record::{Record, remove_own};
 use crate::cache::staging::Staging;
 use crate::executable::find_in_directory;
-use crate::unpack::{UnpackLimits, unpack};
+use crate::unpack::{UnpackError, UnpackLimits, unpack};
 use crate::{FileSum, PackageForm, Verification};
 
 /// Limit of files and directories in a mirror's unpacked package, as in archives.
@@ -49,12 +49,17 @@ impl Place {
         create_directory(&fresh).map_err(write)?;
         let sum = match package {
             PackageForm::Archive(archive) => {
-                unpack(archive, &fresh, &UnpackLimits::default())?;
+                unpack(archive, &fresh, &UnpackLimits::default()).map_err(|error| match error {
+                    UnpackError::Write { source, .. } => write(source),
+                    error => Box::new(InstallError::Unpack(error)),
+                })?;
                 Some(FileSum::of_file(archive).map_err(write)?)
             }
             PackageForm::Directory(directory) => {
-                copy(directory, &fresh).map_err(|source| {
-                    Box::new(InstallError::Copy { directory: directory.clone(), source })
+                copy(directory, &fresh).map_err(|source| match source.kind() {
+                    // What is read has room; the directory that is written to is new.
+                    ErrorKind::StorageFull | ErrorKind::QuotaExceeded => write(source),
+                    _ => Box::new(InstallError::Copy { directory: directory.clone(), source }),
                 })?;
                 None
             }

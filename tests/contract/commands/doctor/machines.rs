@@ -3,6 +3,9 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixListener;
 
+use isthmus_common::Platform;
+use isthmus_test_registry::Archive;
+
 use super::super::Said;
 use super::patient::{Patient, expect, faults};
 use crate::harness::Json;
@@ -84,29 +87,58 @@ fn a_temporary_directory_that_is_missing_is_named() {
     patient.has_in(&words, "space", 1004, &["/nowhere/tmp does not exist"], "set TMPDIR");
 }
 
-/// Examines a machine whose provider cache is a file system of its own, with these options.
-fn with_mounted_cache(options: &str) -> Option<Json> {
-    let patient = Patient::new();
+/// What a command says whose provider cache is a file system of its own, with these options.
+fn with_mounted_cache(patient: &Patient, options: &str, words: &str) -> Option<Said> {
     let directory = patient.machine.path("mounted");
-    std::fs::create_dir(&directory).expect("a directory");
+    std::fs::create_dir_all(&directory).expect("a directory");
     let isthmus = env!("CARGO_BIN_EXE_isthmus");
-    let script =
-        format!("mount -t tmpfs -o {options} tmpfs \"$1\" && exec {isthmus} doctor --json --only space");
+    let script = format!("mount -t tmpfs -o {options} tmpfs \"$1\" && exec {isthmus} {words}");
     let mut command = patient.command("/usr/bin/unshare");
     command.args(["--map-root-user", "--mount", "/bin/sh", "-c", &script, "sh"]).arg(&directory);
     command.env("PULUMI_DYNAMIC_TF_PLUGIN_CACHE_DIR", &directory);
     let said = Said::of(&mut command);
-    if said.stdout.is_empty() && (said.stderr.contains("unshare") || said.stderr.contains("mount")) {
-        // The kernel of this machine does not let users mount anything.
-        return None;
+    assert_ne!(said.code, 0, "{said:?}");
+    // The kernel of this machine may not let users mount anything.
+    let is_refused = ["unshare: ", "mount: "].iter().any(|program| said.stderr.starts_with(program));
+    (!is_refused).then_some(said)
+}
+
+/// Examines such a machine.
+fn with_mounted_cache_examined(options: &str) -> Option<Json> {
+    let said = with_mounted_cache(&Patient::new(), options, "doctor --json --only space")?;
+    Some(serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {said:?}")))
+}
+
+#[test]
+fn an_installation_on_a_full_disk_names_the_directory_that_is_full() {
+    let patient = Patient::new();
+    let mirror = patient.machine.path("mirror");
+    let method = format!("provider_installation {{ filesystem_mirror {{ path = {mirror:?} }} }}\n");
+    patient.machine.write("cli.tfrc", method.as_bytes());
+    let (program, current) = (vec![7; 1 << 20], Platform::CURRENT);
+    let archive = Archive::of_programs(&[("terraform-provider-packed_v1.0.0", &program)]);
+    for (file, content) in [
+        (format!("unpacked/1.0.0/{current}/terraform-provider-unpacked_v1.0.0"), &program),
+        (format!("packed/terraform-provider-packed_1.0.0_{current}.zip"), &archive),
+    ] {
+        patient.machine.write(format!("mirror/registry.opentofu.org/acme/{file}"), content);
     }
-    assert_eq!(said.code, 1, "{said:?}");
-    Some(serde_json::from_str(&said.stdout).expect("JSON"))
+    for provider in ["unpacked", "packed"] {
+        let words = format!("install acme/{provider}");
+        let Some(said) = with_mounted_cache(&patient, "size=64k", &words) else { return };
+        let full =
+            patient.machine.path(format!("mounted/registry.opentofu.org/acme/{provider}/1.0.0/{current}"));
+        for part in
+            [&*format!("error: {} cannot be written", full.display()), "No space left", "ISTHMUS-1006"]
+        {
+            assert!(said.stderr.contains(part), "{part:?}: {}", said.stderr);
+        }
+    }
 }
 
 #[test]
 fn a_full_disk_is_named_with_what_makes_room() {
-    let Some(document) = with_mounted_cache("size=64k") else { return };
+    let Some(document) = with_mounted_cache_examined("size=64k") else { return };
     expect(
         &faults(&document),
         "space",
@@ -118,7 +150,7 @@ fn a_full_disk_is_named_with_what_makes_room() {
 
 #[test]
 fn a_cache_on_a_file_system_without_execution_is_named() {
-    let Some(document) = with_mounted_cache("size=1g,noexec") else { return };
+    let Some(document) = with_mounted_cache_examined("size=1g,noexec") else { return };
     expect(&faults(&document), "space", 1007, &["noexec", "mounted"], "on another file system");
 }
 
