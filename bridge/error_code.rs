@@ -80,6 +80,7 @@ codes! {
     2015 LockFileMismatch
     2016 NetworkNotUsed
     2017 NoInstallationMethod
+    2018 LockFileUnreadable
     3001 ProviderFileUnusable
     3002 ProviderEnded
     3003 ProviderFailed

@@ -38,7 +38,7 @@ pub(crate) fn of_configuration(error: &InstallationError) -> ErrorCode {
     match error {
         InstallationError::NoCache(_) => ErrorCode::NoHomeDirectory,
         InstallationError::Config(_) => ErrorCode::InvalidCliConfiguration,
-        InstallationError::Lock(_) => ErrorCode::LockFileMismatch,
+        InstallationError::Lock(_) => ErrorCode::LockFileUnreadable,
     }
 }
 

@@ -43,7 +43,9 @@ impl ProviderError {
         match self {
             Self::Settings(error) => Some(of_configuration(error)),
             Self::Install(error) => Some(of_installation(error)),
-            Self::LockFile(_) | Self::NotLocked(_) => Some(ErrorCode::LockFileMismatch),
+            Self::LockFile(LockFileError::Write { .. }) => None,
+            Self::LockFile(_) => Some(ErrorCode::LockFileUnreadable),
+            Self::NotLocked(_) => Some(ErrorCode::LockFileMismatch),
             Self::File(_)
             | Self::Plugin
             | Self::Address(_)

@@ -189,9 +189,11 @@ fn what_is_not_as_it_is_locked_is_refused() {
     std::fs::write(&path, "provider \"x\" {}\n").expect("a file");
     let said = install(&[]).failed();
     assert!(
-        said.contains(&format!("{LOCK_FILE_NAME}:1:10: \"x\" is not a provider's whole address")),
+        said.contains(&format!("{LOCK_FILE_NAME}:1:10: \"x\" is not a provider's whole address"))
+            && said.contains("`isthmus explain ISTHMUS-2018`"),
         "{said}"
     );
+    assert!(!network.isthmus(&["explain", "2018"]).well().contains("Lock the provider again"));
     let said = network.isthmus(&["install", &network.address(), "--upgrade"]);
     assert_eq!(said.code, 2, "{said:?}");
 }
