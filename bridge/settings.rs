@@ -58,7 +58,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    fn description(self) -> &'static str {
+    pub(crate) fn description(self) -> &'static str {
         match self {
             Self::Daemon => "the daemon",
             Self::Run | Self::Plugin => "the plugin",
@@ -514,6 +514,20 @@ pub const ALL: &[Setting] = &[
     TOOLS_DIR,
     WRITE_ONLY,
 ];
+
+/// The setting of this name.
+///
+/// # Errors
+/// There is none; the text names the most similar one.
+pub(crate) fn find(name: &str) -> Result<Setting, String> {
+    ALL.iter().find(|setting| setting.name == name).copied().ok_or_else(|| {
+        let known = ALL.iter().map(|setting| setting.name);
+        match crate::names::tokens::nearest(&name.to_uppercase(), known) {
+            Some(nearest) => format!("the variable {name} has no effect; did you mean {nearest}?"),
+            None => format!("the variable {name} has no effect"),
+        }
+    })
+}
 
 /// The reference table of all variables, in Markdown.
 pub fn reference() -> String {

@@ -35,7 +35,7 @@ pub(crate) enum PolicyError {
     },
     #[error("the policy that {setting} names is refused", setting = settings::POLICY.name)]
     Permissions(#[from] PermissionsError),
-    #[error("the policy {path} is invalid: {reason}\nhelp: docs/daemon.md describes its tables", path = path.display())]
+    #[error("the policy {path} is invalid: {reason}\nhelp: its tables are `[[allow]]` and `[[environment]]`", path = path.display())]
     Invalid { path: PathBuf, reason: String },
     #[error("the versions {text:?} in the policy {path} are invalid", path = path.display())]
     Versions {

@@ -27,7 +27,7 @@ pub(super) fn gather(world: &World) -> Facts {
 pub(super) fn judge(facts: &Facts) -> Judgement {
     let invalid = facts.invalid.iter().map(|line| Finding::fault(ErrorCode::InvalidSetting, line));
     let warnings = facts.warnings.iter().map(|line| {
-        let help = "correct the variable or unset it; docs/settings.md lists all";
+        let help = "correct the variable or unset it; `isthmus explain settings` lists all";
         Finding::warning(ErrorCode::SettingWithoutEffect, line).advising(help)
     });
     let summary = match &facts.set[..] {

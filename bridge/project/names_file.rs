@@ -41,7 +41,7 @@ pub(crate) enum NamesFileError {
         #[source]
         source: io::Error,
     },
-    #[error("invalid {path}: {reason}\nhelp: docs/names.md describes its tables", path = path.display())]
+    #[error("invalid {path}: {reason}\nhelp: `isthmus explain names` describes its tables", path = path.display())]
     Invalid { path: PathBuf, reason: String },
 }
 

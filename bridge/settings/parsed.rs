@@ -11,7 +11,7 @@ use isthmus_state::{JournalDurability, KeySource, StoreAddress};
 
 use super::values::{self, choice};
 use super::{
-    ALL, ALLOW_USERS, AUDIT_LOG, AllowedUsers, DAEMON, DAEMON_AUTHORITIES, DAEMON_CERTIFICATE, DAEMON_KEY,
+    ALLOW_USERS, AUDIT_LOG, AllowedUsers, DAEMON, DAEMON_AUTHORITIES, DAEMON_CERTIFICATE, DAEMON_KEY,
     DAEMON_TOKEN_FILE, DEFAULT_DRAIN_PERIOD, DEFAULT_STOP_GRACE_PERIOD, DRAIN_PERIOD, DURABILITY,
     DaemonAddress, EXACT_NUMBERS, HOME, HttpAddress, KEY, KEY_FILE, KILL_SESSIONS, LISTEN, LOCK_FILE,
     LOG_CALLS, METRICS, NAME_PROPERTIES, NameProperties, OFFLINE, PASSPHRASE, POLICY, POOL_AGE, POOL_IDLE,
@@ -191,7 +191,7 @@ pub enum WriteOnly {
 /// All invalid settings, one per line. Values of keys and addresses are not shown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "invalid settings in the environment:\n  {}\nhelp: correct or unset these variables; docs/settings.md describes them all",
+    "invalid settings in the environment:\n  {}\nhelp: correct or unset these variables; `isthmus explain settings` describes them all",
     .0.join("\n  ")
 )]
 pub struct InvalidSettings(Vec<String>);
@@ -486,14 +486,7 @@ fn misspelt(variables: &BTreeMap<OsString, OsString>) -> impl Iterator<Item = St
     let names = variables.keys().map(|name| name.to_string_lossy());
     names
         .filter(|name| name.get(..PREFIX.len()).is_some_and(|start| start.eq_ignore_ascii_case(PREFIX)))
-        .filter(|name| !ALL.iter().any(|setting| setting.name == name))
-        .map(|name| {
-            let known = ALL.iter().map(|setting| setting.name);
-            match crate::names::tokens::nearest(&name.to_uppercase(), known) {
-                Some(nearest) => format!("the variable {name} has no effect; did you mean {nearest}?"),
-                None => format!("the variable {name} has no effect"),
-            }
-        })
+        .filter_map(|name| super::find(&name).err())
 }
 
 #[cfg(test)]
@@ -622,7 +615,7 @@ mod tests {
                 "  ISTHMUS_STORE: unknown scheme \"mysql\"; expected a file, or \
                  `postgres://USER:PASSWORD@HOST/DATABASE`",
                 "  ISTHMUS_WRITE_ONLY=\"hash\\xFF\": not UTF-8; expected `hash` or `secret`",
-                "help: correct or unset these variables; docs/settings.md describes them all",
+                "help: correct or unset these variables; `isthmus explain settings` describes them all",
             ]
         );
     }

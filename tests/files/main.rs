@@ -254,6 +254,44 @@ fn functions_that_change_files_go_by_their_own_names() {
     }
 }
 
+/// Pages say where it is.
+#[test]
+fn unsafe_code_is_in_two_files() {
+    let all = ["shim", "bridge", "sandbox", "proto"].into_iter().flat_map(sources);
+    let is_unsafe =
+        |text: &str| of_program(text).any(|line| line.contains("unsafe {") || line.contains("unsafe fn"));
+    let files: Vec<String> = all.filter(|(_, text)| is_unsafe(text)).map(|(file, _)| file).collect();
+    assert_eq!(files, ["shim/provider/plugin/spawn.rs", "bridge/daemon/memory.rs"]);
+    for page in ["CONTRIBUTING.md", "SECURITY.md"] {
+        let page = std::fs::read_to_string(root().join(page)).expect("a page");
+        assert!(files.iter().all(|file| page.contains(&format!("`{file}`"))), "{files:?}");
+    }
+}
+
+/// Who has the executable alone has no page of this repository: what a text leads to is `isthmus explain`.
+#[test]
+fn no_text_of_the_program_names_a_page_of_the_repository() {
+    let page =
+        Regex::new(r"docs/[a-z/-]+\.md|(?:README|SECURITY|CONTRIBUTING|CHANGELOG)\.md").expect("a pattern");
+    // What the repository of a provider may have.
+    let others = ["bridge/reference/upstream.rs"];
+    let mut found = Vec::new();
+    for (file, text) in ["shim", "bridge"].into_iter().flat_map(sources) {
+        if file.ends_with("/tests.rs") || file.contains("/tests/") {
+            continue;
+        }
+        let lines = of_program(&text).filter(|line| page.is_match(line) && !line.contains("include_str!"));
+        let lines = lines.map(|line| format!("{file}: {}", line.trim()));
+        found.extend(lines.filter(|_| !others.contains(&file.as_str())));
+    }
+    for entry in root().join("docs/errors").read_dir().expect("a directory") {
+        let path = entry.expect("an entry").path();
+        let text = std::fs::read_to_string(&path).expect("a page");
+        found.extend(page.find(&text).map(|page| format!("{}: {}", path.display(), page.as_str())));
+    }
+    assert_eq!(found, [""; 0], "`isthmus explain` has to say it");
+}
+
 /// The engine reads a meaning into codes, so one module chooses them (`docs/decisions/statuses.md`). A client makes its own.
 #[test]
 fn one_module_turns_failures_into_statuses() {

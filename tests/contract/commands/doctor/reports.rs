@@ -67,6 +67,23 @@ fn a_failure_names_its_code_and_the_code_is_explained() {
     );
     let document: Json = serde_json::from_str(&machine.isthmus(&["explain", "--json"]).well()).expect("JSON");
     assert_eq!(document["codes"].as_array().map(Vec::len), Some(list.lines().count()));
+    for (topic, parts) in [
+        (
+            "ISTHMUS_OFFLINE",
+            &["ISTHMUS_OFFLINE\n  Resolves providers from the plugin cache", "value: true or false\n"][..],
+        ),
+        ("settings", &["ISTHMUS_HOME\n", "ISTHMUS_WRITE_ONLY\n"]),
+        ("names", &["# Names by choice", "`property-names`"]),
+    ] {
+        let page = machine.isthmus(&["explain", topic]).well();
+        assert!(parts.iter().all(|part| page.contains(part)), "{topic}: {page}");
+        assert!(!page.contains(".md") && !page.contains("see below"), "{topic} leads nowhere else: {page}");
+        let json: Json =
+            serde_json::from_str(&machine.isthmus(&["explain", topic, "--json"]).well()).expect("JSON");
+        assert_eq!(json["command"], "explain", "{topic}");
+    }
+    let unknown = machine.isthmus(&["explain", "ISTHMUS_OFLINE"]);
+    assert!(unknown.code == 2 && unknown.stderr.contains("did you mean ISTHMUS_OFFLINE?"), "{unknown:?}");
     let unknown = machine.isthmus(&["explain", "ISTHMUS-2020"]);
     assert!(unknown.code == 2 && unknown.stderr.contains("did you mean ISTHMUS-20"), "{unknown:?}");
 }
