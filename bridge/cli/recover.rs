@@ -12,6 +12,7 @@ mod error;
 mod import_file;
 mod list;
 mod open;
+mod stack;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -32,12 +33,16 @@ const EXAMPLES: &str = "\
 Examples:
   isthmus recover
   isthmus recover list --json | jq -r '.operations[].urn'
+  pulumi stack export | isthmus recover list --all --export -
   isthmus recover import-file > import.json && pulumi import --file import.json
   isthmus recover dismiss 4f1d09ab37c2-12
 
 CONDITION is \"made\" where the provider made the object and it is not known whether the engine heard of it, and \"unknown\" where the
-outcome is not known. Compare what is listed with `pulumi stack export` and with the provider. An object that the stack does not have is
-taken over by `isthmus recover import-file` and `pulumi import --file`, or deleted at the provider; then the operation is dismissed.
+outcome is not known. With --all, it is \"ended\" where the run that made the object ended in order: the engine knows the object, or has known
+it until it left the stack by `pulumi state move`, `pulumi state delete`, `deletedWith` or `retainOnDelete`, which no call tells.
+
+Compare what is listed with the stack and with the provider: --export settles what the stack has. An object that it does not have is taken
+over by `isthmus recover import-file` and `pulumi import --file`, or deleted at the provider; then the operation is dismissed.
 
 Exits with 1 if a part of the journal cannot be read.";
 

@@ -1,9 +1,11 @@
 //! Failures of `isthmus recover`, and their help.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use isthmus_state::{EncryptedStoreError, JournalError, OperationId};
 
+use crate::cli::state::StateError;
 use crate::error_code::{ErrorCode, of_encrypted_store, of_journal, of_open_store};
 use crate::home::{OpenStoreError, StateDirectoryError};
 
@@ -20,6 +22,14 @@ pub(super) enum RecoverError {
     Journal(#[from] JournalError),
     #[error(transparent)]
     Store(#[from] EncryptedStoreError),
+    #[error(transparent)]
+    File(#[from] StateError),
+    #[error("{} is not an output of `pulumi stack export`", file.display())]
+    Export {
+        file: PathBuf,
+        #[source]
+        error: serde_json::Error,
+    },
     #[error("no operation {0} is open\nhelp: `isthmus recover` lists the open ones")]
     NoSuchOperation(OperationId),
     #[error("the operation {0} is in progress\nhelp: it can be dismissed when its process has ended")]

@@ -1,15 +1,18 @@
 //! `isthmus recover list`: lists the operations that are not settled.
 
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use clap::Args;
+use isthmus_common::counted;
 use isthmus_cty::json::Json;
 use isthmus_proto::property::{Struct, Value as Property};
-use isthmus_state::{Condition, OpenIntent, OperationKind};
+use isthmus_state::{Condition, OpenIntent, OpenIntents, OperationId, OperationKind};
 use prost::Message as _;
 
 use super::error::RecoverError;
 use super::open::{Journals, is_importable, take_ended, warn_of_faults};
+use super::stack::KnownObjects;
 use crate::cli::json_root::exact_document;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{inform, print};
@@ -23,10 +26,16 @@ use crate::urn::Urn;
 /// What stands for a secret value.
 const HIDDEN: &str = "(secret)";
 
+/// What is not known of objects whose run has ended in order.
+const MAY_HAVE_LEFT: &str = "an object whose run has ended stays in this list until an engine mentions it, which none does where the object has left its stack \
+     by `pulumi state move`, `pulumi state delete`, `deletedWith` or `retainOnDelete`: it may be in another stack, or gone\n\
+     help: `--export FILE` settles what a stack has; compare the others with the provider, and dismiss them";
+
 const EXAMPLES: &str = "\
 Examples:
   isthmus recover list --stack dev
   isthmus recover list --json | jq -r '.operations[].urn'
+  pulumi stack export | isthmus recover list --all --export -
 
 `isthmus recover --help` describes the conditions.";
 
@@ -43,6 +52,9 @@ pub(super) struct List {
     /// List also the objects of runs that have ended in order, which engines presumably know.
     #[arg(long)]
     all: bool,
+    /// Settle the operations whose objects a stack has, by its `pulumi stack export`; `-` is standard input.
+    #[arg(long, value_name = "FILE")]
+    export: Option<PathBuf>,
     /// Write a JSON object, with an object in `operations` for each operation.
     #[arg(long)]
     json: bool,
@@ -57,6 +69,9 @@ impl List {
         let mut open = journals.open().await?;
         let is_whole = warn_of_faults(&open);
         let missing = (!open.has_journal).then(|| journals.location());
+        if let Some(file) = &self.export {
+            settle_known(&journals, &mut open, file).await?;
+        }
         let ended = if self.all { 0 } else { take_ended(&mut open) };
         open.intents.retain(|open| {
             let stack = Urn(&open.intent.subject).stack().and_then(|stack| stack.split(':').nth(2));
@@ -76,6 +91,9 @@ impl List {
             });
         } else {
             print(&as_table(&open.intents));
+            if open.intents.iter().any(OpenIntent::is_presumably_known) {
+                inform(MAY_HAVE_LEFT);
+            }
         }
         if ended > 0 && !self.json {
             let objects =
@@ -93,7 +111,7 @@ impl List {
         let mut members = vec![
             ("operation", text(&open.id.to_string())),
             ("kind", text(open.intent.intention.noun())),
-            ("condition", text(condition(open))),
+            ("condition", text(if open.is_presumably_known() { "made" } else { condition(open) })),
             ("since", Json::String(time(open.since))),
             ("package", text(&key.package)),
             ("type", text(&key.type_name)),
@@ -121,6 +139,16 @@ impl List {
         }
         Json::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }
+}
+
+/// Settles the creations of objects that a stack has.
+async fn settle_known(journals: &Journals, open: &mut OpenIntents, file: &Path) -> Result<(), RecoverError> {
+    let known = KnownObjects::read(file)?;
+    let settled: Vec<OperationId> =
+        open.intents.extract_if(.., |open| known.have(open)).map(|open| open.id).collect();
+    journals.dismiss(&settled).await?;
+    inform(&format!("settled {}, whose objects the stack has", counted(settled.len(), "operation")));
+    Ok(())
 }
 
 fn as_table(intents: &[OpenIntent]) -> String {
@@ -179,6 +207,7 @@ fn command(open: &OpenIntent) -> Option<String> {
 fn condition(open: &OpenIntent) -> &'static str {
     match open.condition {
         Condition::InProgress => "in progress",
+        Condition::Unconfirmed if open.is_presumably_known() => "ended",
         Condition::Unconfirmed => "made",
         Condition::Interrupted | Condition::Ended { .. } => "unknown",
     }

@@ -323,6 +323,39 @@ on_both_protocols! {
         assert!(said.contains("1 object was created by a run that ended in order"), "{said}");
     }
 
+    async fn what_may_have_left_its_stack_is_marked_and_what_an_export_has_is_settled(protocol) {
+        let setup = Setup::sandbox(protocol);
+        let (host, session) = setup.session().await?;
+        let mut made = Vec::new();
+        for name in ["stays", "moved", "left", "other"] {
+            made.push((name, session.resource(NOTE, name).make(&json!({"title": name})).await?));
+        }
+        session.cancel().await?;
+        let (_, said) = recover(&host, &["list", "--all"]);
+        assert_eq!(said.matches(" creation  ended ").count(), 4, "{said}");
+        assert!(said.contains("`pulumi state move`, `pulumi state delete`, `deletedWith`"), "{said}");
+        // The stack has one under its own name, one under that of another stack, and one of another type by the same id.
+        let entry = |stack: &str, of: &str, name: &str, id: &str| {
+            json!({"urn": format!("urn:pulumi:{stack}::contract::{of}::{name}"), "id": id, "type": of})
+        };
+        let resources = json!([
+            {"urn": "urn:pulumi:test::contract::pulumi:pulumi:Stack::contract-test", "type": "pulumi:pulumi:Stack"},
+            entry("test", NOTE, "stays", &made[0].1.id),
+            entry("prod", NOTE, "moved", &made[1].1.id),
+            entry("test", "sandbox:index/secret:Secret", "other", &made[3].1.id),
+        ]);
+        let export = host.directory().join("stack.json");
+        std::fs::write(&export, json!({"version": 3, "deployment": {"resources": resources}}).to_string()).expect("a file");
+        let export = export.to_str().expect("text");
+        let (code, said) = recover(&host, &["list", "--all", "--export", export]);
+        assert!(code == Some(0) && said.contains("settled 2 operations, whose objects the stack has"), "{code:?}: {said}");
+        let left: Vec<Json> = all_open(&host).iter().map(|open| open["id"].clone()).collect();
+        assert_eq!(left, [json!(made[2].1.id), json!(made[3].1.id)]);
+        std::fs::write(export, "{}").expect("a file");
+        let (code, said) = recover(&host, &["--export", export]);
+        assert!(code == Some(1) && said.contains("is not an output of `pulumi stack export`"), "{code:?}: {said}");
+    }
+
     async fn an_engine_that_could_not_save_what_its_run_created_is_told_of_it(protocol) {
         let setup = Setup::sandbox(protocol);
         let (mut host, session) = setup.clone().session().await?;
