@@ -18,6 +18,8 @@ use std::path::{Path, PathBuf};
 pub(crate) use document::PLUGIN;
 use document::{DocumentError, FileKind, Named};
 
+use crate::package::parameters::{Parameter, ParameterSource};
+
 /// The project files of the Pulumi CLI, in its order of precedence.
 const PROJECT_FILES: [&str; 3] = ["Pulumi.json", "Pulumi.yaml", "Pulumi.yml"];
 
@@ -149,6 +151,23 @@ impl Project {
             progress(search.entries);
         }
         Ok(search.finish())
+    }
+}
+
+impl Contents {
+    /// The providers of the SDKs, each once.
+    pub(crate) fn providers(&self) -> Vec<ParameterSource> {
+        let packages = self.files.iter().filter_map(|(_, named)| named.sdk.as_ref()?.package.as_ref());
+        let mut sources: Vec<ParameterSource> = Vec::new();
+        for package in packages {
+            // An invalid one is reported where it is used.
+            if let Ok(Parameter { source, .. }) = Parameter::decode(&package.value)
+                && !sources.contains(&source)
+            {
+                sources.push(source);
+            }
+        }
+        sources
     }
 }
 

@@ -8,7 +8,7 @@ use semver::Version;
 use super::finding::{Finding, Judgement};
 use super::world::World;
 use crate::error_code::ErrorCode;
-use crate::package::parameters::{Parameter, ParameterSource};
+use crate::package::parameters::ParameterSource;
 use crate::project::names_file::NamesFile;
 use crate::project::{Contents, Project, stale};
 
@@ -76,18 +76,7 @@ impl Facts {
 
     /// The providers of the project's SDKs.
     pub(super) fn providers(&self) -> Vec<ParameterSource> {
-        let files = self.contents.iter().flat_map(|contents| &contents.files);
-        let packages = files.filter_map(|(_, named)| named.sdk.as_ref()?.package.as_ref());
-        let mut sources: Vec<ParameterSource> = Vec::new();
-        for package in packages {
-            // An invalid one is reported where it is used.
-            if let Ok(Parameter { source, .. }) = Parameter::decode(&package.value)
-                && !sources.contains(&source)
-            {
-                sources.push(source);
-            }
-        }
-        sources
+        self.contents.as_ref().map(Contents::providers).unwrap_or_default()
     }
 
     /// A path of a parameter, as the plugin sees it: engines start it in the project's directory.

@@ -5,6 +5,7 @@
 //! packages that name them.
 
 mod age;
+mod pins;
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
@@ -20,9 +21,11 @@ use super::cache::open;
 use super::error::ProvidersError;
 use super::selection::{self, Selection};
 use crate::cli::outcome::Outcome;
+use crate::cli::output::inform;
 use crate::cli::table::bytes;
 use crate::cli::{json_root, print, warn};
 use age::Age;
+use pins::Pins;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -85,6 +88,7 @@ impl Prune {
         let (cache, inventory) = open()?;
         let selections = selection::parse_all(&self.providers, &cache, &inventory)?;
         let running = RunningPrograms::now();
+        let pins = if self.dry_run { Pins::here() } else { None };
         let mut pruning = Pruning {
             is_dry: self.dry_run,
             freed: 0,
@@ -109,7 +113,8 @@ impl Prune {
                 pruning.keep(&name, &format!("{reason}; remove it by name, as {address}@{version}"));
                 continue;
             }
-            pruning.remove(&name, *size, || package.remove());
+            let reason = pins.as_ref().and_then(|pins| pins.reason(package));
+            pruning.remove(&name, *size, reason.as_deref(), || package.remove());
         }
         self.remove_unfinished(&cache, &inventory, &selections, &mut pruning);
         match &pruning.entries {
@@ -121,6 +126,9 @@ impl Prune {
                 let verb = if self.dry_run { "would be freed" } else { "freed" };
                 print(&format!("{} {verb}\n", bytes(pruning.freed)));
             }
+        }
+        if self.dry_run {
+            inform(&Pins::note(pins.as_ref()));
         }
         Ok(pruning.outcome)
     }
@@ -167,7 +175,7 @@ impl Prune {
             }
             let path = unfinished.path.strip_prefix(cache.root()).unwrap_or(&unfinished.path);
             let name = format!("what is left of an installation, {}", path.display());
-            pruning.remove(&name, unfinished.size, || unfinished.remove());
+            pruning.remove(&name, unfinished.size, None, || unfinished.remove());
         }
     }
 }
@@ -194,11 +202,21 @@ impl Counts {
 }
 
 impl Pruning {
-    fn remove(&mut self, name: &str, size: u64, remove: impl FnOnce() -> std::io::Result<Removal>) {
+    /// `needed`: who needs it, if that is known.
+    fn remove(
+        &mut self,
+        name: &str,
+        size: u64,
+        needed: Option<&str>,
+        remove: impl FnOnce() -> std::io::Result<Removal>,
+    ) {
         let size_of = bytes(size);
         if self.is_dry {
             self.freed += size;
-            self.note(name, "would_remove", size, None, || format!("would remove {name}: {size_of}\n"));
+            let needed_by = needed.map(|reason| format!("; {reason}")).unwrap_or_default();
+            self.note(name, "would_remove", size, needed, || {
+                format!("would remove {name}: {size_of}{needed_by}\n")
+            });
             return;
         }
         match remove() {

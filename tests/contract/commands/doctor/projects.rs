@@ -1,5 +1,6 @@
 //! Broken set-ups of Pulumi: its CLI, the plugin, the project.
 
+use super::super::Said;
 use super::patient::Patient;
 
 #[test]
@@ -14,6 +15,25 @@ fn a_machine_without_a_fault_has_none() {
     assert!(said.stdout.contains("resource-terraform-provider-v1.1.3/"), "{}", said.stdout);
     assert!(patient.faults(&[]).is_empty());
     assert!(!patient.home().exists(), "nothing is created");
+}
+
+#[test]
+fn a_dry_clean_up_says_which_project_needs_a_version_and_that_it_knows_of_no_other() {
+    let patient = Patient::new();
+    let words = ["providers", "prune", "--dry-run", "hashicorp/random@3.9.0"];
+    let said = Said::of(patient.command(env!("CARGO_BIN_EXE_isthmus")).args(words));
+    let file = patient.machine.path("project/Pulumi.yaml");
+    assert!(said.stdout.contains(&format!("; {} needs it\n", file.display())), "{said:?}");
+    assert!(said.stderr.contains(&format!("of all projects, only {} was read", file.display())), "{said:?}");
+    let said = patient.machine.isthmus(&words);
+    assert!(
+        said.stdout.starts_with("would remove hashicorp/random 3.9.0 ") && !said.stdout.contains("needs it"),
+        "{said:?}"
+    );
+    assert!(
+        said.stderr.contains("no project was read") && said.stderr.contains("others may need a version"),
+        "{said:?}"
+    );
 }
 
 #[test]
