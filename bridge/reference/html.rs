@@ -24,8 +24,3 @@ pub(super) fn not_found(package: &Package) -> String {
     };
     page(package, Place::Anywhere, "Page not found", &content)
 }
-
-/// A number with its noun.
-fn count(number: usize, one: &str, several: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { several })
-}

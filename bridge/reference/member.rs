@@ -162,10 +162,6 @@ impl Members {
         &self.0
     }
 
-    pub(crate) fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Member> {
-        self.0.iter().filter(move |member| member.kind == kind)
-    }
-
     /// The member whose page has this path.
     pub(crate) fn at(&self, path: &str) -> Option<&Member> {
         self.0.iter().find(|member| member.path() == path)

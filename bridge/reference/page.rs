@@ -7,6 +7,7 @@ use isthmus_provider::schema::CatalogueError;
 use super::example::{self, Example};
 use super::member::{Kind, Member};
 use super::property::{Properties, Property, object_in};
+use super::prose::summary;
 use crate::package::catalogue::{Package, TokenError};
 use crate::package::function::FunctionShape;
 use crate::package::schema::documentation;
@@ -184,8 +185,17 @@ fn import(member: &Member, shape: &ResourceShape) -> Import {
     Import { command: format!("pulumi import {} example ID", member.token), id }
 }
 
-/// The names of a member's own properties, for the search.
-pub(super) fn property_names(package: &Package, member: &Member) -> Vec<String> {
+/// What lists of members have of each.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Digest {
+    /// The names of its own properties, for the search.
+    pub(super) properties: Vec<String>,
+    /// The first sentence of its description.
+    pub(super) summary: String,
+}
+
+/// What lists have of a member; nothing if its schema is invalid.
+pub(super) fn digest(package: &Package, member: &Member) -> Digest {
     let terraform = &member.terraform;
     let shape = match member.kind {
         Kind::Configuration => package.config_shape(),
@@ -194,23 +204,29 @@ pub(super) fn property_names(package: &Package, member: &Member) -> Vec<String> 
         Kind::EphemeralResource => package.ephemeral_resource(terraform),
         Kind::Action => package.action(terraform),
         Kind::Function => {
-            let function = package.function(terraform).ok();
-            let parameters = function.iter().flat_map(|function| &function.parameters);
-            return parameters.map(|parameter| parameter.pulumi.clone()).collect();
+            let Ok(function) = package.function(terraform) else { return Digest::default() };
+            let description = documentation(package, &function.description, function.description_kind);
+            let parameters = function.parameters.iter();
+            return Digest {
+                properties: parameters.map(|parameter| parameter.pulumi.clone()).collect(),
+                summary: summary(&description),
+            };
         }
     };
-    let Ok(shape): Result<Arc<ResourceShape>, _> = shape else { return Vec::new() };
-    let mut names = Vec::new();
+    let Ok(shape): Result<Arc<ResourceShape>, _> = shape else { return Digest::default() };
+    let mut properties = Vec::new();
     for field in &shape.object.fields {
-        names.push(field.pulumi.clone());
-        names.extend(
+        properties.push(field.pulumi.clone());
+        properties.extend(
             object_in(&field.shape)
                 .iter()
                 .flat_map(|object| &object.fields)
                 .map(|field| field.pulumi.clone()),
         );
     }
-    names.sort();
-    names.dedup();
-    names
+    properties.sort();
+    properties.dedup();
+    let block = &shape.schema.block;
+    let description = documentation(package, &block.description, block.description_kind);
+    Digest { properties, summary: summary(&description) }
 }

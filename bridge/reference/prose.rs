@@ -96,9 +96,40 @@ pub(crate) fn text(markdown: &str) -> String {
     text.trim().to_owned()
 }
 
+/// The first sentence of a description, as plain text in one line, which is cut off where it is long.
+pub(super) fn summary(markdown: &str) -> String {
+    const LONGEST: usize = 140;
+    let text = text(markdown);
+    let paragraph = text.split("\n\n").next().unwrap_or_default();
+    let line = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
+    // Behind an abbreviation, a sentence goes on with a small letter.
+    let is_end = |(at, _): &(usize, &str)| line[at + 2..].starts_with(char::is_uppercase);
+    let end = line.match_indices(". ").find(is_end).map_or(line.len(), |(at, _)| at + 1);
+    let sentence = &line[..end];
+    match sentence.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}…", sentence[..at].trim_end()),
+        None => sentence.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_summary_is_the_first_sentence_in_one_line() {
+        for (markdown, expected) in [
+            (
+                "Manages a `pet`,\ne.g. a [dog](https://x). It has a name.\n\n## More",
+                "Manages a pet, e.g. a dog.",
+            ),
+            ("# Title\n\nText", "Title"),
+            ("", ""),
+        ] {
+            assert_eq!(summary(markdown), expected);
+        }
+        assert_eq!(summary(&"é ".repeat(100)), format!("{}…", "é ".repeat(70).trim_end()));
+    }
 
     #[test]
     fn markdown_is_rendered() {

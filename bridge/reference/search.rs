@@ -5,40 +5,35 @@
 use serde_json::{Value, json};
 
 use super::member::{Kind, Member, Members};
-use super::page::property_names;
-use crate::package::catalogue::Package;
-use crate::package::schema::in_parallel;
+use super::page::Digest;
 
-/// Members whose schemas are decoded together; few are in memory at a time.
-const TOGETHER: usize = 64;
-
-/// The script.
-pub(super) fn script(package: &Package, members: &Members) -> String {
-    let mut entries: Vec<Value> = Vec::with_capacity(members.all().len());
-    for some in members.all().chunks(TOGETHER) {
-        entries.extend(in_parallel(some, |member| entry(package, member)));
-    }
+/// The script. A digest belongs to each member.
+pub(super) fn script(members: &Members, digests: &[Digest]) -> String {
+    let entries: Vec<Value> =
+        members.all().iter().zip(digests).map(|(member, digest)| entry(member, digest)).collect();
     let kinds = Kind::ALL.map(Kind::name);
     format!("isthmusReference={};\n", json!({ "kinds": kinds, "members": entries }))
 }
 
 /// Kind, Pulumi's name, Terraform's name, path, properties.
-fn entry(package: &Package, member: &Member) -> Value {
-    let properties = property_names(package, member).join(" ");
+fn entry(member: &Member, digest: &Digest) -> Value {
     let name = if member.kind == Kind::Configuration { "configuration" } else { member.name() };
     let kind = Kind::ALL.iter().position(|kind| *kind == member.kind);
-    json!([kind, name, member.terraform, member.path(), properties])
+    json!([kind, name, member.terraform, member.path(), digest.properties.join(" ")])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::package::testing::package;
+    use crate::reference::page::digest;
 
     #[test]
     fn every_member_is_in_it_even_with_an_invalid_schema() {
         let package = package();
-        let script = script(&package, &Members::of(&package));
+        let members = Members::of(&package);
+        let digests: Vec<Digest> = members.all().iter().map(|member| digest(&package, member)).collect();
+        let script = script(&members, &digests);
         let data = script.strip_prefix("isthmusReference=").and_then(|rest| rest.strip_suffix(";\n"));
         let data: Value = serde_json::from_str(data.expect("one assignment")).expect("JSON");
         let members: Vec<String> =

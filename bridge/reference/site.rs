@@ -4,10 +4,11 @@ use std::sync::{Arc, OnceLock};
 
 use super::html;
 use super::member::{Member, MemberError, Members};
-use super::page::Page;
+use super::page::{Digest, Page, digest};
 use super::search;
 use super::upstream::Documents;
 use crate::package::catalogue::{Package, TokenError};
+use crate::package::schema::in_parallel;
 
 /// The reference of a package.
 #[derive(Debug)]
@@ -15,6 +16,7 @@ pub(crate) struct Site {
     package: Arc<Package>,
     members: Members,
     documents: Documents,
+    digests: OnceLock<Vec<Digest>>,
     search: OnceLock<String>,
 }
 
@@ -27,6 +29,9 @@ pub(crate) struct File {
     pub(crate) version: Option<&'static str>,
 }
 
+/// Members whose schemas are decoded together; few are in memory at a time.
+const TOGETHER: usize = 64;
+
 const HTML: &str = "text/html; charset=utf-8";
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 
@@ -37,13 +42,14 @@ const SEARCH: &str = "search.js";
 
 impl Site {
     pub(crate) fn new(package: Arc<Package>, documents: Documents) -> Self {
-        Self { members: Members::of(&package), package, documents, search: OnceLock::new() }
+        let (digests, search) = (OnceLock::new(), OnceLock::new());
+        Self { members: Members::of(&package), package, documents, digests, search }
     }
 
     /// The file at a path such as `resources/random_pet.html`; `None` if there is none.
     pub(crate) fn file(&self, path: &str) -> Option<File> {
         let (content_type, content) = match path {
-            "" | INDEX => (HTML, html::index(&self.package, &self.members)),
+            "" | INDEX => (HTML, html::index(&self.package, &self.members, self.digests())),
             STYLE => ("text/css; charset=utf-8", html::STYLE.to_owned()),
             SCRIPT => (JAVASCRIPT, html::SCRIPT.to_owned()),
             SEARCH => (JAVASCRIPT, self.search().to_owned()),
@@ -84,7 +90,15 @@ impl Site {
 
     /// What the search looks in. A large provider's takes a while, so it is made before it is needed.
     pub(crate) fn search(&self) -> &str {
-        self.search.get_or_init(|| search::script(&self.package, &self.members))
+        self.search.get_or_init(|| search::script(&self.members, self.digests()))
+    }
+
+    /// What lists have of each member.
+    fn digests(&self) -> &[Digest] {
+        self.digests.get_or_init(|| {
+            let all = self.members.all().chunks(TOGETHER);
+            all.flat_map(|some| in_parallel(some, |member| digest(&self.package, member))).collect()
+        })
     }
 
     fn page_at(&self, member: &Member) -> String {

@@ -262,6 +262,7 @@ fn pages_of_every_schema_shape_are_accessible() {
     assert!(pages.len() > 150, "{paths:?}");
     let seen = look(&workshop, &pages);
     expect_legible(&seen, &[&served.address]);
+    assert_eq!(seen["pages"][0]["columns"], 3, "columns of the first page on a desktop");
     // As files, pages do the same.
     let file = |path: &str| {
         format!("file://{}", workshop.project.path(&format!("reference/conformance/{path}")).display())

@@ -2,9 +2,10 @@
 //!
 //! A description is a section, which no stray tag in it closes, whereas an item of a list may be.
 
+use isthmus_common::counted;
 use maud::{Markup, html};
 
-use super::{count, prose};
+use super::prose;
 use crate::reference::property::Property;
 
 /// The properties below `path`, whose anchors are their paths.
@@ -33,11 +34,11 @@ fn item(property: &Property, above: &str) -> Markup {
             }
             @if !property.description.is_empty() { section.prose { (prose::html(&property.description)) } }
             @if property.left_out > 0 {
-                p.note { (count(property.left_out, "nested property is", "nested properties are")) " not shown: the page has too many." }
+                p.note { "Not shown, because the page has too many: " (counted(property.left_out, "nested property")) "." }
             }
             @if !property.nested.is_empty() {
                 details {
-                    summary { (count(property.nested.len(), "property", "properties")) " of " code { (property.name) } }
+                    summary { (counted(property.nested.len(), "property")) " of " code { (property.name) } }
                     (properties(&property.nested, &path))
                 }
             }

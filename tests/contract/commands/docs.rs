@@ -175,6 +175,12 @@ fn a_directory_of_others_stays_and_one_of_this_command_is_replaced_file_by_file(
     assert_eq!(fs::read(machine.path("new/CNAME")).expect("a file"), b"docs.example");
     let index = fs::read_to_string(machine.path("new/index.html")).expect("a page");
     assert!(index.contains("<h1>conformance</h1>"), "{index}");
+    let added =
+        format!("<code>pulumi package add terraform-provider@1.1.3 {}</code>", conformance().display());
+    assert!(index.contains(&added), "{index}");
+    let described = "<a href=\"resources/conformance_record.html\">Record</a><span class=\"terraform\">conformance_record</span>\
+                     <span class=\"summary\">";
+    assert!(index.contains(described), "{index}");
     // Nothing is written through a link.
     fs::remove_dir_all(machine.path("new/functions")).expect("it is there");
     fs::create_dir(machine.path("elsewhere")).expect("a directory");

@@ -105,6 +105,8 @@ for (const { url, everywhere = false, screenshots, query, opens = 1 } of plan.pa
         return violations.flatMap(({ id, nodes }) => nodes.map((node) => id + ": " + node.html + " " + node.failureSummary));
       })()`);
       page.violations.push(...found.map((text) => `${device}, ${scheme}: ${text}`));
+      // On a desktop, which is the last device.
+      page.columns = await evaluate("new Set([...document.querySelectorAll('.members li')].map((item) => item.offsetLeft)).size");
       page.overflows ||= await evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth");
       if (screenshots) {
         const { data } = await call("Page.captureScreenshot", { format: "png" });
