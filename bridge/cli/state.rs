@@ -37,13 +37,13 @@ pub(super) use file::read as read_file;
 pub(crate) use inspect::inspected;
 
 const ABOUT: &str = "\
-Inspect the state store and exchange it with Terraform or OpenTofu.
+Inspect the legacy engine's state store and exchange it with OpenTofu.
 
-The state store holds the resources of the legacy engine (`lumi`, 2017), which does not store Terraform state itself. Today's engine
-stores the state of its resources in the backend of its stacks: `pulumi stack export` writes it. Interrupted operations of both are listed by
-`isthmus recover`.";
+These commands are for the legacy engine (`lumi`, 2017), which does not store Terraform state itself. Today's engine stores the state of its
+resources in the backend of its stacks: `pulumi stack export` writes it, and `isthmus migrate` exchanges it with Terraform or OpenTofu.
+Interrupted operations of both are listed by `isthmus recover`. `backup`, `restore` and `rekey` are for both: they include the journal.";
 
-/// Inspect the state store and exchange it with Terraform or OpenTofu.
+/// Inspect the legacy engine's state store and exchange it with OpenTofu.
 #[derive(Debug, Args)]
 #[command(long_about = ABOUT)]
 pub(super) struct State {
