@@ -147,7 +147,10 @@ async fn settle_known(journals: &Journals, open: &mut OpenIntents, file: &Path) 
     let settled: Vec<OperationId> =
         open.intents.extract_if(.., |open| known.have(open)).map(|open| open.id).collect();
     journals.dismiss(&settled).await?;
-    inform(&format!("settled {}, whose objects the stack has", counted(settled.len(), "operation")));
+    inform(&match settled.len() {
+        0 => "the stack has the object of no operation".to_owned(),
+        number => format!("settled {}, whose objects the stack has", counted(number, "operation")),
+    });
     Ok(())
 }
 
