@@ -54,7 +54,7 @@ impl KnownObjects {
                     && other.resource_type() == own.resource_type()
                     && other.project() == own.project()
         };
-        let of_id = self.0.range((id.clone(), String::new())..).take_while(|(other, _)| other == id);
-        is_importable(open) && of_id.into_iter().any(|(_, urn)| is_own(urn))
+        let mut of_id = self.0.range((id.clone(), String::new())..).take_while(|(other, _)| other == id);
+        is_importable(open) && of_id.any(|(_, urn)| is_own(urn))
     }
 }
