@@ -18,12 +18,15 @@ use std::process::ExitCode;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use isthmus_common::{output_last, printable};
+use isthmus_common::{HELP, output_last, printable, shortened};
 
 use crate::error_code::ErrorCode;
 
 /// The exit code of a usage error, as clap's.
 pub(crate) const USAGE_ERROR: u8 = 2;
+
+/// Characters of an error, and of its help, that are shown: some quote files, registries and providers at any length.
+const LONGEST: usize = 16 << 10;
 
 /// Whether notes and progress are printed, and whether details are.
 static QUIET: AtomicBool = AtomicBool::new(false);
@@ -140,7 +143,10 @@ pub(crate) fn detail(text: impl FnOnce() -> String) {
 fn write_note(kind: &str, text: &str) {
     let ordered = output_last(text);
     let text = if matches!(ordered, Cow::Owned(_)) { ordered.trim_end() } else { text };
-    write_to_stderr(&printable(&format!("{kind}: {text}\n")));
+    // The advice is behind what an error quotes.
+    let (text, help) = text.split_at(text.find(HELP).unwrap_or(text.len()));
+    let (text, help) = (shortened(text, LONGEST), shortened(help, LONGEST));
+    write_to_stderr(&printable(&format!("{kind}: {text}{help}\n")));
 }
 
 pub(crate) fn write_to_stderr(text: &str) {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
-use isthmus_common::{counted, printable};
+use isthmus_common::{counted, listed, printable, shortened};
 use serde_json::json;
 
 use super::json_root::document;
@@ -22,6 +22,9 @@ Examples:
   isthmus replay session.jsonl --provider ./terraform-provider-random --json | jq '.differences[].method'
 
 The exit code is 0 if nothing differs, 1 if something does or the recording cannot be replayed.";
+
+/// Characters of a line that are shown: names and values of recordings have any length.
+const LONGEST: usize = 2_000;
 
 /// Replay a recording and show what differs.
 ///
@@ -72,20 +75,18 @@ fn text(replayed: &Replayed) -> String {
         let Difference { session, sequence, method, subject, part, lines } = difference;
         // What differs of one call is together.
         if last.replace((session, *sequence)) != Some((session, *sequence)) {
-            text.push_str(&format!("{}\n", printable(&format!("{method} {subject}")).trim_end()));
+            text.push_str(&format!("{}\n", shown(&format!("{method} {subject}")).trim_end()));
         }
-        text.push_str(&format!("  {}\n", printable(part)));
+        text.push_str(&format!("  {}\n", shown(part)));
         for line in lines {
-            text.push_str(&format!("    {}\n", printable(line)));
+            text.push_str(&format!("    {}\n", shown(line)));
         }
     }
     if !text.is_empty() {
         text.push('\n');
     }
-    let skipped: Vec<_> =
-        replayed.skipped.iter().map(|(method, count)| format!("{} {count}", printable(method))).collect();
-    let skipped =
-        if skipped.is_empty() { String::new() } else { format!("; not replayed: {}", skipped.join(", ")) };
+    let skipped = listed(replayed.skipped.iter().map(|(method, count)| format!("{} {count}", shown(method))));
+    let skipped = if skipped.is_empty() { skipped } else { format!("; not replayed: {skipped}") };
     text.push_str(&format!(
         "{} of {} replayed{skipped}\n",
         counted(replayed.calls, "call"),
@@ -101,6 +102,11 @@ fn text(replayed: &Replayed) -> String {
         count => format!("Result: {count} messages differ\n"),
     });
     text
+}
+
+/// A text of the recording, as a line of a report: `--json` has the whole.
+fn shown(text: &str) -> String {
+    printable(&shortened(text, LONGEST)).into_owned()
 }
 
 fn as_json(replayed: &Replayed) -> String {

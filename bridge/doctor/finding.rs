@@ -1,9 +1,8 @@
 //! What a check has found, and its result.
 
-use crate::error_code::ErrorCode;
+use isthmus_common::HELP;
 
-/// Separates advice from the text of an error, as `isthmus_common::error_chain` writes it.
-const HELP: &str = "\nhelp: ";
+use crate::error_code::ErrorCode;
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

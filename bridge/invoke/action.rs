@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use isthmus_common::shortened;
 use isthmus_proto::property::{Struct, Value as Property};
 use isthmus_provider::plugin::ProtocolVersion;
 use isthmus_provider::{ProviderError, Rpc};
@@ -55,7 +56,7 @@ pub(super) async fn carry_out(
     let mut has_progress = false;
     let report = |text: String| {
         has_progress = true;
-        session.send_log(Severity::Info, format!("{token}: {}", shortened(&text)), "");
+        session.send_log(Severity::Info, format!("{token}: {}", shortened(&text, LONGEST_PROGRESS)), "");
     };
     let done = provider.carry_out_action(type_name, &config.value, report, &mut diagnostics).await;
     remember(&mut diagnostics, &target, warnings);
@@ -76,24 +77,4 @@ pub(super) async fn carry_out(
 /// in the schema. SDKs use the first member of a response as its value, and some fail without one.
 fn nothing() -> Struct {
     Struct::from([(RESULT, Property::Struct(Struct::new()))])
-}
-
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(LONGEST_PROGRESS) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn progress_is_shown_as_far_as_anybody_reads() {
-        assert_eq!(shortened("50%"), "50%");
-        let long = "ä".repeat(LONGEST_PROGRESS);
-        assert_eq!(shortened(&long), long);
-        assert_eq!(shortened(&format!("{long}x")), format!("{long}…"));
-    }
 }

@@ -5,7 +5,7 @@ use std::error::Error;
 use crate::split_output;
 
 /// Separator of a hint within the text of an error.
-const HELP: &str = "\nhelp: ";
+pub const HELP: &str = "\nhelp: ";
 
 /// The texts of an error and its causes, joined by colons, followed by the hints of each, and by what
 /// each quotes of a process's output. No error's text in this project contains that of its cause, so

@@ -4,6 +4,7 @@
 //! - [`output_block()`]: what a process has printed, in the text of an error.
 //! - [`counted()`]: a number with its noun.
 //! - [`Secret`]: a value that is not printed. [`printable()`]: a text of others without what misleads a terminal or its reader.
+//! - [`listed()`] and [`shortened()`]: lists and texts of others, as short as errors are.
 //! - [`permissions`] and [`marker`]: what another user may change, and which directories are isthmus's own to remove.
 //! - [`scratch`]: directories for what is not whole yet. [`mounts`]: what must not be removed with a directory.
 //! - [`open_regular`] and its like: files that are files, since a FIFO would be waited for.
@@ -30,6 +31,7 @@ mod output_block;
 pub mod permissions;
 mod platform;
 mod printable;
+mod quoted;
 mod regular_file;
 pub mod scratch;
 mod secret;
@@ -37,7 +39,7 @@ mod tasks;
 pub mod trust;
 mod variables;
 
-pub use chain::{error_chain, with_help};
+pub use chain::{HELP, error_chain, with_help};
 pub use counted::counted;
 pub use environment::Environment;
 pub use fail_point::fail_point;
@@ -45,6 +47,7 @@ pub use file_stamp::FileStamp;
 pub use output_block::{OutputKind, output_block, output_last, split_output};
 pub use platform::Platform;
 pub use printable::{is_misleading, printable};
+pub use quoted::{listed, shortened};
 pub use regular_file::{Links, NotRegular, open_lock_file, open_regular, read_regular, require_regular};
 pub use secret::{REDACTED, Secret};
 pub use tasks::{BoxFuture, blocking};

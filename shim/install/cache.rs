@@ -17,6 +17,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use isthmus_common::listed;
 use semver::Version;
 
 pub use inventory::{CachedPackage, Inventory};
@@ -30,7 +31,7 @@ use lock::DirectoryLock;
 /// Prefix of provider binaries' names.
 const PROGRAM_PREFIX: &str = "terraform-provider-";
 
-/// Limit of a list in an error.
+/// Entries that an error lists at most.
 const LISTED: usize = 10;
 
 /// A directory of providers.
@@ -173,7 +174,7 @@ impl ProviderCache {
                     return Ok(None);
                 }
                 Ok(others) if others.is_empty() => "it is empty".to_owned(),
-                Ok(others) => format!("it is for {}, not for {}", others.join(", "), self.platform),
+                Ok(others) => format!("it is for {}, not for {}", listed(others), self.platform),
                 Err(error) => error.to_string(),
             });
         }
@@ -232,25 +233,19 @@ impl fmt::Display for NotCached {
             write!(formatter, " that satisfies \"{constraint}\"")?;
         }
         if !versions.is_empty() {
-            let listed: Vec<String> = versions.iter().take(LISTED).map(Version::to_string).collect();
-            write!(formatter, ", only {}", listed.join(", "))?;
-            more(formatter, versions.len())?;
+            write!(formatter, ", only {}", listed(versions))?;
         }
         for (index, Skipped { name, reason }) in skipped.iter().take(LISTED).enumerate() {
             let separator = if index == 0 { " (passed over: " } else { "; " };
             let space = if name.is_empty() { "" } else { ": " };
             write!(formatter, "{separator}{name}{space}{reason}")?;
         }
-        if !skipped.is_empty() {
-            more(formatter, skipped.len())?;
-            formatter.write_str(")")?;
+        match skipped.len() {
+            0 => Ok(()),
+            count if count > LISTED => write!(formatter, ", and {} more)", count - LISTED),
+            _ => formatter.write_str(")"),
         }
-        Ok(())
     }
-}
-
-fn more(formatter: &mut fmt::Formatter<'_>, count: usize) -> fmt::Result {
-    if count > LISTED { write!(formatter, ", and {} more", count - LISTED) } else { Ok(()) }
 }
 
 /// Platform directories of a version.
@@ -260,7 +255,6 @@ fn platforms(directory: &Path) -> io::Result<Vec<String>> {
     // An installation in progress.
     let mut names: Vec<String> = names.filter(|name| !name.starts_with('.')).collect();
     names.sort();
-    names.truncate(LISTED);
     Ok(names)
 }
 

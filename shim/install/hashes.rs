@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use isthmus_common::{Links, NotRegular, open_regular};
+use isthmus_common::{Links, NotRegular, open_regular, shortened};
 use sha2::{Digest as _, Sha256};
 
 /// Limit of files.
@@ -68,7 +68,7 @@ impl PackageHash {
     pub fn parse(text: &str) -> Result<Self, HashError> {
         match text.split_once(':') {
             Some((scheme, _)) if !scheme.is_empty() => Ok(Self(text.to_owned())),
-            _ => Err(HashError(text.chars().take(200).collect())),
+            _ => Err(HashError(shortened(text, 200).into())),
         }
     }
 

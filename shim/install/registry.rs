@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use isthmus_common::shortened;
 use semver::Version;
 use serde_json::Value;
 use tokio::sync::Mutex;
@@ -135,7 +136,7 @@ impl RegistryClient {
         let host = address.host();
         let no_service = || RegistryError::NoService { host: host.to_owned() };
         let invalid = |service: &str| {
-            let service = shown_text(service).chars().take(200).collect();
+            let service = shortened(&shown_text(service), 200).into();
             RegistryError::InvalidService { host: host.to_owned(), service }
         };
         let resolve = |base: &Url, service: &str| {

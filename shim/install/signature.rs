@@ -12,6 +12,7 @@
 use std::io::Cursor;
 use std::time::{Duration, SystemTime};
 
+use isthmus_common::listed;
 use pgp::composed::{Deserializable as _, DetachedSignature, SignedPublicKey, SignedPublicSubKey};
 use pgp::crypto::hash::HashAlgorithm;
 use pgp::packet::{RevocationCode, Signature, SignatureType, SubpacketData};
@@ -40,7 +41,7 @@ pub enum SignatureError {
     Unreadable(String),
     #[error("no signing key can be read: {0}")]
     NoKey(String),
-    #[error("it is signed by {signers}, and the registry lists {}", .keys.join(", "))]
+    #[error("it is signed by {signers}, and the registry lists {}", listed(.keys))]
     Unknown { signers: String, keys: Vec<String> },
     #[error("the signature by {key} is not good: {fault}")]
     Bad { key: String, fault: SignatureFault },
@@ -91,7 +92,7 @@ pub(crate) fn verify(
         }
     }
     Err(fault.unwrap_or_else(|| SignatureError::Unknown {
-        signers: signatures.iter().map(signer).collect::<Vec<_>>().join(", "),
+        signers: listed(signatures.iter().map(signer)),
         keys: keys.iter().map(|key| key.fingerprint().to_string()).collect(),
     }))
 }

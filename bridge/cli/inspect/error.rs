@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use isthmus_common::listed;
+
 use crate::cli::state::StateError;
 use crate::daemon::OpenPackageError;
 use crate::migrate::property_json::ExportedValueError;
@@ -52,7 +54,7 @@ pub(super) enum InspectError {
     NoResource { file: PathBuf, token: String },
     #[error("{file} has no resource {urn} of type {token}", file = .file.display())]
     NoUrn { file: PathBuf, urn: String, token: String },
-    #[error("{file} has several resources of type {token}\nhelp: choose one with --urn: {urns}", file = .file.display(), urns = .urns.join(", "))]
+    #[error("{file} has several resources of type {token}\nhelp: choose one with --urn: {urns}", file = .file.display(), urns = listed(.urns))]
     Ambiguous { file: PathBuf, token: String, urns: Vec<String> },
 }
 

@@ -13,9 +13,6 @@ use crate::translate::property::secret;
 /// How a program in YAML marks a secret.
 const SECRET_FUNCTION: &str = "fn::secret";
 
-/// URNs that an error lists at most.
-const MOST_URNS: usize = 10;
-
 /// An existing object as an engine has it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Prior {
@@ -113,7 +110,7 @@ impl PriorFile {
             }),
             (several, _) => {
                 let urns = several.iter().filter_map(|resource| resource["urn"].as_str());
-                let urns = urns.take(MOST_URNS).map(str::to_owned).collect();
+                let urns = urns.map(str::to_owned).collect();
                 Err(InspectError::Ambiguous { file: self.file.clone(), token: token.to_owned(), urns })
             }
         }

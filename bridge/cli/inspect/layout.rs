@@ -17,10 +17,11 @@ const CONTINUATION: usize = 2;
 pub(super) fn text(report: &Report, columns: Option<usize>) -> String {
     let width = columns.map(|columns| columns.saturating_sub(GAP.len()) / 2);
     let version = report.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
-    let mut text = format!(
-        "{} of {}{version} (protocol {}) is {}\n",
+    let heading = format!(
+        "{} of {}{version} (protocol {}) is {}",
         report.resource_type, report.provider, report.protocol, report.token
     );
+    let mut text = format!("{}\n", printable(&heading));
     add_block("Schema", &schema(report), width, &mut text);
     for step in &report.steps {
         add_block(step.method, &[terraform(step), pulumi(step)], width, &mut text);
@@ -230,6 +231,7 @@ ValidateResourceConfig       | Check
     #[test]
     fn what_a_terminal_would_obey_is_escaped() {
         let mut report = report();
+        report.provider = "./\u{1b}[31mthing".to_owned();
         report.steps[0].warnings = vec!["\u{1b}[31mred \u{202e}txet".to_owned()];
         for columns in [None, Some(120)] {
             let text = text(&report, columns);

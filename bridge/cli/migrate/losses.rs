@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
+use isthmus_common::listed;
+
 use crate::cli::output::warn;
 use crate::cli::table::in_one_line;
 
 /// Exit code if something could not be migrated.
 const INCOMPLETE: u8 = 3;
-
-/// Places that are listed of a loss.
-const LISTED: usize = 10;
 
 /// What was not migrated.
 #[derive(Debug, Default)]
@@ -28,12 +27,8 @@ impl Losses {
     /// Lists all losses on standard error. Of a reason with many places the first are listed.
     pub(super) fn report(&self) {
         for (reason, places) in &self.by_reason {
-            let shown: Vec<String> = places.iter().take(LISTED).map(|place| in_one_line(place)).collect();
-            let more = match places.len().saturating_sub(LISTED) {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
-            warn(&format!("not migrated: {}{more}: {reason}", shown.join(", ")));
+            let places = listed(places.iter().map(|place| in_one_line(place)));
+            warn(&format!("not migrated: {places}: {reason}"));
         }
     }
 

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use clap::Args;
+use isthmus_common::printable;
 use isthmus_install::{
     CachedPackage, Inventory, Platform, ProviderAddress, ProviderCache, Removal, RunningPrograms,
     Verification, check_program,
@@ -249,7 +250,7 @@ impl Pruning {
     ) {
         match &mut self.entries {
             Some(entries) => entries.push(entry(name, action, size, reason)),
-            None => print(&line()),
+            None => print(&printable(&line())),
         }
     }
 }

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use clap::Args;
+use isthmus_common::printable;
 use isthmus_install::{CachedPackage, FileSum, Installer, Platform, Verification, VersionConstraint};
 use serde_json::{Value, json};
 
@@ -105,7 +106,8 @@ impl Verify {
                 result["platform"] = platform.to_string().into();
                 results.push(result);
             } else {
-                print(&format!("{} {version} {platform}: {}\n", address.for_display(), found.text()));
+                let line = format!("{} {version} {platform}: {}\n", address.for_display(), found.text());
+                print(&printable(&line));
             }
         }
         if self.json {

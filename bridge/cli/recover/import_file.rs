@@ -13,6 +13,7 @@ use prost::Message as _;
 
 use super::error::RecoverError;
 use super::open::{Journals, is_importable, is_lost_creation, warn_of_faults};
+use crate::cli::json_root::readable;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{print, warn};
 use crate::package::schema::BASE_NAME;
@@ -87,7 +88,7 @@ impl ImportFile {
                 ));
             }
         }
-        print(&(file.json().to_readable() + "\n"));
+        print(&readable(&file.json()));
         Ok(Outcome::of(is_whole))
     }
 

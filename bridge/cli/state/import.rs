@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use isthmus_common::{TERRAFORM_VERSION, printable};
+use isthmus_common::{TERRAFORM_VERSION, listed, printable};
 use isthmus_provider::KnownSecrets;
 use isthmus_state::stacks::{ComponentObject, Kind, SequenceError, SequenceFile, StacksPlan, StacksState};
 use isthmus_state::tfstate::TfState;
@@ -42,8 +42,9 @@ Examples:
   tofu state pull | isthmus state import -
   isthmus state import old.tfstate --provider acme=./terraform-provider-acme --package acme=corp
 
-Every provider of the state is started once, from --provider, from the plugin cache, or as terraform-provider-TYPE from PATH. It is not
-configured, and no real object is changed. Only managed resources are imported. The id that is printed for each object is the one for
+Every provider of the state is started once, from --provider, from the plugin cache, or as terraform-provider-TYPE from PATH. Providers
+that only the state names are listed, and started after confirmation; --yes confirms them. Those of --provider, of the lock file in the
+working directory and of development overrides need none. A provider is not configured, and no real object is changed. Only managed resources are imported. The id that is printed for each object is the one for
 the engine: where several objects have the same id, a number is added to the later ones.
 
 A file of length-delimited tfstackdata1 records is imported as well: the state of a stack, or the prior state of its plan. EXPERIMENTAL:
@@ -132,8 +133,8 @@ impl Import {
             .map_err(|error| StateError::Sequence { file: self.file.clone(), error: Box::new(error) })?;
         warn("experimental: Terraform documents the format of stack records as private and may change it");
         if !state.discarded.is_empty() {
-            let keys: Vec<String> = state.discarded.iter().map(|key| in_one_line(key)).collect();
-            warn(&format!("discarded, as their keys require: {}", keys.join(", ")));
+            let keys = listed(state.discarded.iter().map(|key| in_one_line(key)));
+            warn(&format!("discarded, as their keys require: {keys}"));
         }
         let objects = state.objects.into_iter().map(|ComponentObject { component, object }| Foreign {
             object: SavedObject { component: Some(component), ..object },

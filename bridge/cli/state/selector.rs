@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
+use isthmus_common::listed;
 use isthmus_state::{EncryptedStore, Fault, RecordNumber, StackRecord};
 
 use super::error::StateError;
@@ -86,11 +87,7 @@ impl Selector {
             _ => Err(StateError::SeveralRecords {
                 selector: self.to_string(),
                 count: found.len(),
-                numbers: found
-                    .iter()
-                    .map(|record| record.number().to_string())
-                    .collect::<Vec<_>>()
-                    .join(", "),
+                numbers: listed(found.iter().map(|record| record.number())),
             }),
         }
     }

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use isthmus_common::listed;
 use semver::Version;
 
 use crate::cache::{AlteredError, NotCached};
@@ -59,7 +60,7 @@ pub enum InstallError {
     /// A mirror's package does not match its hashes.
     #[error(
         "{address} {version} is not installed: the archive that {mirror} gives has the sum {found}, and none of those that it \
-         names ({})", .known.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+         names ({})", listed(.known)
     )]
     OtherThanMirrored {
         /// The provider.

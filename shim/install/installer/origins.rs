@@ -4,7 +4,7 @@
 //! that does not have the provider is skipped. One that fails is not: the next one may be a public
 //! registry, which must not be queried because a mirror is down.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -248,16 +248,13 @@ impl Origins {
         address: &ProviderAddress,
         now: bool,
     ) -> Result<Listing, Box<InstallError>> {
-        let (mut all, mut absences) = (None::<Listing>, Vec::new());
+        let (mut all, mut known, mut absences) = (None::<Listing>, HashSet::new(), Vec::new());
         for origin in self.of(address)? {
             match origin.versions(cache, address, now).await {
                 Ok(listing) => {
                     let all = all.get_or_insert_default();
-                    for listed in listing.versions {
-                        if !all.versions.iter().any(|known| known.version == listed.version) {
-                            all.versions.push(listed);
-                        }
-                    }
+                    let new = |listed: &ListedVersion| known.insert(listed.version.clone());
+                    all.versions.extend(listing.versions.into_iter().filter(new));
                     all.warnings.extend(listing.warnings);
                 }
                 Err(error) if error.allows_next_origin() => absences.push(*error),

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use isthmus_common::listed;
 use semver::Version;
 
 use crate::hashes::HashScheme;
@@ -83,13 +84,4 @@ impl ProviderLock {
             expected: expected.into_iter().cloned().collect(),
         })))
     }
-}
-
-fn listed(hashes: &[PackageHash]) -> String {
-    const LISTED: usize = 5;
-    let mut text = hashes.iter().take(LISTED).map(PackageHash::as_str).collect::<Vec<_>>().join(", ");
-    if hashes.len() > LISTED {
-        text.push_str(&format!(" and {} more", hashes.len() - LISTED));
-    }
-    text
 }

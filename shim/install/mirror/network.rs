@@ -92,7 +92,7 @@ impl NetworkMirror {
                 address: address.clone(),
                 version: version.clone(),
                 platform,
-                others: index.archives.into_keys().take(50).collect(),
+                others: index.archives.into_keys().collect(),
             })));
         };
         let sums = |archive: &Archive| {

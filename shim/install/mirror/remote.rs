@@ -1,6 +1,7 @@
 //! Common parts of network and OCI mirrors.
 
 use http::HeaderValue;
+use isthmus_common::listed;
 use url::Url;
 
 use crate::cli_config::TemplateFault;
@@ -55,7 +56,7 @@ pub enum RemoteMirrorError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the mirror has version {version} of {address} for {}, but not for {platform}",
-    if .others.is_empty() { "no machine".to_owned() } else { .others.join(", ") }
+    if .others.is_empty() { "no machine".to_owned() } else { listed(.others) }
 )]
 pub struct MissingPlatform {
     pub address: ProviderAddress,

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use isthmus_common::shortened;
 use semver::Version;
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -11,6 +12,16 @@ use crate::checksums::Checksums;
 use crate::hashes::HashScheme;
 use crate::shown::shown_text;
 use crate::{FileSum, PackageHash, Platform};
+
+/// Warnings that are shown of one answer at most, and characters of each.
+const MOST_WARNINGS: usize = 10;
+const LONGEST_WARNING: usize = 1_000;
+
+/// Bytes of a file's name, on all file systems.
+const LONGEST_NAME: usize = 255;
+
+/// Characters of a name or an address in an error.
+const SHOWN: usize = 200;
 
 /// The versions of a provider.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,7 +136,8 @@ impl From<VersionsAnswer> for Listing {
             })
         };
         let versions = answer.versions.unwrap_or_default().into_iter().filter_map(listed).collect();
-        Self { versions, warnings: answer.warnings.unwrap_or_default() }
+        let warnings = answer.warnings.unwrap_or_default().into_iter().take(MOST_WARNINGS);
+        Self { versions, warnings: warnings.map(|text| shortened(&text, LONGEST_WARNING).into()).collect() }
     }
 }
 
@@ -133,15 +145,17 @@ impl DownloadAnswer {
     pub(super) fn checked(self, found_at: &Url, platform: Platform) -> Result<RegistryPackage, PackageFault> {
         let is_for = format!("{}_{}", self.os, self.arch);
         if is_for != platform.to_string() {
-            return Err(PackageFault::Platform { wanted: platform, found: is_for });
+            let found = shortened(&is_for, SHOWN).into();
+            return Err(PackageFault::Platform { wanted: platform, found });
         }
-        if self.filename.is_empty() || self.filename.contains(['/', '\\', '\0']) {
-            return Err(PackageFault::FileName(self.filename));
+        let is_name = (1..=LONGEST_NAME).contains(&self.filename.len());
+        if !is_name || self.filename.contains(['/', '\\', '\0']) {
+            return Err(PackageFault::FileName(shortened(&self.filename, SHOWN).into()));
         }
         let url = |text: &str| {
             let url = found_at.join(text).ok();
             let url = url.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
-            url.ok_or_else(|| PackageFault::Url(shown_text(text).chars().take(200).collect()))
+            url.ok_or_else(|| PackageFault::Url(shortened(&shown_text(text), SHOWN).into()))
         };
         let sum = FileSum::parse(&self.shasum).map_err(PackageFault::Sum)?;
         let reported = reported(self.packages.unwrap_or_default(), &is_for, sum)?;

@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use isthmus_common::listed;
 use semver::Version;
 
 use super::{ListedVersion, Listing, RegistryPackage};
@@ -11,8 +12,6 @@ use crate::{Platform, ProviderAddress, VersionConstraint};
 
 /// Supported major protocol versions.
 const PROTOCOLS: std::ops::RangeInclusive<u32> = 5..=6;
-/// Limit of a list in an error.
-const LISTED: usize = 10;
 
 /// A selected version.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +28,7 @@ pub enum NoVersion {
     #[error("the registry has no version of {0}")]
     Empty(ProviderAddress),
     /// None satisfies the constraint.
-    #[error("no version of {address} satisfies \"{constraint}\"; there are {}", Some(.others.as_slice()).map_or_else(String::new, list))]
+    #[error("no version of {address} satisfies \"{constraint}\"; there are {}", listed(.others))]
     Constraint {
         /// The provider.
         address: ProviderAddress,
@@ -39,7 +38,7 @@ pub enum NoVersion {
         others: Vec<Version>,
     },
     /// None is for this platform.
-    #[error("{address} {version} is not published for {platform}, only for {}{}", .platforms.join(", "), newest_for_this(.older.as_ref()))]
+    #[error("{address} {version} is not published for {platform}, only for {}{}", listed(.platforms), newest_for_this(.older.as_ref()))]
     Platform {
         /// The provider.
         address: ProviderAddress,
@@ -163,16 +162,8 @@ impl ListedVersion {
     }
 }
 
-fn list(versions: &[Version]) -> String {
-    let listed: Vec<String> = versions.iter().take(LISTED).map(Version::to_string).collect();
-    let more = versions.len().saturating_sub(LISTED);
-    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-    format!("{}{more}", listed.join(", "))
-}
-
 fn protocols(majors: &[u32]) -> String {
-    let numbers: Vec<String> = majors.iter().map(u32::to_string).collect();
-    format!("version {}", numbers.join(", "))
+    format!("version {}", listed(majors))
 }
 
 fn newest_for_this(version: Option<&Version>) -> String {

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use isthmus_common::listed;
 use isthmus_state::stacks::differences;
 use isthmus_state::{EncryptedStore, StoredStack};
 use prost_types::Any;
@@ -53,7 +54,7 @@ pub(super) async fn import_records(
     state_store.stack_records().replace(replace).await?;
     let (count, done, keys) = match decision {
         Decision::Refuse(keys) => {
-            return Err(StateError::StackConflict { file: file.to_owned(), keys: keys.join(", ") });
+            return Err(StateError::StackConflict { file: file.to_owned(), keys: listed(keys) });
         }
         Decision::Same => (all, "in the store already", Vec::new()),
         Decision::Store(_, keys) if conflicts == Conflicts::Replace && !keys.is_empty() => {
@@ -64,7 +65,7 @@ pub(super) async fn import_records(
     print(&format!("other records of the stack: {count} {done}\n"));
     if !keys.is_empty() {
         let what = if conflicts == Conflicts::KeepBoth { "not imported" } else { "replaced or removed" };
-        warn(&format!("{what}, because the state store has another record: {}", keys.join(", ")));
+        warn(&format!("{what}, because the state store has another record: {}", listed(keys)));
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Providers from mirrors, with lock files and development overrides.
 
 use std::fs;
+use std::time::Instant;
 
 use super::*;
 use crate::{MirrorWriter, ProviderLock};
@@ -158,6 +159,33 @@ async fn a_network_mirror_goes_by_its_sums() {
         error.contains("gives has the sum h1:") && error.contains("none of those that it names (h1:wrong=)"),
         "{error}"
     );
+}
+
+#[tokio::test]
+async fn an_index_of_many_versions_is_read_without_delay_and_an_error_lists_few_of_them() {
+    let fixture = Fixture::new();
+    let versions: Vec<String> = (0..300_000).map(|patch| format!("\"1.0.{patch}\":{{}}")).collect();
+    let index = format!("{{\"versions\":{{{}}}}}", versions.join(","));
+    fixture.registry.put(&format!("/m/{}/index.json", fixture.address()), Document::of(index));
+    let begun = Instant::now();
+    let error = refusal(&fixture.configured(SERVER), &fixture.address(), "> 2").await;
+    // Compared with each other, they take minutes.
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+    assert!(error.contains("there are 1.0.299999, ") && error.ends_with(", and 299990 more"), "{error}");
+}
+
+#[tokio::test]
+async fn an_error_lists_few_of_the_hashes_of_a_mirror() {
+    let fixture = Fixture::new();
+    let archive = Archive::of_programs(&[("terraform-provider-b_v1_x5", PROGRAM)]);
+    let address = fixture.address();
+    let hashes: Vec<String> = (0..20_000).map(|number| format!("h1:{number:0>44}")).collect();
+    let archives = json!({ Platform::CURRENT.to_string(): { "url": "b.zip", "hashes": hashes } });
+    let index = Document::json(&json!({ "archives": archives }));
+    fixture.registry.put(&format!("/m/{address}/1.0.0.json"), index);
+    fixture.registry.put(&format!("/m/{address}/b.zip"), Document::of(archive));
+    let error = refusal(&fixture.configured(SERVER), &address, "1.0.0").await;
+    assert!(error.contains(", and 19990 more)") && error.len() < 2_000, "{}", error.len());
 }
 
 #[tokio::test]
