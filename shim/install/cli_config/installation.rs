@@ -35,6 +35,8 @@ pub(crate) enum MethodLocation {
     },
     FilesystemMirror {
         path: PathBuf,
+        /// The position in the configuration; empty if it is implied.
+        place: String,
     },
     NetworkMirror {
         /// Its base URL.

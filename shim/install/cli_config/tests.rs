@@ -163,7 +163,11 @@ fn the_documented_example_says_where_providers_come_from() {
         let [directory, network, oci, direct] = installation.methods.as_slice() else {
             panic!("four methods: {:?}", installation.methods)
         };
-        assert_eq!(directory.location, MethodLocation::FilesystemMirror { path: "/tmp/example1".into() });
+        let MethodLocation::FilesystemMirror { path, place } = &directory.location else {
+            panic!("{directory:?}")
+        };
+        assert_eq!(path, Path::new("/tmp/example1"));
+        assert!(place.contains(':'), "{place}");
         let url = "https://tf-Mirror.example.com/".to_owned();
         let location =
             MethodLocation::NetworkMirror { url, download_retry_count: Some(2), trust_all_hashes: true };

@@ -157,7 +157,7 @@ impl Origins {
     pub(super) fn have_mirror(&self, address: &ProviderAddress, mirror: &str) -> bool {
         self.sources.of(address).any(|location| match location {
             MethodLocation::Direct { .. } => false,
-            MethodLocation::FilesystemMirror { path } => {
+            MethodLocation::FilesystemMirror { path, .. } => {
                 FilesystemMirror::new(path).root().display().to_string() == mirror
             }
             MethodLocation::NetworkMirror { url, .. } => shown_text(url) == mirror,
@@ -172,15 +172,17 @@ impl Origins {
 
     fn origin(&self, location: &MethodLocation) -> Result<Origin, Box<InstallError>> {
         let Network { registry, authenticator } = match (&self.network, location) {
-            (_, MethodLocation::FilesystemMirror { path }) => {
-                return Ok(Origin::Filesystem(FilesystemMirror::new(path)));
+            (_, MethodLocation::FilesystemMirror { path, place }) => {
+                return Ok(Origin::Filesystem(FilesystemMirror::new(path).configured_at(place)));
             }
             (Err(why), _) => return Ok(Origin::Closed(why.clone())),
             (Ok(network), _) => network,
         };
         let web = |retries: &Option<u32>| registry.web().clone().with_download_retries(*retries);
         Ok(match location {
-            MethodLocation::FilesystemMirror { path } => Origin::Filesystem(FilesystemMirror::new(path)),
+            MethodLocation::FilesystemMirror { path, place } => {
+                Origin::Filesystem(FilesystemMirror::new(path).configured_at(place))
+            }
             MethodLocation::Direct { download_retry_count } => {
                 Origin::Registry(registry.clone().with_web(web(download_retry_count)))
             }

@@ -21,6 +21,8 @@ const MOST_ENTRIES: usize = 100_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilesystemMirror {
     root: PathBuf,
+    /// The position in the configuration; empty if it is implied.
+    place: String,
 }
 
 /// A package in a mirror.
@@ -35,10 +37,12 @@ pub struct MirroredPackage {
 #[derive(Debug, thiserror::Error)]
 pub enum MirrorError {
     /// It is missing, or cannot be read.
-    #[error("the filesystem mirror {} cannot be read", path.display())]
+    #[error("the filesystem mirror {}{} cannot be read", path.display(), configured(place))]
     Read {
         /// The directory.
         path: PathBuf,
+        /// The position in the configuration; empty if it is implied.
+        place: String,
         /// The cause.
         #[source]
         source: io::Error,
@@ -60,7 +64,13 @@ pub enum MirrorError {
 impl FilesystemMirror {
     /// The mirror in this directory.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into() }
+        Self { root: root.into(), place: String::new() }
+    }
+
+    /// The same with its position in the configuration, which errors have.
+    #[must_use]
+    pub(crate) fn configured_at(self, place: &str) -> Self {
+        Self { place: place.to_owned(), ..self }
     }
 
     /// The installed providers of a Terraform project.
@@ -94,7 +104,7 @@ impl FilesystemMirror {
     /// When the mirror is missing, or cannot be read.
     pub(crate) fn packages(&self, address: &ProviderAddress) -> Result<Vec<MirroredPackage>, MirrorError> {
         // The mirror must exist; a provider in it need not.
-        list(&self.root)?;
+        self.entries()?;
         let directory = self.provider_directory(address);
         let mut packages = Vec::new();
         for path in list_if_there(&directory)? {
@@ -142,7 +152,7 @@ impl FilesystemMirror {
     /// When the mirror is missing, or cannot be read.
     pub(crate) fn providers(&self) -> Result<BTreeSet<ProviderAddress>, MirrorError> {
         let mut providers = BTreeSet::new();
-        for host in list(&self.root)? {
+        for host in self.entries()? {
             for namespace in list_if_there(&host)? {
                 for provider in list_if_there(&namespace)? {
                     let Ok(path) = provider.strip_prefix(&self.root) else { continue };
@@ -162,6 +172,15 @@ impl FilesystemMirror {
         Ok(providers)
     }
 
+    fn entries(&self) -> Result<Vec<PathBuf>, MirrorError> {
+        list(&self.root).map_err(|error| match error {
+            MirrorError::Read { path, source, .. } => {
+                MirrorError::Read { path, place: self.place.clone(), source }
+            }
+            error => error,
+        })
+    }
+
     pub(super) fn provider_directory(&self, address: &ProviderAddress) -> PathBuf {
         self.root.join(address.host()).join(address.namespace()).join(address.provider_type())
     }
@@ -171,6 +190,10 @@ impl FilesystemMirror {
         let name = format!("terraform-provider-{}_{version}_{platform}.zip", address.provider_type());
         self.provider_directory(address).join(name)
     }
+}
+
+fn configured(place: &str) -> String {
+    if place.is_empty() { String::new() } else { format!(", configured at {place},") }
 }
 
 /// Parses an archive's name, without regard to case.
@@ -197,7 +220,7 @@ fn list_if_there(directory: &Path) -> Result<Vec<PathBuf>, MirrorError> {
 }
 
 fn list(directory: &Path) -> Result<Vec<PathBuf>, MirrorError> {
-    let read = |source| MirrorError::Read { path: directory.to_owned(), source };
+    let read = |source| MirrorError::Read { path: directory.to_owned(), place: String::new(), source };
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(directory).map_err(read)? {
         paths.push(entry.map_err(read)?.path());

@@ -40,7 +40,10 @@ impl Sources {
         for path in implied.into_iter().filter(|directory| directory.is_dir()) {
             // An unreadable directory is reported when it is searched.
             elsewhere.extend(FilesystemMirror::new(&path).providers().unwrap_or_default());
-            methods.push(InstallationMethod::of_all(MethodLocation::FilesystemMirror { path }));
+            methods.push(InstallationMethod::of_all(MethodLocation::FilesystemMirror {
+                path,
+                place: String::new(),
+            }));
         }
         methods.push(InstallationMethod::of_all(MethodLocation::Direct { download_retry_count: None }));
         Self { overrides: BTreeMap::new(), place: String::new(), methods, elsewhere }
@@ -49,7 +52,8 @@ impl Sources {
     /// With a directory that has precedence, such as a project's installed providers.
     #[must_use]
     pub fn with_first(mut self, mirror: FilesystemMirror) -> Self {
-        let location = MethodLocation::FilesystemMirror { path: mirror.root().to_owned() };
+        let path = mirror.root().to_owned();
+        let location = MethodLocation::FilesystemMirror { path, place: String::new() };
         self.methods.insert(0, InstallationMethod::of_all(location));
         self
     }
@@ -91,7 +95,7 @@ mod tests {
         let address = ProviderAddress::parse(address).expect(address);
         let kinds = sources.of(&address).map(|location| match location {
             MethodLocation::Direct { .. } => "registry".to_owned(),
-            MethodLocation::FilesystemMirror { path } => {
+            MethodLocation::FilesystemMirror { path, .. } => {
                 path.file_name().expect("a name").to_string_lossy().into_owned()
             }
             MethodLocation::NetworkMirror { url, .. } => url.clone(),

@@ -70,7 +70,11 @@ fn method(reader: &mut Reader<'_>, item: &Item) -> Decoded<InstallationMethod> {
     let position_of = |argument| block.argument(argument).map_or(item.name.position, |value| value.position);
     let download_retry_count = block.count("download_retry_count")?;
     let location = match name {
-        "filesystem_mirror" => MethodLocation::FilesystemMirror { path: required("path")?.into() },
+        "filesystem_mirror" => {
+            let path = required("path")?.into();
+            let place = format!("{}:{}", reader.file.display(), position_of("path"));
+            MethodLocation::FilesystemMirror { path, place }
+        }
         "network_mirror" => {
             let url = required("url")?.to_owned();
             let host = url.strip_prefix("https://").unwrap_or_default();

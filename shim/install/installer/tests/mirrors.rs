@@ -380,6 +380,7 @@ async fn what_a_mirror_refuses_is_not_started_from_the_cache() {
     for constraint in ["", "1.0.0"] {
         let error = install(&fixture.configured(DIRECTORY), &fixture.address(), constraint).await;
         let error = error.expect_err("there is no mirror");
-        assert!(error.contains("the filesystem mirror ") && error.contains("cannot be read"), "{error}");
+        assert!(error.contains("mirror, configured at ") && error.contains(".tofurc:1:"), "{error}");
+        assert!(error.starts_with("the filesystem mirror ") && error.contains(", cannot be read: "), "{error}");
     }
 }
