@@ -12,8 +12,8 @@ use std::fmt;
 use std::str::FromStr;
 
 pub(crate) use classify::{
-    of_configuration, of_encrypted_store, of_installation, of_journal, of_launch, of_open_store, of_socket,
-    of_store,
+    of_configuration, of_encrypted_store, of_installation, of_journal, of_open_store, of_resolve, of_socket,
+    of_start, of_store, of_stored_resource,
 };
 
 /// What all codes begin with.
@@ -110,6 +110,11 @@ impl ErrorCode {
         let page = self.page();
         let remedy = page.split_once(REMEDY).map_or("", |(_, remedy)| remedy);
         remedy.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    /// A text about a failure, with the line of help that leads to the page of its kind.
+    pub(crate) fn named_in(text: String, code: Option<Self>) -> String {
+        isthmus_common::with_help(text, code.map(Self::reference))
     }
 
     /// The line of help that leads to its page.

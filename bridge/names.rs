@@ -16,5 +16,4 @@ mod go_bridge_tests;
 pub(crate) mod inflector;
 pub(crate) mod properties;
 pub(crate) mod random_digits;
-pub(crate) mod similar_provider;
 pub(crate) mod tokens;

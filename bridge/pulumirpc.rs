@@ -50,6 +50,10 @@ use work::{Work, parameterized};
 /// The largest text in a response, beside a few bytes of encoding.
 const LARGEST_TEXT: u64 = LARGEST_MESSAGE as u64 - 64;
 
+/// The warning about a schema that is requested before a provider is chosen, as of `pulumi package add terraform-provider`.
+const NO_PROVIDER: &str = "no Terraform provider is named, so this schema has no resources\nhelp: name a provider, as in `pulumi \
+                           package add terraform-provider hashicorp/random`";
+
 /// Stateless: all state is in the connection's session.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PulumiService;
@@ -133,7 +137,11 @@ impl ResourceProvider for PulumiService {
             strict_version("invalid SubpackageVersion", &version)?;
         }
         let schema = match session.package().await {
-            None => schema::base_schema(&session.context().plugin_version().to_string()).into(),
+            None => {
+                session.warn(NO_PROVIDER.to_owned(), "");
+                session.flush_logs(true).await;
+                schema::base_schema(&session.context().plugin_version().to_string()).into()
+            }
             Some(package) => session.package_schema(package, language_of_project).await.map_err(of_token)?,
         };
         if schema.size() > LARGEST_TEXT {
@@ -269,7 +277,7 @@ impl ResourceProvider for PulumiService {
     async fn check(&self, request: Request<CheckRequest>) -> Result<Response<CheckResponse>, Status> {
         let work = Work::begin(&request, |request| &request.urn).await?;
         let request = request.into_inner();
-        let target = work.target(&request.r#type).await?;
+        let target = work.target(&request.r#type, request.olds.as_ref()).await?;
         let mut warnings = OperationWarnings::default();
         let olds = request.olds.unwrap_or_default();
         let naming = Naming {
@@ -298,7 +306,7 @@ impl ResourceProvider for PulumiService {
     async fn diff(&self, request: Request<DiffRequest>) -> Result<Response<DiffResponse>, Status> {
         let work = Work::begin(&request, |request| &request.urn).await?;
         let request = request.into_inner();
-        let target = work.known_target(&request.r#type, &request.id).await?;
+        let target = work.known_target(&request.r#type, &request.id, request.olds.as_ref()).await?;
         let target = target.compared(request.old_inputs.as_ref());
         let ignored = paths(&request.ignore_changes)?;
         let mut warnings = OperationWarnings::default();
@@ -326,7 +334,7 @@ impl ResourceProvider for PulumiService {
         let request = request.into_inner();
         let (session, preview) = (Arc::clone(&work.session), request.preview);
         let work = async move {
-            let target = work.configured_target(&request.r#type).await?;
+            let target = work.configured_target(&request.r#type, None).await?;
             let target = target.timed(Operation::Create, request.timeout, None);
             let mut warnings = OperationWarnings::default();
             if request.preview {
@@ -356,7 +364,7 @@ impl ResourceProvider for PulumiService {
         require(&request, Permitted::Read)?;
         let work = Work::begin(&request, |request| &request.urn).await?;
         let request = request.into_inner();
-        let target = work.configured_target(&request.r#type).await?;
+        let target = work.configured_target(&request.r#type, request.properties.as_ref()).await?;
         let target =
             target.known_as(&request.id).timed(Operation::Read, request.timeout, request.inputs.as_ref());
         let mut warnings = OperationWarnings::default();
@@ -433,7 +441,7 @@ impl ResourceProvider for PulumiService {
         let request = request.into_inner();
         let (session, preview) = (Arc::clone(&work.session), request.preview);
         let work = async move {
-            let target = work.known_target(&request.r#type, &request.id).await?;
+            let target = work.known_target(&request.r#type, &request.id, request.olds.as_ref()).await?;
             let target = target.timed(Operation::Update, request.timeout, request.old_inputs.as_ref());
             let mut warnings = OperationWarnings::default();
             let olds = request.olds.unwrap_or_default();
@@ -465,7 +473,7 @@ impl ResourceProvider for PulumiService {
         let work = Work::begin(&request, |request| &request.urn).await?;
         let request = request.into_inner();
         run_to_completion(Arc::clone(&work.session), async move {
-            let target = work.known_target(&request.r#type, &request.id).await?;
+            let target = work.known_target(&request.r#type, &request.id, request.properties.as_ref()).await?;
             let target = target.timed(Operation::Delete, request.timeout, request.old_inputs.as_ref());
             let mut warnings = OperationWarnings::default();
             let olds = request.properties.unwrap_or_default();

@@ -13,6 +13,7 @@ use tonic::{Code, Status};
 use crate::authorization::PolicyDenied;
 use crate::config::MethodError;
 use crate::daemon::{ResolveError, SessionError};
+use crate::error_code::{self, ErrorCode};
 use crate::handover::HandoverError;
 use crate::home::OpenStoreError;
 use crate::lumirpc::stored_resource::StoredResourceError;
@@ -91,9 +92,20 @@ pub(crate) enum RequestError {
     WriteOnlyLost,
 }
 
+impl RequestError {
+    /// The code of its kind, if that has a page.
+    fn code(&self) -> Option<ErrorCode> {
+        match self {
+            Self::Settings(_) => Some(ErrorCode::InvalidSetting),
+            Self::StateStore(error) => Some(error_code::of_open_store(error)),
+            _ => None,
+        }
+    }
+}
+
 impl From<RequestError> for Status {
     fn from(error: RequestError) -> Self {
-        let text = isthmus_common::error_chain(&error);
+        let text = ErrorCode::named_in(isthmus_common::error_chain(&error), error.code());
         match error {
             RequestError::AccessDenied(_) | RequestError::Denied(_) => Self::permission_denied(text),
             RequestError::DamagedDocument => Self::aborted(text),
@@ -123,6 +135,7 @@ impl From<RequestError> for Status {
 
 pub(crate) fn of_stored_resource(error: StoredResourceError) -> Status {
     let text = isthmus_common::error_chain(&error);
+    let text = ErrorCode::named_in(text, error_code::of_stored_resource(&error));
     match error {
         StoredResourceError::Operation(error) => of_operation(error),
         StoredResourceError::Undone { .. } => Status::aborted(text),
@@ -150,7 +163,7 @@ pub(super) fn of_operation(error: OperationError) -> Status {
         OperationError::Denied(_) => Status::permission_denied(text),
         OperationError::Token(TokenError::Schema(CatalogueError::Unreadable { .. })) => Status::aborted(text),
         OperationError::NotJournalled { .. } | OperationError::Overtaken => Status::unavailable(text),
-        OperationError::Token(_) => Status::not_found(text),
+        OperationError::Token(_) | OperationError::RemovedType { .. } => Status::not_found(text),
         OperationError::UnmarkedPreviews { .. }
         | OperationError::ConfiguredAlready { .. }
         | OperationError::NeedsReplacement(_)
@@ -195,11 +208,14 @@ pub(super) fn of_session(error: SessionError) -> Status {
         | SessionError::Parameter(_) => Status::invalid_argument(text),
         SessionError::Cancelled { .. } => Status::cancelled(text),
         SessionError::Denied(_) => Status::permission_denied(text),
-        SessionError::NotParameterized | SessionError::Start(_) => Status::failed_precondition(text),
+        SessionError::NotParameterized | SessionError::Moved { .. } | SessionError::Start(_) => {
+            Status::failed_precondition(text)
+        }
         SessionError::Resolve { error, .. } => match *error {
             ResolveError::Name(_)
             | ResolveError::Constraint(_)
             | ResolveError::Identity(_)
+            | ResolveError::Directory { .. }
             | ResolveError::Names(_) => Status::invalid_argument(text),
             ResolveError::Reattach(_) | ResolveError::Installation(_) | ResolveError::Install { .. } => {
                 Status::failed_precondition(text)

@@ -7,6 +7,7 @@ use super::resolve::{ResolveError, Resolved, resolve};
 use super::start::{StartError, start};
 use super::{Calls, Instance, ProviderProcess};
 use crate::engine::EngineLog;
+use crate::error_code::{ErrorCode, of_start};
 use crate::package::catalogue::Package;
 use crate::package::parameters::Arguments;
 use crate::process_context::ProcessContext;
@@ -15,13 +16,16 @@ use crate::project::names_file::NamesFile;
 /// The provider of a package cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OpenPackageError {
-    #[error("{}", with_help(error))]
+    #[error("{}", isthmus_common::with_help(isthmus_common::error_chain(error), error.help()))]
     Resolve {
         /// Part of this error's text.
         error: ResolveError,
     },
-    #[error(transparent)]
-    Start(#[from] StartError),
+    #[error("{}", ErrorCode::named_in(isthmus_common::error_chain(.0), of_start(.0)))]
+    Start(
+        /// Part of this error's text.
+        StartError,
+    ),
 }
 
 impl From<ResolveError> for OpenPackageError {
@@ -30,13 +34,10 @@ impl From<ResolveError> for OpenPackageError {
     }
 }
 
-fn with_help(error: &ResolveError) -> String {
-    let mut text = isthmus_common::error_chain(error);
-    for line in error.help() {
-        text.push_str("\nhelp: ");
-        text.push_str(&line);
+impl From<StartError> for OpenPackageError {
+    fn from(error: StartError) -> Self {
+        Self::Start(error)
     }
-    text
 }
 
 /// Installs the provider of a package, if necessary, and starts it. `names` has the names of the

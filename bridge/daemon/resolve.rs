@@ -1,17 +1,19 @@
 //! Resolution of a parameterization: the package's identity, and how to run its provider.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use isthmus_common::blocking;
 use isthmus_install::{
     AddressError, ConstraintError, InstallError, InstallEvent, Installed, ProviderAddress, VersionConstraint,
 };
+use isthmus_provider::plugin::{ExecutableError, inspect};
 
 use super::installation::{Installation, InstallationError};
 use super::progress_reporter::ProgressReporter;
 use super::reattach::{self, ReattachVariableError};
 use super::start::{self, Program, ProviderSource};
+use crate::error_code::{ErrorCode, of_resolve};
 use crate::package::catalogue::{Identity, IdentityError};
 use crate::package::parameters::{
     Arguments, LOCAL_VERSION, LocalArguments, Parameter, ParameterSource, RemoteArguments, Source,
@@ -40,6 +42,13 @@ pub(crate) enum ResolveError {
     Reattach(#[from] ReattachVariableError),
     #[error(transparent)]
     Installation(#[from] InstallationError),
+    /// A directory in the place of a provider binary.
+    #[error("{} is no provider", path.display())]
+    Directory {
+        path: PathBuf,
+        #[source]
+        source: ExecutableError,
+    },
     /// The provider cannot be installed.
     #[error("{}", isthmus_common::error_chain(error))]
     Install {
@@ -53,7 +62,12 @@ fn install_error(error: Box<InstallError>) -> ResolveError {
 }
 
 impl ResolveError {
+    /// Advice, in help lines: what the error has itself, and where its kind is described.
     pub(crate) fn help(&self) -> Vec<String> {
+        self.advice().into_iter().chain(of_resolve(self).map(ErrorCode::reference)).collect()
+    }
+
+    fn advice(&self) -> Vec<String> {
         let Self::Install { error } = self else { return Vec::new() };
         let mut lines = error.help();
         if let (InstallError::Unreachable { cached, .. }, Some(last)) = (&**error, lines.last_mut()) {
@@ -95,10 +109,15 @@ pub(super) async fn resolve(
             let find = move || {
                 let executable = isthmus_install::find_executable(&file);
                 let warning = start::unverified(&executable, of.environment());
-                (executable, warning)
+                let directory = executable.is_dir().then(|| inspect(&executable).err()).flatten();
+                (executable, warning, directory)
             };
-            let (executable, warning) = blocking(find).await;
+            let (executable, warning, directory) = blocking(find).await;
             warnings.extend(warning);
+            // It cannot even give the package its name.
+            if let Some(source) = directory {
+                return Err(ResolveError::Directory { path: executable, source });
+            }
             let identity = identify(ParameterSource::Local { path })?;
             let source = ProviderSource::in_file(&identity.provider_type, executable, context.environment())?;
             Ok(Resolved { identity, source })

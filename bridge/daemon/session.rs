@@ -17,6 +17,7 @@ use super::start::{Program, ProviderSource};
 use super::{Daemon, Instance, StartError};
 use crate::authorization::{Permissions, PolicyDenied, ProviderName};
 use crate::engine::{Engine, EngineError, EngineLog, Generation, OfferedConnections, Severity};
+use crate::error_code::{ErrorCode, of_start};
 use crate::observe::ObservedSession;
 use crate::package::catalogue::{Identity, Package};
 use crate::package::parameters::{
@@ -87,6 +88,17 @@ pub(crate) enum SessionError {
     },
     #[error(transparent)]
     Start(Arc<StartError>),
+    /// There is no file at the path in the state or the SDK.
+    #[error(
+        "{error}\nhelp: the path {path} is that of the stack's state or of the SDK, from the directory of the project: put the \
+         provider there, or a link to it\nhelp: or run `pulumi package add terraform-provider NEW_PATH`, and then `pulumi up`, after which \
+         refresh and destroy use the new path"
+    )]
+    Moved {
+        /// Part of this error's text.
+        error: Arc<StartError>,
+        path: String,
+    },
     #[error("the start of the provider {name} was cancelled")]
     Cancelled { name: String },
     /// The engine's address is invalid.
@@ -100,7 +112,13 @@ impl SessionError {
     /// The text for the user: error chain, help and warnings.
     pub(crate) fn report(&self) -> String {
         let text = isthmus_common::error_chain(self);
-        let Self::Resolve { error, warnings } = self else { return text };
+        let (error, warnings) = match self {
+            Self::Resolve { error, warnings } => (error, warnings),
+            Self::Start(error) | Self::Moved { error, .. } => {
+                return ErrorCode::named_in(text, of_start(error));
+            }
+            _ => return text,
+        };
         let mut text = isthmus_common::with_help(text, error.help());
         for warning in warnings {
             text.push_str("\nwarning: ");
@@ -323,7 +341,17 @@ impl Session {
 
     /// Sets the provider by the parameter value of an SDK.
     pub(crate) async fn parameterize_by_value(&self, value: &[u8]) -> Result<Arc<Package>, SessionError> {
-        self.parameterize(Parameter::decode(value)?.arguments(), None).await
+        let parameter = Parameter::decode(value)?;
+        let path = match &parameter.source {
+            ParameterSource::Local { path } => Some(path.clone()),
+            ParameterSource::Remote { .. } => None,
+        };
+        self.parameterize(parameter.arguments(), None).await.map_err(|error| match (error, path) {
+            (SessionError::Start(error), Some(path)) if error.is_missing_file() => {
+                SessionError::Moved { error, path }
+            }
+            (error, _) => error,
+        })
     }
 
     async fn parameterize(

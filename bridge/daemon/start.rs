@@ -6,7 +6,8 @@ use std::sync::Arc;
 use isthmus_common::{Environment, blocking};
 use isthmus_install::{AlteredError, ProviderAddress, SignaturePolicy, Verification, check_program};
 use isthmus_provider::plugin::{
-    Exit, Guardian, LaunchError, LaunchSpec, LogSink, OtherSessions, Plugin, ReattachConfig,
+    ExecutableError, Exit, Guardian, LaunchError, LaunchProblem, LaunchSpec, LogSink, OtherSessions, Plugin,
+    ReattachConfig,
 };
 use isthmus_provider::schema::{Catalogue, CatalogueError};
 use isthmus_provider::{CallObserver, Diagnostic, Provider, ProviderError, SchemaUpdate};
@@ -85,6 +86,14 @@ It could not be started again"
         "its schema differs from that of the process before, so the provider binary was replaced, or its environment was          changed; run this again"
     )]
     OtherSchema,
+}
+
+impl StartError {
+    /// Whether there is no file at the provider's path.
+    pub(super) fn is_missing_file(&self) -> bool {
+        let Self::Launch(error) = self else { return false };
+        matches!(error.problem(), LaunchProblem::Executable(ExecutableError::Missing { .. }))
+    }
 }
 
 impl ProviderSource {

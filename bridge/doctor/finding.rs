@@ -45,13 +45,6 @@ impl Finding {
         self
     }
 
-    /// The same with one line of advice more, before the others.
-    #[must_use]
-    pub(crate) fn and_advising(mut self, help: impl Into<String>) -> Self {
-        self.help.insert(0, help.into());
-        self
-    }
-
     fn new(level: Level, code: ErrorCode, text: &str) -> Self {
         let (text, output) = isthmus_common::split_output(text);
         let mut parts = text.split(HELP);

@@ -12,7 +12,7 @@ use super::project_files;
 use super::world::World;
 use crate::daemon::{self, Calls, ProviderSource, StartError};
 use crate::engine::EngineLog;
-use crate::error_code::{ErrorCode, of_launch};
+use crate::error_code::{ErrorCode, of_start};
 use crate::package::parameters::{EXECUTABLE_PREFIX, ParameterSource};
 
 /// A provider to start.
@@ -93,7 +93,10 @@ pub(super) async fn gather(world: &World, wanted: Vec<Wanted>) -> Vec<Facts> {
 }
 
 async fn start(world: &World, provider_type: &str, executable: PathBuf) -> Result<(), (ErrorCode, String)> {
-    let failed = |error: StartError| (code_of(&error), isthmus_common::error_chain(&error));
+    let failed = |error: StartError| {
+        let code = of_start(&error).unwrap_or(ErrorCode::ProviderFailed);
+        (code, isthmus_common::error_chain(&error))
+    };
     // One that runs already is not started by isthmus.
     let source = ProviderSource::in_file(provider_type, executable, &Environment::default());
     let source = source.map_err(|error| failed(error.into()))?;
@@ -102,15 +105,6 @@ async fn start(world: &World, provider_type: &str, executable: PathBuf) -> Resul
     let (provider, _) = started.map_err(failed)?;
     provider.shutdown().await;
     Ok(())
-}
-
-fn code_of(error: &StartError) -> ErrorCode {
-    match error {
-        StartError::Launch(error) => of_launch(error),
-        StartError::Altered(_) => ErrorCode::ProviderAltered,
-        StartError::Enforced { .. } => ErrorCode::VerificationFailed,
-        _ => ErrorCode::ProviderFailed,
-    }
 }
 
 pub(super) fn judge(facts: &[Facts]) -> Judgement {

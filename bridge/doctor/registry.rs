@@ -8,7 +8,6 @@ use super::finding::{Finding, Judgement};
 use super::project_files;
 use super::world::World;
 use crate::error_code::{ErrorCode, of_installation};
-use crate::names::similar_provider::similar_provider;
 use crate::package::parameters::ParameterSource;
 
 /// Queried where neither the user nor a project names a provider.
@@ -69,12 +68,7 @@ pub(super) fn judge(answers: &[Answer]) -> Judgement {
             Err((code, _)) if failed.contains(&(address.host(), *code)) => {}
             Err((code, text)) => {
                 failed.push((address.host(), *code));
-                let finding = Finding::fault(*code, text);
-                let similar = similar_provider(address, []).filter(|_| *code == ErrorCode::UnknownProvider);
-                findings.push(match similar {
-                    Some(similar) => finding.and_advising(format!("did you mean {similar}?")),
-                    None => finding,
-                });
+                findings.push(Finding::fault(*code, text));
             }
         }
     }

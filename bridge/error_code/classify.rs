@@ -6,8 +6,9 @@ use isthmus_state::{EncryptedStoreError, JournalError, KeyError, StoreError};
 
 use super::ErrorCode;
 use crate::attach::SocketError;
-use crate::daemon::InstallationError;
+use crate::daemon::{InstallationError, ResolveError, StartError};
 use crate::home::{OpenStoreError, StateDirectoryError};
+use crate::lumirpc::stored_resource::StoredResourceError;
 
 /// The code of a failed installation.
 pub(crate) fn of_installation(error: &InstallError) -> ErrorCode {
@@ -42,8 +43,43 @@ pub(crate) fn of_configuration(error: &InstallationError) -> ErrorCode {
     }
 }
 
+/// The code of a parameterization that cannot be resolved.
+pub(crate) fn of_resolve(error: &ResolveError) -> Option<ErrorCode> {
+    match error {
+        ResolveError::Installation(error) => Some(of_configuration(error)),
+        ResolveError::Install { error } => Some(of_installation(error)),
+        ResolveError::Names(_) => Some(ErrorCode::ProjectUnreadable),
+        ResolveError::Directory { .. } => Some(ErrorCode::ProviderFileUnusable),
+        ResolveError::Name(_)
+        | ResolveError::Constraint(_)
+        | ResolveError::Identity(_)
+        | ResolveError::Reattach(_) => None,
+    }
+}
+
+/// The code of a provider that cannot be used.
+pub(crate) fn of_start(error: &StartError) -> Option<ErrorCode> {
+    match error {
+        StartError::Launch(error) => Some(of_launch(error)),
+        StartError::Altered(_) => Some(ErrorCode::ProviderAltered),
+        StartError::Enforced { .. } => Some(ErrorCode::VerificationFailed),
+        StartError::Provider(_) | StartError::Schema { .. } => Some(ErrorCode::ProviderFailed),
+        StartError::NotOurs { .. } | StartError::EndedAgain { .. } => Some(ErrorCode::ProviderEnded),
+        StartError::Replacement { source, .. } => of_start(source),
+        StartError::Reattach(_) | StartError::OtherSchema => None,
+    }
+}
+
+/// The code of a failure of the legacy service.
+pub(crate) fn of_stored_resource(error: &StoredResourceError) -> Option<ErrorCode> {
+    match error {
+        StoredResourceError::EncryptedStore(error) => Some(of_encrypted_store(error)),
+        _ => None,
+    }
+}
+
 /// The code of a provider that does not start.
-pub(crate) fn of_launch(error: &LaunchError) -> ErrorCode {
+fn of_launch(error: &LaunchError) -> ErrorCode {
     match error.problem() {
         LaunchProblem::Executable(_) => ErrorCode::ProviderFileUnusable,
         LaunchProblem::EndedEarly | LaunchProblem::OutputClosed => ErrorCode::ProviderEnded,

@@ -20,13 +20,14 @@ use super::identity::identity;
 use super::link::PROVIDER_LINK;
 use crate::authorization::Permissions;
 use crate::cli::limits;
-use crate::cli::output::fail;
+use crate::cli::output::{fail, fail_as};
 use crate::cli::plugin::{PortError, Signals, announce, serve_until_ended};
 use crate::cli::runtime;
 use crate::cli::starter::Starter;
 use crate::config;
 use crate::daemon::{self, Calls, Daemon, Instance, ProviderProcess, ProviderSource};
 use crate::engine::{Engine, EngineError, EngineLog, Generation, LogLine, Severity};
+use crate::error_code::{ErrorCode, of_open_store, of_start};
 use crate::home::OpenStoreError;
 use crate::package::catalogue::Package;
 use crate::package::parameters::EXECUTABLE_PREFIX;
@@ -82,9 +83,20 @@ pub(crate) fn run(package: &str, program: &Path, arguments: &[OsString]) -> Exit
     runtime::serve(async {
         match serve(package, program, engine_address(arguments), starter).await {
             Ok(code) => code,
-            Err(error) => fail(&isthmus_common::error_chain(&error)),
+            Err(error) => fail_as(&isthmus_common::error_chain(&error), error.code()),
         }
     })
+}
+
+impl StartError {
+    /// The code of its kind, if that has a page.
+    fn code(&self) -> Option<ErrorCode> {
+        match self {
+            Self::Provider { error, .. } => of_start(error),
+            Self::EncryptedStore(error) => Some(of_open_store(error)),
+            _ => None,
+        }
+    }
 }
 
 async fn serve(

@@ -9,10 +9,12 @@ use isthmus_provider::{Limit, Provider};
 use tonic::{Request, Status};
 
 use crate::daemon::{Call, Instance, Session};
+use crate::package::catalogue::TokenError;
 use crate::resource::{EarlierPlans, Memory, OperationError, OperationWarnings, Target, Timeouts};
 use crate::serve::{limit, session_of, show_warnings};
 use crate::settings::WriteOnly;
 use crate::status::{self, RequestError};
+use crate::translate::meta::Meta;
 use crate::urn::Urn;
 
 pub(super) struct Work {
@@ -43,7 +45,8 @@ impl Work {
     }
 
     /// The resource type: that of the request, or (engines before 3.154) of its URN.
-    pub(super) async fn target(&self, type_token: &str) -> Result<Target<'_>, Status> {
+    /// `olds` is the resource's stored state, if the engine has it.
+    pub(super) async fn target(&self, type_token: &str, olds: Option<&Struct>) -> Result<Target<'_>, Status> {
         let token = match Urn(&self.urn).resource_type() {
             _ if !type_token.is_empty() => type_token,
             Some(own) => own,
@@ -56,7 +59,7 @@ impl Work {
             .instance
             .package
             .resource_by_token(token)
-            .map_err(|error| status::of_operation(error.into()))?;
+            .map_err(|error| status::of_operation(self.unknown_type(error, olds)))?;
         Ok(Target {
             provider: &self.provider,
             shape,
@@ -74,9 +77,28 @@ impl Work {
         })
     }
 
-    pub(super) async fn configured_target(&self, type_token: &str) -> Result<Target<'_>, Status> {
+    /// A type that a resource of the stack has was removed from the provider.
+    fn unknown_type(&self, error: TokenError, olds: Option<&Struct>) -> OperationError {
+        match (&error, olds.filter(|olds| !olds.is_empty())) {
+            (TokenError::Unknown { .. }, Some(olds)) => {
+                let current = self.instance.package.identity().provider_version();
+                // A state that cannot be read does not say it.
+                let source = Meta::from_properties(olds).ok().and_then(|meta| meta.source);
+                let version = source.and_then(|source| source.provider_version);
+                let version = version.filter(|version| Some(version.as_str()) != current);
+                OperationError::RemovedType { error, version, urn: self.urn.clone() }
+            }
+            _ => error.into(),
+        }
+    }
+
+    pub(super) async fn configured_target(
+        &self,
+        type_token: &str,
+        olds: Option<&Struct>,
+    ) -> Result<Target<'_>, Status> {
         self.instance.require_configured().await.map_err(status::of_operation)?;
-        self.target(type_token).await
+        self.target(type_token, olds).await
     }
 
     /// The same for a resource that the engine has, which is evidence that it was told of its creation.
@@ -84,8 +106,9 @@ impl Work {
         &'a self,
         type_token: &str,
         id: &'a str,
+        olds: Option<&Struct>,
     ) -> Result<Target<'a>, Status> {
-        let target = self.configured_target(type_token).await?.known_as(id);
+        let target = self.configured_target(type_token, olds).await?.known_as(id);
         self.mentions(id).await;
         Ok(target)
     }

@@ -6,6 +6,7 @@ use isthmus_provider::ProviderError;
 use super::failure::Failure;
 use crate::authorization::PolicyDenied;
 use crate::daemon::StartError;
+use crate::error_code::{ErrorCode, of_start};
 use crate::package::catalogue::TokenError;
 use crate::translate::meta::MetaError;
 use crate::translate::outputs::OutputError;
@@ -34,6 +35,15 @@ pub(crate) enum OperationError {
     Overtaken,
     #[error(transparent)]
     Token(#[from] TokenError),
+    /// The stack has a resource of a type that the package lacks.
+    #[error("{error}{}", removed_help(version.as_deref(), urn))]
+    RemovedType {
+        /// Part of this error's text.
+        error: TokenError,
+        /// The version of the provider that wrote the stack's state, if it is another one.
+        version: Option<String>,
+        urn: String,
+    },
     /// The stored state is invalid.
     #[error(transparent)]
     State(#[from] StateError),
@@ -80,7 +90,7 @@ pub(crate) enum OperationError {
         most: usize,
     },
     /// The process for this configuration does not start.
-    #[error("{}", isthmus_common::error_chain(.0.as_ref()))]
+    #[error("{}", ErrorCode::named_in(isthmus_common::error_chain(.0.as_ref()), of_start(.0)))]
     Start(Box<StartError>),
     /// The provider's configuration lacks required keys.
     #[error(
@@ -145,6 +155,19 @@ pub(crate) enum StateError {
         target_type: String,
         fault: String,
     },
+}
+
+fn removed_help(version: Option<&str>, urn: &str) -> String {
+    let release = version.map(|version| {
+        format!(
+            "\nhelp: the stack has one, which version {version} of the provider wrote: go back to that version to change or \
+             destroy it"
+        )
+    });
+    format!(
+        "{}\nhelp: `pulumi state delete '{urn}'` removes it from the stack, and leaves the object as it is",
+        release.unwrap_or_default()
+    )
 }
 
 fn list(failures: &[Failure]) -> String {

@@ -95,7 +95,8 @@ impl InstallError {
             Self::Download { error, .. } => of_web(error),
             Self::Unreachable { error, .. }
             | Self::Enforced { error, .. }
-            | Self::OtherRegistry { error, .. } => error.trouble(),
+            | Self::OtherRegistry { error, .. }
+            | Self::Similar { error, .. } => error.trouble(),
             Self::Nowhere(errors) => {
                 let mut troubles = errors.iter().map(Self::trouble);
                 let other = troubles.rfind(|trouble| *trouble != Trouble::UnknownProvider);

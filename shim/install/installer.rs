@@ -21,6 +21,7 @@ mod place;
 mod policy;
 mod project_lock;
 mod published_hashes;
+mod similar_provider;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -110,7 +111,7 @@ impl Installer {
     ) -> Result<Installed, Box<InstallError>> {
         match self.newest(address, constraint, listener).await {
             Ok(installed) => Ok(installed),
-            Err(error) => Err(other_registry::named_beside(error, &self.origins, &self.cache, address).await),
+            Err(error) => Err(self.with_alternatives(error, address).await),
         }
     }
 
@@ -164,7 +165,10 @@ impl Installer {
     /// # Errors
     /// When no origin has any, or one fails.
     pub async fn versions(&self, address: &ProviderAddress) -> Result<Listing, Box<InstallError>> {
-        self.origins.listing(&self.cache, address, false).await
+        match self.origins.listing(&self.cache, address, false).await {
+            Ok(listing) => Ok(listing),
+            Err(error) => Err(self.with_alternatives(error, address).await),
+        }
     }
 
     /// Queries the origins of a provider, for a diagnosis: without a cached answer, and without changing anything.
@@ -172,7 +176,20 @@ impl Installer {
     /// # Errors
     /// When no origin has it, or one fails.
     pub async fn probe(&self, address: &ProviderAddress) -> Result<Probe, Box<InstallError>> {
-        self.origins.probe(&self.cache, address).await
+        match self.origins.probe(&self.cache, address).await {
+            Ok(probe) => Ok(probe),
+            Err(error) => Err(self.with_alternatives(error, address).await),
+        }
+    }
+
+    /// An error about a provider, with others that may have been meant.
+    async fn with_alternatives(
+        &self,
+        error: Box<InstallError>,
+        address: &ProviderAddress,
+    ) -> Box<InstallError> {
+        let error = other_registry::named_beside(error, &self.origins, &self.cache, address).await;
+        similar_provider::named_beside(error, &self.cache, address).await
     }
 
     /// The newest matching version in the cache, because the origins have none, or cannot be

@@ -86,6 +86,17 @@ fn archive(host: &Host) -> Vec<u8> {
     Archive::of_programs(&[(PROGRAM, script.as_bytes())])
 }
 
+#[tokio::test]
+async fn a_failure_names_its_code_and_the_provider_that_was_probably_meant() -> Outcome {
+    let world = World::new();
+    let host = world.setup().start().await;
+    let status = host.greeted().await?.parameterize(&["hashicorp/radnom"]).await.expect_err("there is none");
+    let help =
+        "\nhelp: did you mean hashicorp/random?\nhelp: `isthmus explain ISTHMUS-2010` describes this error";
+    assert!(status.message().contains(help), "{status}");
+    Ok(())
+}
+
 /// Where a version goes in the cache of a host.
 fn package(host: &Host, version: &str) -> PathBuf {
     let cache = host.directory().join("pulumi/dynamic_tf_plugins");
@@ -436,7 +447,8 @@ async fn without_a_network_it_is_said_which_setting_says_so() -> Outcome {
             "\nhelp: or unpack the provider into ",
         ],
     );
-    assert_eq!(status.message().lines().count(), 3, "{}", status.message());
+    assert!(status.message().contains("\nhelp: `isthmus explain ISTHMUS-2016`"), "{status}");
+    assert_eq!(status.message().lines().count(), 4, "{}", status.message());
     assert_eq!(world.registry.requests(), [""; 0]);
     Ok(())
 }

@@ -95,7 +95,7 @@ const CHOICE: &[Entry] = &[
         shown: Shown::InAnswers(&[Rule {
             calls: &["Parameterize"],
             path: &["error", "message"],
-            ours: Like(r"accepts between 1 and 2 arg\(s\), received 0"),
+            ours: Like(r"accepts between 1 and 2 arg\(s\), received 0\nhelp: .*"),
             theirs: Like(r"invalid provider name: .*127\.0\.0\.1:.*dots are not allowed.*"),
         }]),
     },
@@ -185,7 +185,7 @@ const CHOICE: &[Entry] = &[
                 calls: &["Parameterize"],
                 path: &["error", "message"],
                 ours: Like(
-                    r"cannot start the provider .*terraform-provider-.*: the file does not exist; (install the provider, or fix the path|did you mean .*\?)",
+                    r"cannot start the provider .*terraform-provider-.*: the file does not exist; (install the provider, or fix the path|did you mean .*\?)\nhelp: .*",
                 ),
                 theirs: Like(
                     r"could not (read package directory: .*|find executable file starting with terraform-provider-.*)",

@@ -9,10 +9,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
-use isthmus_common::Environment;
 use isthmus_install::{
-    Installed, Installer, LOCK_FILE_NAME, Platform, ProviderAddress, ProviderCache, Verification,
-    VersionConstraint,
+    Installed, Installer, LOCK_FILE_NAME, Platform, ProviderAddress, Verification, VersionConstraint,
 };
 use semver::Version;
 use serde_json::json;
@@ -23,9 +21,6 @@ use super::progress::Reporter;
 use crate::cli::output::{detail, fail_as, print, warn};
 use crate::cli::{json_root, runtime, verification};
 use crate::daemon::{Installation, InstallationError};
-use crate::error_code::ErrorCode;
-use crate::home;
-use crate::names::similar_provider::similar_provider;
 use crate::package::parameters::is_path;
 use crate::process_context::{ProcessContext, StartedBy};
 use crate::project::document::PLUGIN;
@@ -65,8 +60,8 @@ impl Options {
         {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
-                let help = suggestion(provider, &error).into_iter().chain(error.help());
-                fail_as(&isthmus_common::with_help(isthmus_common::error_chain(&error), help), error.code())
+                let text = isthmus_common::with_help(isthmus_common::error_chain(&error), error.help());
+                fail_as(&text, error.code())
             }
         }
     }
@@ -139,16 +134,6 @@ fn document(
         "program": executable,
     });
     json_root::document("install", members)
-}
-
-/// The provider that was probably meant, if no registry has the one that the user has named.
-fn suggestion(provider: &str, error: &ProviderError) -> Option<String> {
-    let address =
-        ProviderAddress::parse(provider).ok().filter(|_| error.code() == Some(ErrorCode::UnknownProvider))?;
-    let cache = home::provider_cache(&Environment::current()).map(ProviderCache::new);
-    let inventory = cache.ok().and_then(|cache| cache.inventory().ok()).unwrap_or_default();
-    let similar = similar_provider(&address, inventory.packages.iter().map(|package| &package.address))?;
-    Some(format!("did you mean {similar}?"))
 }
 
 /// Parses a provider argument; other kinds of arguments get their own error.

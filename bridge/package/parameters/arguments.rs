@@ -57,7 +57,7 @@ pub struct LocalArguments {
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ArgumentsError {
     /// Too few or too many arguments; the only one of these errors with gRPC's `InvalidArgument`.
-    #[error("accepts between 1 and 2 arg(s), received {0}{help}", help = surplus_help(*.0))]
+    #[error("accepts between 1 and 2 arg(s), received {0}{help}", help = count_help(*.0))]
     Count(usize),
     #[error(transparent)]
     Flag(#[from] FlagError),
@@ -193,8 +193,12 @@ Flags:
     }
 }
 
-fn surplus_help(count: usize) -> &'static str {
-    if count > 2 { SURPLUS_HELP } else { "" }
+fn count_help(count: usize) -> &'static str {
+    match count {
+        0 => "\nhelp: name a provider, as in `pulumi package add terraform-provider hashicorp/random`",
+        1 | 2 => "",
+        _ => SURPLUS_HELP,
+    }
 }
 
 /// Whether an argument is the path of a provider binary, as opposed to an address.

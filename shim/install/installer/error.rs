@@ -137,6 +137,14 @@ pub enum InstallError {
         /// The address in the mirror.
         address: ProviderAddress,
     },
+    /// No origin has it, and another one has a similar name.
+    #[error("{error}")]
+    Similar {
+        /// The failure. Part of the text.
+        error: Box<Self>,
+        /// The other provider, as users write it.
+        similar: String,
+    },
     /// No origin can be reached, and the cache has none.
     #[error("{error}; {cached}")]
     Unreachable {
@@ -205,7 +213,8 @@ impl InstallError {
             Self::Download { error, .. } => error.class(),
             Self::Unreachable { error, .. }
             | Self::Enforced { error, .. }
-            | Self::OtherRegistry { error, .. } => error.class(),
+            | Self::OtherRegistry { error, .. }
+            | Self::Similar { error, .. } => error.class(),
             // Without any origin there is `NoSource` instead.
             Self::Nowhere(errors) => errors.iter().map(Self::class).max().unwrap_or(FailureClass::Refused),
             Self::NotMirrored { .. } => FailureClass::Absent,
@@ -277,6 +286,11 @@ impl InstallError {
             Self::OtherRegistry { error, address, .. } => {
                 let mut lines = error.help();
                 lines.push(format!("use the mirrored provider by its whole address, {address}"));
+                lines
+            }
+            Self::Similar { error, similar } => {
+                let mut lines = vec![format!("did you mean {similar}?")];
+                lines.extend(error.help());
                 lines
             }
             Self::Unreachable { error, cached } => {

@@ -12,7 +12,10 @@ use std::path::{Path, PathBuf};
 use isthmus_common::Platform;
 
 use super::handshake::shown_bytes;
-use crate::plugin::similar_path;
+use super::similar_path::{PROVIDER_PREFIX, similar_path};
+
+/// Entries of a directory that are looked at.
+const MOST_ENTRIES: usize = 10_000;
 
 /// Why a file cannot be started.
 #[derive(Debug, thiserror::Error)]
@@ -24,8 +27,11 @@ pub enum ExecutableError {
         similar: Option<PathBuf>,
     },
     /// A directory, such as that of an unpacked archive.
-    #[error("it is a directory; name the executable inside it")]
-    Directory,
+    #[error("it is a directory; name the executable inside it{}", .inside.as_deref().map(such_as).unwrap_or_default())]
+    Directory {
+        /// A provider binary in it.
+        inside: Option<PathBuf>,
+    },
     /// A socket, a device or a named pipe.
     #[error("it is not a regular file")]
     NotAFile,
@@ -62,7 +68,7 @@ pub fn inspect(path: &Path) -> Result<(), ExecutableError> {
         _ => ExecutableError::Unreadable(error),
     })?;
     if metadata.is_dir() {
-        return Err(ExecutableError::Directory);
+        return Err(ExecutableError::Directory { inside: binary_in(path) });
     }
     if !metadata.is_file() {
         return Err(ExecutableError::NotAFile);
@@ -99,6 +105,17 @@ fn instead(similar: Option<&Path>) -> String {
         Some(similar) => format!("did you mean {}?", similar.display()),
         None => "install the provider, or fix the path".to_owned(),
     }
+}
+
+/// The first provider binary in a directory.
+fn binary_in(directory: &Path) -> Option<PathBuf> {
+    let entries = std::fs::read_dir(directory).ok()?.take(MOST_ENTRIES).filter_map(Result::ok);
+    let named = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PROVIDER_PREFIX));
+    named.map(|entry| entry.path()).filter(|path| path.is_file() && inspect(path).is_ok()).min()
+}
+
+fn such_as(inside: &Path) -> String {
+    format!(", {}", inside.display())
 }
 
 /// An absolute path, which is not searched in `PATH`.
@@ -183,6 +200,19 @@ fn foreign_machine(beginning: &[u8]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_directory_the_binary_in_it_is_named() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let message = || inspect(directory.path()).expect_err("a directory").to_string();
+        std::fs::write(directory.path().join("README.md"), "").expect("a file");
+        std::fs::write(directory.path().join("terraform-provider-a.zip"), "PK").expect("a file");
+        assert_eq!(message(), "it is a directory; name the executable inside it");
+        let binary = directory.path().join("terraform-provider-acme_v1.0.0");
+        std::fs::write(&binary, "#!/bin/sh\n").expect("a file");
+        std::fs::set_permissions(&binary, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+        assert!(message().ends_with(&format!("inside it, {}", binary.display())), "{}", message());
+    }
 
     fn message(beginning: &[u8]) -> String {
         judge(beginning).expect_err("it is no provider").to_string()

@@ -13,7 +13,7 @@ const LONGEST_NAME: usize = 256;
 const ALIKE: f64 = 0.6;
 
 /// Common prefix of provider binaries, which is not compared.
-const PROVIDER_PREFIX: &str = "terraform-provider-";
+pub(super) const PROVIDER_PREFIX: &str = "terraform-provider-";
 
 /// An existing path that differs from `missing` in one misspelt name. Blocks on the file system.
 pub fn similar_path(missing: &Path) -> Option<PathBuf> {

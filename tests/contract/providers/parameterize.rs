@@ -233,11 +233,40 @@ async fn every_wrong_start_of_a_provider_is_told_apart() -> Outcome {
 }
 
 #[tokio::test]
+async fn a_file_that_has_moved_and_a_directory_are_answered_with_what_to_do() -> Outcome {
+    let host = Setup::sandbox(Protocol::V6).start().await;
+    let session = host.greeted().await?;
+    let path = "/nowhere/terraform-provider-sandbox";
+    let value = json!({"local": {"path": path}}).to_string();
+    let status = session.parameterize_by_value(&value).await.expect_err("it is not there");
+    assert_says(
+        &status,
+        &[
+            "the file does not exist",
+            &format!("the path {path} is that of the stack's state"),
+            "`isthmus explain ISTHMUS-3001`",
+        ],
+    );
+    // Here the user has just typed it.
+    let status = session.parameterize(&[path]).await.expect_err("it is not there");
+    assert!(!status.message().contains("stack's state"), "{status}");
+    let provider = host.provider();
+    let directory = Path::new(&provider).parent().and_then(Path::to_str).expect("a directory");
+    let status = session.parameterize(&[directory]).await.expect_err("a directory");
+    let inside = format!("name the executable inside it, {provider}");
+    assert_says(
+        &status,
+        &[&format!("{directory} is no provider: it is a directory; {inside}"), "ISTHMUS-3001"],
+    );
+    Ok(())
+}
+
+#[tokio::test]
 async fn words_that_make_no_sense_are_refused_before_anything_is_started() -> Outcome {
     let host = Setup::sandbox(Protocol::V6).start().await;
     let provider = host.provider();
     let cases: [(&[&str], &str); 9] = [
-        (&[], "accepts between 1 and 2 arg(s), received 0"),
+        (&[], "accepts between 1 and 2 arg(s), received 0\nhelp: name a provider, as in `pulumi package add"),
         (&["a/b", "1.0.0", "more"], "accepts between 1 and 2 arg(s), received 3"),
         // A shell has made these of an unquoted `~> 3.8`.
         (

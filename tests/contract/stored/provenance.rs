@@ -60,6 +60,33 @@ on_both_protocols! {
         assert!(status.message().contains(expected), "{status}");
     }
 
+    async fn of_a_type_that_the_provider_no_longer_has_the_version_that_had_it_is_named(protocol) {
+        let host = Setup::sandbox(protocol).start().await;
+        host.place("registry.opentofu.org/acme/sandbox", "1.2.3");
+        let session = host.greeted().await?;
+        session.parameterize(&["acme/sandbox", "1.2.3"]).await?;
+        session.configure(&json!({})).await?;
+        let gone = session.resource("sandbox:index/card:Card", "card");
+        let mut made = session.note().make(&json!({"title": "Hello"})).await?;
+        let mut meta = meta(&made);
+        meta["isthmus"]["source"]["provider_version"] = json!("1.1.0");
+        made.outputs["__meta"] = json!(meta.to_string());
+        for status in [
+            gone.diff(&made, &made.inputs).await.expect_err("a difference"),
+            gone.update(&made, &made.inputs).await.expect_err("an update"),
+            gone.refresh(&made).await.expect_err("a refresh"),
+            gone.delete(&made).await.expect_err("a deletion"),
+        ] {
+            assert_eq!(status.code(), Code::NotFound, "{status}");
+            let delete = format!("`pulumi state delete '{}'`", gone.urn());
+            for part in ["has no resource \"sandbox:index/card:Card\"", "version 1.1.0 of the provider wrote", &delete] {
+                assert!(status.message().contains(part), "{part}: {status}");
+            }
+        }
+        let status = gone.create(&json!({})).await.expect_err("a creation");
+        assert!(!status.message().contains("state delete"), "{status}");
+    }
+
     async fn a_resource_whose_type_changes_is_taken_over(protocol) {
         let (host, session) = Setup::sandbox(protocol).with("SANDBOX_ODD", "true").session().await?;
         let old = memo(&session).make(&json!({"name": "Hello", "text": "World"})).await?;
