@@ -1,6 +1,7 @@
 //! The command line, and the roles that the executable's name selects.
 
 mod completions;
+mod consent;
 mod daemon;
 mod demo;
 mod docs;

@@ -2,6 +2,7 @@
 
 mod autonames;
 mod calls;
+mod chosen;
 mod documents;
 mod installation;
 mod instance;
@@ -47,6 +48,7 @@ use crate::settings::{InvalidSettings, Settings};
 use packages::Packages;
 
 pub(crate) use calls::{Call, CallSnapshot, Calls};
+pub(crate) use chosen::Chosen;
 pub(crate) use documents::Text;
 pub(crate) use installation::{Installation, InstallationError};
 pub(crate) use instance::{ConfigureError, Instance, ProviderProcess};

@@ -30,9 +30,10 @@ Examples:
   isthmus doctor --json | jq -r '.checks[].findings[] | .code + \" \" + .message'
   isthmus doctor --report > report.md
 
-Nothing is changed. The Pulumi CLI (which may write logs), plugins and the providers of the project are started for a moment; each provider's registry or mirror
-is queried once, unless --offline is given or ISTHMUS_OFFLINE is set. Without a provider in the arguments or the project,
-hashicorp/random is queried.
+Nothing is changed. The Pulumi CLI (which may write logs), plugins and the providers in the arguments are started for a moment; with
+--yes also those that only the project names, and not its lock file or a development override. Each provider's registry or mirror is
+queried once, unless --offline is given or ISTHMUS_OFFLINE is set. Without a provider in the arguments or the project, hashicorp/random
+is queried.
 
 Each fault has a code, which `isthmus explain` describes, and what to do. Exits with 1 if there is a fault. Secrets are removed from the
 output; from a report, also the path of the home directory. Read a report before you publish it.";
@@ -56,6 +57,9 @@ pub(super) struct Doctor {
     /// Leave out this check; may be repeated.
     #[arg(long, value_name = "CHECK", value_parser = checks(), hide_possible_values = true)]
     skip: Vec<String>,
+    /// Start the providers and the plugin that only the project names.
+    #[arg(long)]
+    yes: bool,
     /// Do not query registries or mirrors.
     #[arg(long)]
     offline: bool,
@@ -85,7 +89,7 @@ pub(super) fn run(doctor: &Doctor) -> ExitCode {
         None => std::env::current_dir().unwrap_or_default(),
     };
     runtime::run(async {
-        let world = World::own(directory, doctor.providers.clone(), doctor.offline);
+        let world = World::own(directory, doctor.providers.clone(), doctor.yes, doctor.offline);
         let reporter = Reporter::new();
         let begin = |check: Check| reporter.count(&format!("examining: {}", check.description()));
         let mut examined = examine(&world, &doctor.chosen(), &begin).await;

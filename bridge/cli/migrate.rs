@@ -20,7 +20,8 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
-use super::fail;
+use super::consent::Consent;
+use super::output::{USAGE_ERROR, fail};
 use super::state::pair;
 use crate::cli::runtime;
 use crate::settings::Settings;
@@ -38,7 +39,9 @@ To Pulumi, the output directory gets a project: a program in YAML, the packages 
 To Terraform, it gets a terraform.tfstate and import blocks in imports.tf. The stack export must have been written with --show-secrets.
 
 Every provider is started once, from --provider, or from the plugin cache, where it is installed in the version of the lock file beside
-the state, or else in the newest one.
+the state, or else in the newest one. Providers that only the state or the stack export names are listed, and are downloaded and started
+after confirmation; --yes confirms them. Those of --provider, of the lock file in the working directory and of development overrides
+need none.
 
 stack.json, terraform.tfstate and the files in secrets/ contain secrets in the clear; only their owner can read them.
 
@@ -59,6 +62,8 @@ pub(super) struct Migrate {
     /// Overwrite files in the output directory.
     #[arg(long)]
     force: bool,
+    #[command(flatten)]
+    consent: Consent,
     /// Provider binary, by the provider's type or source address.
     #[arg(long, value_name = "TYPE=FILE", value_parser = pair)]
     provider: Vec<(String, String)>,
@@ -102,7 +107,10 @@ pub(super) fn run(migrate: &Migrate, settings: &Arc<Settings>) -> ExitCode {
         };
         match done {
             Ok(losses) => losses.exit_code(),
-            Err(error) => fail(&isthmus_common::error_chain(&error)),
+            Err(error) => {
+                let code = fail(&isthmus_common::error_chain(&error));
+                if error.is_usage_error() { ExitCode::from(USAGE_ERROR) } else { code }
+            }
         }
     })
 }

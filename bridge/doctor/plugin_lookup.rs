@@ -31,6 +31,8 @@ enum Kind {
     Other,
     /// The file is missing, or this user may not execute it.
     Unusable,
+    /// It is not started, because only the project names it.
+    NotChosen,
 }
 
 /// Why the CLI loads a plugin.
@@ -96,6 +98,9 @@ pub(super) async fn gather(world: &World, project: Option<&project_files::Facts>
             (None, None, None) => None,
         };
         let found = match chosen {
+            Some((file, Reason::Project)) if !world.starts_named && is_executable(&file) => {
+                Some(Candidate { kind: Kind::NotChosen, file, reason: Reason::Project })
+            }
             Some((file, reason)) => Some(Candidate { kind: kind(&file).await, file, reason }),
             None => None,
         };
@@ -144,6 +149,14 @@ pub(super) fn judge(facts: &Facts) -> Judgement {
     let findings =
         facts.lookups.iter().flat_map(|lookup| judge_one(lookup, plugins, &facts.installed)).collect();
     let shown = facts.lookups.iter().map(|lookup| match &lookup.found {
+        Some(Candidate { kind: Kind::NotChosen, file, reason }) => {
+            format!(
+                "{}: {} ({}; not started, --yes starts it)",
+                lookup.version,
+                file.display(),
+                reason.shown()
+            )
+        }
         Some(found) => format!("{}: {} ({})", lookup.version, found.file.display(), found.reason.shown()),
         None => format!("{}: none", lookup.version),
     });
@@ -176,7 +189,7 @@ fn judge_one(lookup: &Lookup, plugins: &Path, installed: &[Version]) -> Vec<Find
     };
     let shown = file.display();
     match (kind, reason) {
-        (Kind::Isthmus, Reason::Project | Reason::Cache) => Vec::new(),
+        (Kind::Isthmus, Reason::Project | Reason::Cache) | (Kind::NotChosen, _) => Vec::new(),
         (Kind::Isthmus, Reason::Path) => {
             let text =
                 format!("{shown} is on PATH, and the Pulumi CLI uses it instead of version {version}{by}");

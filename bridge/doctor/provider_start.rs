@@ -10,7 +10,7 @@ use super::cache;
 use super::finding::{Finding, Judgement};
 use super::project_files;
 use super::world::World;
-use crate::daemon::{self, Calls, ProviderSource, StartError};
+use crate::daemon::{self, Calls, Chosen, ProviderSource, StartError};
 use crate::engine::EngineLog;
 use crate::error_code::{ErrorCode, of_start};
 use crate::package::parameters::{EXECUTABLE_PREFIX, ParameterSource};
@@ -22,13 +22,23 @@ pub(super) struct Wanted {
     provider_type: String,
     /// `None` if it is not installed, which its first use does.
     executable: Option<PathBuf>,
+    /// Whether it is started: a project's file may name any program.
+    is_chosen: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Outcome {
+    NotInstalled,
+    /// Only the project names it.
+    NotChosen,
+    Starts,
+    Fails(ErrorCode, String),
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Facts {
     name: String,
-    /// `None` if it was not started.
-    outcome: Option<Result<(), (ErrorCode, String)>>,
+    outcome: Outcome,
 }
 
 /// The providers of the project, and the newest installed versions of those that the user has named.
@@ -54,9 +64,11 @@ pub(super) fn wanted(
         name: address.for_display(),
         provider_type: address.provider_type().to_owned(),
         executable: installed(address, None),
+        is_chosen: true,
     });
     let mut wanted: Vec<Wanted> = named.collect();
     let Some(project) = project else { return wanted };
+    let chosen = Chosen::in_directory(&project.directory, &world.context);
     for source in project.providers() {
         match source {
             ParameterSource::Remote { url, version } => {
@@ -66,6 +78,9 @@ pub(super) fn wanted(
                     name: format!("{} {version}", address.for_display()),
                     provider_type: address.provider_type().to_owned(),
                     executable: installed(&address, exact.as_ref()),
+                    is_chosen: world.starts_named
+                        || world.providers.contains(&address)
+                        || chosen.has(&address, Some(&version)),
                 });
             }
             ParameterSource::Local { path } => {
@@ -73,7 +88,8 @@ pub(super) fn wanted(
                 let file = executable.file_name().unwrap_or_default().to_string_lossy().into_owned();
                 let stem = file.split(['_', '.']).next().unwrap_or_default();
                 let provider_type = stem.strip_prefix(EXECUTABLE_PREFIX).unwrap_or(stem).to_owned();
-                wanted.push(Wanted { name: path, provider_type, executable: Some(executable) });
+                let is_chosen = world.starts_named;
+                wanted.push(Wanted { name: path, provider_type, executable: Some(executable), is_chosen });
             }
         }
     }
@@ -82,10 +98,14 @@ pub(super) fn wanted(
 
 pub(super) async fn gather(world: &World, wanted: Vec<Wanted>) -> Vec<Facts> {
     let mut facts = Vec::new();
-    for Wanted { name, provider_type, executable } in wanted {
+    for Wanted { name, provider_type, executable, is_chosen } in wanted {
         let outcome = match executable {
-            None => None,
-            Some(executable) => Some(start(world, &provider_type, executable).await),
+            None => Outcome::NotInstalled,
+            Some(_) if !is_chosen => Outcome::NotChosen,
+            Some(executable) => match start(world, &provider_type, executable).await {
+                Ok(()) => Outcome::Starts,
+                Err((code, text)) => Outcome::Fails(code, text),
+            },
         };
         facts.push(Facts { name, outcome });
     }
@@ -111,12 +131,18 @@ pub(super) fn judge(facts: &[Facts]) -> Judgement {
     if facts.is_empty() {
         return Judgement::skipped("no provider is named: isthmus doctor PROVIDER names one");
     }
-    let failed = facts.iter().filter_map(|facts| facts.outcome.as_ref()?.as_ref().err());
-    let findings = failed.map(|(code, text)| Finding::fault(*code, text)).collect();
+    let findings = facts.iter().filter_map(|facts| match &facts.outcome {
+        Outcome::Fails(code, text) => Some(Finding::fault(*code, text)),
+        Outcome::NotInstalled | Outcome::NotChosen | Outcome::Starts => None,
+    });
+    let findings = findings.collect();
     let shown = facts.iter().map(|facts| match &facts.outcome {
-        None => format!("{} is not installed", facts.name),
-        Some(Ok(())) => format!("{} starts", facts.name),
-        Some(Err(_)) => format!("{} does not start", facts.name),
+        Outcome::NotInstalled => format!("{} is not installed", facts.name),
+        Outcome::NotChosen => {
+            format!("{} is not started, because only the project names it: --yes starts it", facts.name)
+        }
+        Outcome::Starts => format!("{} starts", facts.name),
+        Outcome::Fails(..) => format!("{} does not start", facts.name),
     });
     Judgement::new(shown.collect::<Vec<_>>().join(", "), findings)
 }

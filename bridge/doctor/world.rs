@@ -20,20 +20,27 @@ pub(crate) struct World {
     pub(crate) directory: PathBuf,
     /// The providers that the user has named, besides those of the project.
     pub(crate) providers: Vec<ProviderAddress>,
+    /// Whether what only the project names is started.
+    pub(crate) starts_named: bool,
     /// Whether no connection to other machines is made.
     pub(crate) is_offline: bool,
 }
 
 impl World {
     /// This process's. Settings that are not understood count as not set, so that the other checks can be made.
-    pub(crate) fn own(directory: PathBuf, providers: Vec<ProviderAddress>, is_offline: bool) -> Self {
+    pub(crate) fn own(
+        directory: PathBuf,
+        providers: Vec<ProviderAddress>,
+        starts_named: bool,
+        is_offline: bool,
+    ) -> Self {
         let (settings, invalid) = match Settings::from_environment() {
             Ok(settings) => (settings, Vec::new()),
             Err(invalid) => (without(&invalid), invalid.lines().to_vec()),
         };
         let is_offline = is_offline || settings.offline;
         let context = Arc::new(ProcessContext::own(StartedBy::Other, Arc::new(settings)));
-        Self { context, invalid, directory, providers, is_offline }
+        Self { context, invalid, directory, providers, starts_named, is_offline }
     }
 
     pub(crate) fn environment(&self) -> &Environment {

@@ -48,7 +48,7 @@ pub use error::InstallError;
 pub(crate) use events::Listener;
 pub use events::{InstallEvent, Installed};
 pub use origins::Origins;
-use origins::Overridden;
+pub use origins::Overridden;
 use place::{Place, Placed};
 pub use policy::SignaturePolicy;
 use project_lock::ProjectLock;

@@ -44,7 +44,9 @@ pub use diagnosis::{Probe, Trouble, configured_proxy, invalid_proxy, unread_auth
 pub use download::Progress;
 pub use executable::find_executable;
 pub use hashes::{PackageForm, PackageHash, SumError};
-pub use installer::{Delivery, InstallError, InstallEvent, Installed, Installer, Origins, SignaturePolicy};
+pub use installer::{
+    Delivery, InstallError, InstallEvent, Installed, Installer, Origins, Overridden, SignaturePolicy,
+};
 pub use isthmus_common::Platform;
 pub use lock_file::{LOCK_FILE_NAME, LockFile, LockFileError, NotLocked, OtherPackage, ProviderLock};
 pub use mirror::{FilesystemMirror, MirrorError, MirrorWriter, Sources};

@@ -7,6 +7,7 @@ use isthmus_install::AddressError;
 use isthmus_state::AddressSyntaxError;
 use isthmus_state::tfstate::{Collision, TfStateError};
 
+use crate::cli::consent::NoConsent;
 use crate::cli::state::StateError;
 use crate::migrate::addresses::AddressesError;
 use crate::migrate::deployment::ExportError;
@@ -66,6 +67,9 @@ pub(super) enum MigrateError {
         #[source]
         error: Box<hcl_edit::parser::Error>,
     },
+    /// Providers of the file are not started.
+    #[error(transparent)]
+    Consent(#[from] NoConsent),
     /// A stack export with encrypted secrets.
     #[error("the secrets in {file} are encrypted\nhelp: write it with `pulumi stack export --show-secrets`", file = .0.display())]
     Encrypted(PathBuf),
@@ -99,4 +103,11 @@ pub(super) enum MigrateError {
         #[source]
         error: std::io::Error,
     },
+}
+
+impl MigrateError {
+    /// Whether an option is missing.
+    pub(super) fn is_usage_error(&self) -> bool {
+        matches!(self, Self::Consent(NoConsent::NoTerminal(_)))
+    }
 }

@@ -1,6 +1,6 @@
 //! The providers of a migration, each started for its first resource, and their packages.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,12 +12,14 @@ use isthmus_install::{
 use isthmus_provider::Provider;
 
 use crate::cli::output::{inform, warn};
-use crate::daemon::{Instance, OpenPackageError, open_package};
+use crate::daemon::{Chosen, Instance, OpenPackageError, open_package};
 use crate::engine::EngineLog;
 use crate::home;
 use crate::migrate::names::unique;
 use crate::names::choices::NameChoices;
-use crate::package::parameters::{Arguments, LocalArguments, Parameter, RemoteArguments, Source};
+use crate::package::parameters::{
+    Arguments, LocalArguments, Parameter, ParameterSource, RemoteArguments, Source,
+};
 use crate::package::shape::ResourceShape;
 use crate::process_context::{ProcessContext, StartedBy};
 use crate::project::names_file::NamesFile;
@@ -33,8 +35,9 @@ pub(super) struct Providers<'a> {
     files: &'a [(String, String)],
     lock: Option<LockFile>,
     /// The names that the project of the migration has chosen.
-    chosen: Option<NamesFile>,
+    names_file: Option<NamesFile>,
     context: Arc<ProcessContext>,
+    chosen: Chosen,
     log: EngineLog,
     /// By address, or by parameter.
     known: BTreeMap<String, Result<Arc<Instance>, Arc<OpenPackageError>>>,
@@ -47,14 +50,16 @@ impl<'a> Providers<'a> {
     pub(super) fn new(
         files: &'a [(String, String)],
         state: &Path,
-        chosen: Option<NamesFile>,
+        names_file: Option<NamesFile>,
         settings: &Arc<Settings>,
     ) -> Self {
+        let context = Arc::new(ProcessContext::own(StartedBy::Other, Arc::clone(settings)));
         Self {
             files,
             lock: lock_file(state),
-            chosen,
-            context: Arc::new(ProcessContext::own(StartedBy::Other, Arc::clone(settings))),
+            names_file,
+            chosen: Chosen::in_directory(context.working_directory().unwrap_or(Path::new("")), &context),
+            context,
             log: EngineLog::start(None),
             known: BTreeMap::new(),
             names: HashSet::new(),
@@ -64,6 +69,30 @@ impl<'a> Providers<'a> {
     /// Removes known secrets from a text.
     pub(super) fn redact(&self, text: &str) -> String {
         self.log.secrets().redact(text).into_owned()
+    }
+
+    /// Those of these addresses that only the state names.
+    pub(super) fn only_of_state<'b>(&self, addresses: impl IntoIterator<Item = &'b str>) -> BTreeSet<String> {
+        // Those of --provider are files.
+        let named = addresses.into_iter().filter_map(|address| match self.source(address).0 {
+            Source::Remote(remote) => self.chosen.unless_chosen(&remote.name, &remote.version),
+            Source::Local(_) => None,
+        });
+        named.collect()
+    }
+
+    /// Those of these parameter values that only the stack export names.
+    pub(super) fn only_of_export<'b>(&self, values: impl IntoIterator<Item = &'b [u8]>) -> BTreeSet<String> {
+        // What cannot be decoded is not started.
+        let sources = values.into_iter().filter_map(|value| Some(Parameter::decode(value).ok()?.source));
+        let named = sources.filter_map(|source| match source {
+            ParameterSource::Remote { url, version } => self.chosen.unless_chosen(&url, &version),
+            ParameterSource::Local { path } => {
+                let file = find_executable(&self.context.resolve(Path::new(&path)));
+                Some(file.display().to_string())
+            }
+        });
+        named.collect()
     }
 
     /// The provider of this address, started but not configured, as a package whose name no other
@@ -106,9 +135,12 @@ impl<'a> Providers<'a> {
     ) -> Result<Arc<Instance>, Arc<OpenPackageError>> {
         let mut warnings = Vec::new();
         let report = |line: String| inform(&line);
-        let opened =
-            open_package(arguments, self.chosen.clone(), &self.context, &self.log, &report, &mut warnings)
-                .await;
+        let context = match &arguments.source {
+            Source::Remote(remote) => self.chosen.context_of(&remote.name, &remote.version),
+            Source::Local(_) => &self.context,
+        };
+        let names = self.names_file.clone();
+        let opened = open_package(arguments, names, context, &self.log, &report, &mut warnings).await;
         warnings.iter().for_each(|warning| warn(warning));
         let opened = opened.map_err(Arc::new);
         self.known.insert(key.to_owned(), opened.clone());
@@ -137,8 +169,9 @@ impl<'a> Providers<'a> {
 
     /// The version in the lock file, or else the newest one in the cache.
     fn version(&self, address: &ProviderAddress) -> Option<String> {
-        if let Some(locked) = self.lock.as_ref().and_then(|lock| lock.provider(address)) {
-            return Some(locked.version.to_string());
+        let beside = self.lock.as_ref().and_then(|lock| lock.provider(address)).map(|locked| &locked.version);
+        if let Some(locked) = beside.or_else(|| self.chosen.locked_version(address)) {
+            return Some(locked.to_string());
         }
         let cache = ProviderCache::new(home::provider_cache(&Environment::current()).ok()?);
         let any = VersionConstraint::parse("").ok()?;

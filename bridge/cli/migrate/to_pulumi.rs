@@ -5,15 +5,15 @@ mod carried;
 mod project_files;
 mod provider_configurations;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::sync::Arc;
 
 use isthmus_common::{Environment, Secret, counted};
 use isthmus_cty::json::Json;
 use isthmus_proto::property::Value as Property;
-use isthmus_state::ResourceMode;
 use isthmus_state::tfstate::TfState;
+use isthmus_state::{ProviderConfigAddress, ResourceMode};
 
 use super::error::MigrateError;
 use super::losses::Losses;
@@ -56,6 +56,10 @@ impl Migrate {
         let data = count - state.instances.len();
         let names = NamesFile::around(&self.output)?;
         let mut providers = Providers::new(&self.provider, &self.file, names, settings);
+        let configs = state.instances.iter().filter_map(|instance| instance.provider.parse().ok());
+        let addresses: BTreeSet<String> =
+            configs.map(|config: ProviderConfigAddress| config.provider).collect();
+        self.consent.to(&providers.only_of_state(addresses.iter().map(String::as_str)))?;
         let adopted = adopt_all(state.instances, is_shown, &configuration, &mut providers, &mut losses).await;
         providers.end().await;
         let (resources, stack_providers) = adopted?;

@@ -1,6 +1,6 @@
 //! `isthmus migrate --to terraform`: a state and import blocks from a stack export.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -70,6 +70,12 @@ impl Migrate {
             losses.add(component.clone(), "a component has no object: its resources go into the root module");
         }
         let mut providers = Providers::new(&self.provider, Path::new(""), None, settings);
+        let references: HashSet<&str> =
+            export.resources.iter().map(|resource| resource.provider.as_str()).collect();
+        let used =
+            export.providers.iter().filter(|provider| references.contains(provider.reference.as_str()));
+        let parameters = used.filter_map(|provider| provider.parameter.as_deref());
+        self.consent.to(&providers.only_of_export(parameters))?;
         let objects = release_all(&export, &provider_addresses, &mut providers, &mut losses).await;
         providers.end().await;
         let mut state = self.new_state(&objects, &addresses);

@@ -8,7 +8,9 @@ use isthmus_state::stacks::SequenceError;
 use isthmus_state::tfstate::{Collision, TfStateError};
 use isthmus_state::{AddressSyntaxError, BackupError, EncryptedStoreError};
 
+use crate::cli::consent::NoConsent;
 use crate::cli::missing_file::explain_missing;
+use crate::cli::output::USAGE_ERROR;
 use crate::error_code::{ErrorCode, of_encrypted_store, of_open_store};
 use crate::home::OpenStoreError;
 
@@ -128,6 +130,9 @@ pub(in crate::cli) enum StateError {
         #[source]
         error: AddressError,
     },
+    /// Providers of the state are not started.
+    #[error(transparent)]
+    Consent(#[from] NoConsent),
     /// The provider reference in a state cannot be parsed.
     #[error("the provider of {address} cannot be read")]
     ProviderConfig {
@@ -170,6 +175,7 @@ impl StateError {
     pub(in crate::cli) fn exit_code(&self) -> ExitCode {
         match self {
             Self::NoSuchRecord { .. } | Self::NoStore { .. } => ExitCode::from(NO_SUCH_RECORD),
+            Self::Consent(NoConsent::NoTerminal(_)) => ExitCode::from(USAGE_ERROR),
             _ => ExitCode::FAILURE,
         }
     }

@@ -7,7 +7,7 @@
 mod providers;
 mod stack;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -23,6 +23,7 @@ use super::error::StateError;
 use super::export::pair;
 use super::file;
 use super::open::open_state_store;
+use crate::cli::consent::Consent;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{print, warn};
 use crate::cli::table::in_one_line;
@@ -66,6 +67,8 @@ pub(super) struct Import {
     /// Package name, by the provider's type or source address (default: the type).
     #[arg(long, value_name = "TYPE=PACKAGE", value_parser = pair)]
     package: Vec<(String, String)>,
+    #[command(flatten)]
+    consent: Consent,
     /// Terraform version of the plan of a stack.
     #[arg(long, value_name = "VERSION", default_value = TERRAFORM_VERSION)]
     terraform_version: String,
@@ -109,9 +112,14 @@ impl ObjectError {
 impl Import {
     pub(super) async fn run(&self, settings: &Arc<Settings>) -> Result<Outcome, StateError> {
         let (objects, others) = self.contents(file::read(&self.file)?)?;
+        let mut providers = Providers::new(&self.provider, &self.package, settings);
+        let managed = objects.iter().filter(|foreign| is_managed(&foreign.object));
+        let configs = managed.filter_map(|foreign| foreign.object.provider.parse().ok());
+        let addresses: BTreeSet<String> =
+            configs.map(|config: ProviderConfigAddress| config.provider).collect();
+        self.consent.to(&providers.only_of_state(addresses.iter().map(String::as_str)))?;
         let state_store = open_state_store(settings).await?;
         import_records(&self.file, others, self.conflicts(), &state_store).await?;
-        let mut providers = Providers::new(&self.provider, &self.package, settings);
         let outcome = self.take_all(objects, &state_store, &mut providers).await;
         providers.end().await;
         outcome
@@ -206,6 +214,10 @@ impl Import {
             OnConflict::Both => Conflicts::KeepBoth,
         }
     }
+}
+
+fn is_managed(object: &SavedObject) -> bool {
+    object.address.as_ref().is_some_and(|address| address.resource.mode == ResourceMode::Managed)
 }
 
 /// The operations on resources of a type.

@@ -41,6 +41,7 @@ struct Network {
 /// A development override in effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overridden {
+    /// The provider binary.
     pub executable: PathBuf,
     /// The warning about it.
     pub warning: String,

@@ -93,7 +93,8 @@ impl Migration {
     /// The same with variables in its environment.
     pub(crate) fn migrate_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Said {
         let mut command = self.project.at_home(env!("CARGO_BIN_EXE_isthmus"));
-        command.arg("migrate").args(arguments).envs(variables.iter().copied());
+        // The stack names files of these tests.
+        command.args(["migrate", "--yes"]).args(arguments).envs(variables.iter().copied());
         for (provider, address) in PROVIDERS {
             let file = self.project.provider(provider);
             command.arg("--provider").arg(format!("registry.opentofu.org/{address}={}", file.display()));

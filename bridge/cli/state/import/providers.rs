@@ -1,6 +1,6 @@
 //! The providers of a state, each started for its first object.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use isthmus_provider::KnownSecrets;
 use semver::Version;
 
 use crate::cli::output::warn;
-use crate::daemon::{self, Installation, InstallationError, Instance};
+use crate::daemon::{self, Chosen, Installation, InstallationError, Instance};
 use crate::engine::EngineLog;
 use crate::home::{self};
 use crate::lumirpc::plugin as lumi;
@@ -55,6 +55,7 @@ pub(super) struct Providers<'a> {
     files: &'a [(String, String)],
     packages: &'a [(String, String)],
     context: Arc<ProcessContext>,
+    chosen: Chosen,
     log: EngineLog,
     known: HashMap<String, Result<Arc<Instance>, Unavailable>>,
 }
@@ -67,12 +68,34 @@ impl<'a> Providers<'a> {
         settings: &Arc<Settings>,
     ) -> Self {
         let context = Arc::new(ProcessContext::own(StartedBy::Other, Arc::clone(settings)));
-        Self { files, packages, context, log: EngineLog::start(None), known: HashMap::new() }
+        let chosen = Chosen::in_directory(context.working_directory().unwrap_or(Path::new("")), &context);
+        Self { files, packages, context, chosen, log: EngineLog::start(None), known: HashMap::new() }
     }
 
     /// The secrets of all objects so far, for redaction.
     pub(super) fn secrets(&self) -> &KnownSecrets {
         self.log.secrets()
+    }
+
+    /// Those of these addresses that only the state names.
+    pub(super) fn only_of_state<'b>(&self, addresses: impl IntoIterator<Item = &'b str>) -> BTreeSet<String> {
+        let named = addresses.into_iter().filter_map(|address| {
+            let provider_type = provider_type(address);
+            if option_for(self.files, address, provider_type).is_some() {
+                return None;
+            }
+            match (self.cached(address), known_address(address)) {
+                (Some((address, version)), _) => {
+                    self.chosen.unless_chosen(&address.to_string(), &version.to_string())
+                }
+                (None, Ok(address)) if self.chosen.is_replaced(&address) => None,
+                (None, _) => {
+                    let file = lumi::provider(provider_type, None, std::env::var_os("PATH"))?;
+                    Some(file.display().to_string())
+                }
+            }
+        });
+        named.collect()
     }
 
     /// The provider of this address, started but not configured.
@@ -86,7 +109,7 @@ impl<'a> Providers<'a> {
     }
 
     async fn start(&self, address: &str) -> Result<Arc<Instance>, Unavailable> {
-        let provider_type = address.rsplit('/').next().unwrap_or(address);
+        let provider_type = provider_type(address);
         let file = self.file(address, provider_type).await?;
         let (named, context) = (file.clone(), Arc::clone(&self.context));
         if let Some(warning) = blocking(move || daemon::unverified(&named, context.environment())).await {
@@ -103,7 +126,13 @@ impl<'a> Providers<'a> {
         if let Some(file) = option_for(self.files, address, provider_type) {
             return Ok(find_executable(Path::new(file)));
         }
-        if let Some((address, version)) = cached(address) {
+        if let Ok(address) = known_address(address)
+            && let Some(overridden) = self.chosen.overridden(&address).map_err(unverified(&address))?
+        {
+            warn(&overridden.warning);
+            return Ok(overridden.executable);
+        }
+        if let Some((address, version)) = self.cached(address) {
             return self.verified(&address, &version).await;
         }
         lumi::provider(provider_type, None, std::env::var_os("PATH")).ok_or_else(|| Unavailable::NotFound {
@@ -115,13 +144,26 @@ impl<'a> Providers<'a> {
     /// Verifies a provider in the cache by installing its exact version: one that isthmus did not
     /// install is compared with its origin.
     async fn verified(&self, address: &ProviderAddress, version: &Version) -> Result<PathBuf, Unavailable> {
-        let installer = Installation::configured(&self.context).installer.map_err(Arc::new)?;
+        let context = self.chosen.context_of(&address.to_string(), &version.to_string());
+        let installer = Installation::configured(context).installer.map_err(Arc::new)?;
         let exactly = VersionConstraint::exactly(version);
-        let installed = installer.install(address, &exactly, &|_| {}).await.map_err(|error| {
-            Unavailable::Unverified { address: address.to_string(), error: Arc::from(error) }
-        })?;
+        let installed = installer.install(address, &exactly, &|_| {}).await.map_err(unverified(address))?;
         installed.warnings.iter().for_each(|warning| warn(warning));
         Ok(installed.executable)
+    }
+
+    /// The locked version of a provider in the cache, or the newest one.
+    fn cached(&self, address: &str) -> Option<(ProviderAddress, Version)> {
+        let cache = ProviderCache::new(home::provider_cache(&Environment::current()).ok()?);
+        let address = known_address(address).ok()?;
+        let other =
+            address.to_string().strip_prefix(TERRAFORM_HOST).map(|rest| format!("{DEFAULT_HOST}{rest}"));
+        let other = other.and_then(|other| ProviderAddress::parse(&other).ok());
+        [Some(address), other].into_iter().flatten().find_map(|address| {
+            let locked = self.chosen.locked_version(&address).map(VersionConstraint::exactly);
+            let found = cache.find(&address, &locked.unwrap_or_else(VersionConstraint::any)).ok()?;
+            Some((address, found.version))
+        })
     }
 
     pub(super) async fn end(self) {
@@ -137,17 +179,12 @@ fn known_address(address: &str) -> Result<ProviderAddress, AddressError> {
     ProviderAddress::parse(address.strip_prefix("-/").unwrap_or(address))
 }
 
-/// The newest version of a provider in the cache.
-fn cached(address: &str) -> Option<(ProviderAddress, Version)> {
-    let cache = ProviderCache::new(home::provider_cache(&Environment::current()).ok()?);
-    let any = VersionConstraint::parse("").ok()?;
-    let address = known_address(address).ok()?;
-    let other = address.to_string().strip_prefix(TERRAFORM_HOST).map(|rest| format!("{DEFAULT_HOST}{rest}"));
-    let other = other.and_then(|other| ProviderAddress::parse(&other).ok());
-    [Some(address), other].into_iter().flatten().find_map(|address| {
-        let found = cache.find(&address, &any).ok()?;
-        Some((address, found.version))
-    })
+fn provider_type(address: &str) -> &str {
+    address.rsplit('/').next().unwrap_or(address)
+}
+
+fn unverified(address: &ProviderAddress) -> impl FnOnce(Box<InstallError>) -> Unavailable {
+    |error| Unavailable::Unverified { address: address.to_string(), error: Arc::from(error) }
 }
 
 /// The value of an option for a provider: by its address, or else by its type.

@@ -124,7 +124,8 @@ impl Patient {
     }
 
     pub(super) fn doctor(&self, words: &[&str]) -> Said {
-        Said::of(self.command(env!("CARGO_BIN_EXE_isthmus")).arg("doctor").args(words))
+        // The project is the user's own.
+        Said::of(self.command(env!("CARGO_BIN_EXE_isthmus")).args(["doctor", "--yes"]).args(words))
     }
 
     /// The faults, as JSON has them; the text has them too, and both end with 1 if there are any.
