@@ -17,7 +17,7 @@ mod upstream;
 
 pub(crate) use example::Language;
 pub(crate) use member::{Kind, MemberError, Members};
-pub(crate) use property::{object_in, type_text};
+pub(crate) use property::type_text;
 pub(crate) use prose::text as plain_text;
 pub(crate) use site::{File, Site};
 pub(crate) use terminal::text;

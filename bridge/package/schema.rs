@@ -29,7 +29,7 @@ use super::catalogue::{Package, TokenError};
 use super::parameters::ParameterSource;
 use super::shape::ResourceShape;
 use crate::names::tokens::member_name;
-pub(crate) use docs::{clean as documentation, python_name};
+pub(crate) use docs::{Names, clean as documentation, python_name};
 pub(super) use document::raw;
 use document::{
     BaseProvider, Document, Fragments, Function, ObjectType, Outputs, Parameterization, Property, Type,
@@ -146,7 +146,10 @@ pub(crate) fn package_schema(
             }
         }
     };
-    let described = |types: &Types<'_>, managed: &Managed| raw(&members::resource(types, managed));
+    let described = |types: &Types<'_>, managed: &Managed, found: &Declared| {
+        let names = &Names::of(&managed.shape.object);
+        (types.describe(found, names), raw(&members::resource(types, managed, names)))
+    };
     describe_members(&mut types, &members, shape, declare, described, &mut document.resources, &mut left_out);
     left_out.extend(unlisted.into_iter().map(LeftOut::from));
 
@@ -160,7 +163,10 @@ pub(crate) fn package_schema(
     let declare = |types: &mut Types<'_>, shape: &Arc<ResourceShape>| {
         types.declare(Owner::DataSource, member_name(&shape.token), &shape.object.fields)
     };
-    let described = |types: &Types<'_>, shape: &Arc<ResourceShape>| raw(&members::data_source(types, shape));
+    let described = |types: &Types<'_>, shape: &Arc<ResourceShape>, found: &Declared| {
+        let names = &Names::of(&shape.object);
+        (types.describe(found, names), raw(&members::data_source(types, shape, names)))
+    };
     describe_members(&mut types, &members, shape, declare, described, &mut document.functions, &mut left_out);
 
     for (terraform, token) in package.functions().iter() {
@@ -178,14 +184,18 @@ pub(crate) fn package_schema(
         if let Some(shape) =
             usable(writable("ephemeral resource", package.ephemeral_resource(terraform)), &mut left_out)
         {
-            types.declare_and_describe(Owner::DataSource, member_name(&shape.token), &shape.object.fields);
-            document.functions.insert(token.to_owned(), raw(&members::ephemeral_resource(&types, &shape)));
+            let (fields, names) = (&shape.object.fields, &Names::of(&shape.object));
+            types.declare_and_describe(Owner::DataSource, member_name(&shape.token), fields, names);
+            document
+                .functions
+                .insert(token.to_owned(), raw(&members::ephemeral_resource(&types, &shape, names)));
         }
     }
     for (terraform, token) in package.actions().iter() {
         if let Some(shape) = usable(writable("action", package.action(terraform)), &mut left_out) {
-            types.declare_and_describe(Owner::DataSource, member_name(&shape.token), &shape.object.fields);
-            document.functions.insert(token.to_owned(), raw(&members::action(&types, &shape)));
+            let (fields, names) = (&shape.object.fields, &Names::of(&shape.object));
+            types.declare_and_describe(Owner::DataSource, member_name(&shape.token), fields, names);
+            document.functions.insert(token.to_owned(), raw(&members::action(&types, &shape, names)));
         }
     }
     let (token, method) = terraform_config(&identity.name);
@@ -205,7 +215,7 @@ fn describe_members<Shape: Send + Sync>(
     members: &[(&Arc<str>, &str)],
     shape: impl Fn(&str) -> Result<Shape, LeftOut> + Sync,
     mut declare: impl FnMut(&mut Types<'_>, &Shape) -> Declared,
-    described: impl Fn(&Types<'_>, &Shape) -> Box<RawValue> + Sync,
+    described: impl Fn(&Types<'_>, &Shape, &Declared) -> (Vec<(String, Box<RawValue>)>, Box<RawValue>) + Sync,
     into: &mut Fragments,
     left_out: &mut Vec<LeftOut>,
 ) {
@@ -218,8 +228,7 @@ fn describe_members<Shape: Send + Sync>(
                 declared.push((*token, shape, found));
             }
         }
-        let texts =
-            in_parallel(&declared, |(_, shape, found)| (types.describe(found), described(types, shape)));
+        let texts = in_parallel(&declared, |(_, shape, found)| described(types, shape, found));
         for ((token, ..), (named, text)) in declared.iter().zip(texts) {
             types.add(named);
             into.insert((*token).to_owned(), text);

@@ -123,6 +123,19 @@ impl ObjectShape {
 }
 
 impl Shape {
+    /// The object with named fields that a value holds, at whatever depth of collections.
+    pub(crate) fn object(&self) -> Option<&ObjectShape> {
+        match self {
+            Self::Object(object) => Some(object),
+            Self::List(element)
+            | Self::Set(element)
+            | Self::Map(element)
+            | Self::FlattenedList(element)
+            | Self::FlattenedSet(element) => element.object(),
+            Self::Bool | Self::Number | Self::String | Self::Dynamic | Self::Tuple(_) => None,
+        }
+    }
+
     /// Whether values may contain objects with named fields.
     pub fn has_objects(&self) -> bool {
         match self {

@@ -6,11 +6,11 @@ use isthmus_provider::schema::CatalogueError;
 
 use super::example::{self, Example};
 use super::member::{Kind, Member};
-use super::property::{Properties, Property, object_in};
+use super::property::{Properties, Property};
 use super::prose::summary;
 use crate::package::catalogue::{Package, TokenError};
 use crate::package::function::FunctionShape;
-use crate::package::schema::documentation;
+use crate::package::schema::{Names, documentation};
 use crate::package::shape::{Field, IdRule, ResourceShape, Shape};
 
 /// A page.
@@ -95,7 +95,8 @@ impl Page {
 
     fn shaped(package: &Package, member: &Member, shape: &ResourceShape) -> Self {
         let block = &shape.schema.block;
-        let mut properties = Properties::new(package);
+        let names = &Names::of(&shape.object);
+        let mut properties = Properties::new(package, names);
         // A resource's Pulumi id is no property; it is described beside its import.
         let is_shown = |field: &&Field| member.kind != Kind::Resource || field.pulumi != "id";
         let fields = || shape.object.fields.iter().filter(is_shown);
@@ -109,7 +110,7 @@ impl Page {
             }
         }
         Self {
-            description: documentation(package, &block.description, block.description_kind),
+            description: documentation(package, names, &block.description, block.description_kind),
             deprecated: block.deprecated.then(|| block.deprecation_message.clone()),
             examples: example::of_shape(package, member, shape),
             inputs,
@@ -122,7 +123,8 @@ impl Page {
     }
 
     fn function(package: &Package, member: &Member, shape: &FunctionShape) -> Self {
-        let mut properties = Properties::new(package);
+        let names = &Names::of_function(shape);
+        let mut properties = Properties::new(package, names);
         let last = shape.parameters.len();
         let inputs = shape.parameters.iter().enumerate();
         let inputs = inputs
@@ -134,7 +136,7 @@ impl Page {
         };
         let message = &shape.deprecation_message;
         Self {
-            description: documentation(package, &shape.description, shape.description_kind),
+            description: documentation(package, names, &shape.description, shape.description_kind),
             deprecated: (!message.is_empty()).then(|| message.clone()),
             examples: example::of_function(package, shape),
             inputs,
@@ -205,7 +207,8 @@ pub(super) fn digest(package: &Package, member: &Member) -> Digest {
         Kind::Action => package.action(terraform),
         Kind::Function => {
             let Ok(function) = package.function(terraform) else { return Digest::default() };
-            let description = documentation(package, &function.description, function.description_kind);
+            let names = &Names::of_function(&function);
+            let description = documentation(package, names, &function.description, function.description_kind);
             let parameters = function.parameters.iter();
             return Digest {
                 properties: parameters.map(|parameter| parameter.pulumi.clone()).collect(),
@@ -218,15 +221,13 @@ pub(super) fn digest(package: &Package, member: &Member) -> Digest {
     for field in &shape.object.fields {
         properties.push(field.pulumi.clone());
         properties.extend(
-            object_in(&field.shape)
-                .iter()
-                .flat_map(|object| &object.fields)
-                .map(|field| field.pulumi.clone()),
+            field.shape.object().iter().flat_map(|object| &object.fields).map(|field| field.pulumi.clone()),
         );
     }
     properties.sort();
     properties.dedup();
     let block = &shape.schema.block;
-    let description = documentation(package, &block.description, block.description_kind);
+    let names = &Names::of(&shape.object);
+    let description = documentation(package, names, &block.description, block.description_kind);
     Digest { properties, summary: summary(&description) }
 }

@@ -7,8 +7,8 @@ use regex::Regex;
 
 use crate::package::catalogue::Package;
 use crate::package::function::FunctionParameter;
-use crate::package::schema::documentation;
-use crate::package::shape::{Field, ObjectShape, Shape};
+use crate::package::schema::{Names, documentation};
+use crate::package::shape::{Field, Shape};
 
 /// Properties of one page, nested ones included. Some resources nest so deeply that they have hundreds of thousands, which no
 /// browser shows in a page.
@@ -66,14 +66,15 @@ impl Property {
 
 /// Makes the properties of a page.
 #[derive(Debug)]
-pub(super) struct Properties<'a> {
+pub(super) struct Properties<'a, 'n> {
     package: &'a Package,
+    names: &'a Names<'n>,
     room: usize,
 }
 
-impl<'a> Properties<'a> {
-    pub(super) fn new(package: &'a Package) -> Self {
-        Self { package, room: MOST }
+impl<'a, 'n> Properties<'a, 'n> {
+    pub(super) fn new(package: &'a Package, names: &'a Names<'n>) -> Self {
+        Self { package, names, room: MOST }
     }
 
     /// The properties of `fields`, required ones first, then by name.
@@ -125,7 +126,7 @@ impl<'a> Properties<'a> {
             replaces: false,
             autonamed: false,
             deprecated: None,
-            description: documentation(self.package, description, kind),
+            description: documentation(self.package, self.names, description, kind),
             nested: Vec::new(),
             left_out: 0,
         }
@@ -153,24 +154,11 @@ impl<'a> Properties<'a> {
     }
 
     fn nested(&mut self, shape: &Shape) -> (Vec<Property>, usize) {
-        match object_in(shape) {
+        match shape.object() {
             None => (Vec::new(), 0),
             Some(object) if object.fields.len() > self.room => (Vec::new(), object.fields.len()),
             Some(object) => (self.of(&object.fields), 0),
         }
-    }
-}
-
-/// The object with named fields that a value holds, at whatever depth of collections.
-pub(crate) fn object_in(shape: &Shape) -> Option<&ObjectShape> {
-    match shape {
-        Shape::Object(object) => Some(object),
-        Shape::List(element)
-        | Shape::Set(element)
-        | Shape::Map(element)
-        | Shape::FlattenedList(element)
-        | Shape::FlattenedSet(element) => object_in(element),
-        Shape::Bool | Shape::Number | Shape::String | Shape::Dynamic | Shape::Tuple(_) => None,
     }
 }
 
@@ -237,7 +225,7 @@ mod tests {
         );
         let package = package_with(schema(vec![], vec![]), vec![("test_thing", thing)], vec![], vec![]);
         let shape = package.resource("test_thing").expect("a resource");
-        let properties = Properties::new(&package).of(&shape.object.fields);
+        let properties = Properties::new(&package, &Names::default()).of(&shape.object.fields);
         let shown: Vec<_> = properties
             .iter()
             .map(|property| (property.name.as_str(), property.type_text.as_str(), property.required))

@@ -532,6 +532,20 @@ const PACKAGES: &[Entry] = &[
         ]),
     },
     Entry {
+        id: "names-in-descriptions",
+        what: "words in code type, or with underscores, in descriptions",
+        go_bridge: "are names, so that `cert_signing` is `certSigning`; without plurals",
+        isthmus: "are names if the resource, data source or function has a property of that name; as the property is called",
+        why: "a value is not called otherwise in Pulumi",
+        back: NONE,
+        shown: Shown::InAnswers(&[Rule {
+            calls: &["GetSchema"],
+            path: &["**", "description"],
+            ours: Something,
+            theirs: Like(r"(?s).*<span pulumi-lang-nodejs=.*"),
+        }]),
+    },
+    Entry {
         id: "unprintable",
         what: "NUL, the mark of byte order, and ends of lines of their own in descriptions",
         go_bridge: "pass",

@@ -3,7 +3,7 @@
 use isthmus_cty::json::Json;
 
 use crate::package::shape::{Field, IdRule, ResourceShape};
-use crate::reference::{object_in, type_text};
+use crate::reference::type_text;
 
 /// Rows at most. Some resources nest so deeply that they have hundreds of thousands of attributes.
 const MOST: usize = 1000;
@@ -60,7 +60,7 @@ fn add(field: &Field, depth: usize, is_id: bool, rows: &mut Vec<SchemaRow>) {
         write_only: field.write_only,
         deprecated: field.deprecated.is_some(),
     });
-    for nested in object_in(&field.shape).into_iter().flat_map(|object| &object.fields) {
+    for nested in field.shape.object().into_iter().flat_map(|object| &object.fields) {
         add(nested, depth + 1, false, rows);
     }
 }

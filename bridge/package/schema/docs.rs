@@ -2,36 +2,89 @@
 //!
 //! Notes become block quotes, links into Terraform's site get its address, dangling links become
 //! plain text, and names in code type become a `span` with the name in every language, from which
-//! Pulumi's documentation and generators choose. Code blocks are unchanged.
+//! Pulumi's documentation and generators choose. A name is that of a member of the package, or of a property
+//! of the member that the text belongs to; other words in code type are values. Code blocks are unchanged.
 //!
 //! Pulumi reads every text as Markdown, in which `<name>` is markup. Plain texts are escaped for
 //! that, as is whatever would end a comment in a generated SDK.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use isthmus_provider::schema::TextKind;
 use regex::{Captures, Regex};
 
 use super::super::catalogue::Package;
+use super::super::function::{FunctionParameter, FunctionShape};
+use super::super::shape::{ObjectShape, Shape};
 use crate::names::casing::upper_first;
 use crate::names::tokens::member_name;
 
+/// The properties of a member at any depth, whose names its descriptions contain.
+#[derive(Debug, Default)]
+pub(crate) struct Names<'a> {
+    /// The objects at its top.
+    tops: Vec<&'a ObjectShape>,
+    /// Pulumi's names by Terraform's.
+    nested: OnceCell<HashMap<&'a str, &'a str>>,
+    parameters: &'a [FunctionParameter],
+}
+
+impl<'a> Names<'a> {
+    pub(crate) fn of(object: &'a ObjectShape) -> Self {
+        Self { tops: vec![object], ..Self::default() }
+    }
+
+    pub(crate) fn of_function(function: &'a FunctionShape) -> Self {
+        let parameters = &function.parameters;
+        let shapes = parameters.iter().map(|parameter| &parameter.shape).chain([&function.return_shape]);
+        Self { tops: shapes.filter_map(Shape::object).collect(), parameters, ..Self::default() }
+    }
+
+    /// The Pulumi name of a property. That of an outer object goes first.
+    fn pulumi(&self, terraform: &str) -> Option<&'a str> {
+        let parameter = self.parameters.iter().find(|parameter| *parameter.terraform == *terraform);
+        if let Some(parameter) = parameter {
+            return Some(&parameter.pulumi);
+        }
+        let outer = self.tops.iter().find_map(|object| object.terraform(terraform));
+        outer.map(|field| &*field.pulumi).or_else(|| {
+            let nested = self.nested.get_or_init(|| {
+                let mut nested = HashMap::new();
+                self.tops.iter().for_each(|object| add_nested(object, &mut nested));
+                nested
+            });
+            nested.get(terraform).copied()
+        })
+    }
+}
+
+fn add_nested<'a>(object: &'a ObjectShape, names: &mut HashMap<&'a str, &'a str>) {
+    for object in object.fields.iter().filter_map(|field| field.shape.object()) {
+        for field in &object.fields {
+            names.entry(&field.terraform).or_insert(&field.pulumi);
+        }
+        add_nested(object, names);
+    }
+}
+
 /// `text`, converted and trimmed.
-pub(crate) fn clean(package: &Package, text: &str, kind: TextKind) -> String {
+pub(crate) fn clean(package: &Package, names: &Names<'_>, text: &str, kind: TextKind) -> String {
     let text = printable(text);
     let text = &as_markdown(&text, kind);
     if !text.contains("```") {
-        return clean_prose(package, text).trim().to_owned();
+        return clean_prose(package, names, text).trim().to_owned();
     }
     let mut result = String::with_capacity(text.len());
     let mut rest = 0;
     for block in CODE_BLOCK.find_iter(text) {
-        result.push_str(&clean_prose(package, &text[rest..block.start()]));
+        result.push_str(&clean_prose(package, names, &text[rest..block.start()]));
         result.push_str(block.as_str());
         rest = block.end();
     }
-    result.push_str(&clean_prose(package, &text[rest..]));
+    result.push_str(&clean_prose(package, names, &text[rest..]));
     result.trim().to_owned()
 }
 
@@ -86,7 +139,7 @@ pub(super) fn comment(text: &str) -> String {
     }
 }
 
-fn clean_prose(package: &Package, text: &str) -> String {
+fn clean_prose(package: &Package, names: &Names<'_>, text: &str) -> String {
     if is_plain(text) {
         return text.to_owned();
     }
@@ -99,7 +152,7 @@ fn clean_prose(package: &Package, text: &str) -> String {
     let text = text.strip_prefix("\n(Optional)\n").unwrap_or(text);
     // Both patterns start with it.
     if !text.contains('[') {
-        return name_references(package, text);
+        return name_references(package, names, text);
     }
     let text = PAGE_REFERENCE.replace_all(text, "${1} https://www.terraform.io${2}");
     let text = LINK.replace_all(&text, |link: &Captures<'_>| match &link[2] {
@@ -108,7 +161,7 @@ fn clean_prose(package: &Package, text: &str) -> String {
         // An anchor, or relative to a missing page.
         _ => link[1].to_owned(),
     });
-    name_references(package, &text)
+    name_references(package, names, &text)
 }
 
 /// Whether `text` cannot contain notes, links or names. Most texts are plain, and the patterns take
@@ -118,7 +171,7 @@ fn is_plain(text: &str) -> bool {
 }
 
 /// Replaces every name in code type by its forms in all languages.
-fn name_references(package: &Package, text: &str) -> String {
+fn name_references(package: &Package, names: &Names<'_>, text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     let mut rest = 0;
     for found in CODE_WORD.find_iter(text) {
@@ -127,29 +180,34 @@ fn name_references(package: &Package, text: &str) -> String {
         let (open, behind) = matched.split_at(1);
         let (name, close) = behind.split_at(behind.len() - 1);
         result.push_str(&text[rest..found.start()]);
-        result.push_str(&reference(package, matched, open, name, close));
+        match reference(package, names, open, name, close) {
+            Some(reference) => result.push_str(&reference),
+            None => result.push_str(matched),
+        }
         rest = found.end();
     }
     result.push_str(&text[rest..]);
     result
 }
 
-fn reference(package: &Package, matched: &str, open: &str, name: &str, close: &str) -> String {
+/// The forms of a name in all languages; `None` for what is no name.
+fn reference(package: &Package, names: &Names<'_>, open: &str, name: &str, close: &str) -> Option<String> {
     let quoted = |text: &str| format!("{open}{text}{close}");
     if let Some(token) = package.resources().token(name) {
         let bare = quoted(member_name(token));
         let full = quoted(&format!("{}.{}", package.identity().name, member_name(token)));
-        return span(&full, &full, &bare, &bare, &quoted(name));
+        return Some(span(&full, &full, &bare, &bare, &quoted(name)));
     }
     if let Some(token) = package.data_sources().token(name) {
         let bare = quoted(member_name(token));
         let full = quoted(&format!("{}.{}", package.identity().name, member_name(token)));
         let python = quoted(&python_name(member_name(token)));
-        return span(&full, &full, &bare, &python, &quoted(&format!("data.{name}")));
+        return Some(span(&full, &full, &bare, &python, &quoted(&format!("data.{name}"))));
     }
-    let property = package.choices().property_names.single(name);
-    let camel = quoted(&property);
-    span(&camel, &quoted(&upper_first(&property)), &camel, matched, matched)
+    let property = names.pulumi(name)?;
+    let camel = quoted(property);
+    let (dotnet, python) = (quoted(&upper_first(property)), quoted(&python_name(property)));
+    Some(span(&camel, &dotnet, &camel, &python, &quoted(name)))
 }
 
 /// YAML and Java use the names of Node.js, as do readers without a language.
@@ -230,19 +288,34 @@ fn pattern(text: &str) -> Regex {
 
 #[cfg(test)]
 mod tests {
+    use isthmus_cty::Type;
+    use isthmus_provider::schema::BlockNesting;
+
+    use super::super::super::shape::IdRule;
     use super::super::super::testing::package;
     use super::*;
+    use crate::translate::testing::{attribute, block, nested, resource};
+
+    /// `text` of a member with a few properties, one of them nested.
+    fn described(text: &str, kind: TextKind) -> String {
+        let inner = block(vec![attribute("dns_name", Type::list(Type::String))], vec![]);
+        let attributes =
+            ["a_b", "c_d", "max_length", "end", "x"].map(|name| attribute(name, Type::String)).to_vec();
+        let shape =
+            resource(block(attributes, vec![nested("host", BlockNesting::Set, 0, inner)]), IdRule::Missing);
+        clean(&package(), &Names::of(&shape.object), text, kind)
+    }
 
     fn node(text: &str) -> String {
         // The text for one language.
         let span = Regex::new(r#"<span pulumi-lang-nodejs="([^"]*)"[^>]*>[^<]*</span>"#).unwrap();
-        span.replace_all(&clean(&package(), text, TextKind::Markdown), "<$1>").into_owned()
+        span.replace_all(&described(text, TextKind::Markdown), "<$1>").into_owned()
     }
 
     #[test]
     fn a_name_in_code_type_is_given_in_every_language() {
         assert_eq!(
-            clean(&package(), "Use `max_length`.", TextKind::Plain),
+            described("Use `max_length`.", TextKind::Plain),
             "Use <span pulumi-lang-nodejs=\"`maxLength`\" pulumi-lang-dotnet=\"`MaxLength`\" \
              pulumi-lang-go=\"`maxLength`\" pulumi-lang-python=\"`max_length`\" pulumi-lang-yaml=\"`maxLength`\" \
              pulumi-lang-java=\"`maxLength`\" pulumi-lang-hcl=\"`max_length`\">`maxLength`</span>."
@@ -251,7 +324,7 @@ mod tests {
 
     #[test]
     fn resources_and_data_sources_are_called_by_their_tokens() {
-        let text = clean(&package(), "See `test_pet` and test_broken here", TextKind::Plain);
+        let text = described("See `test_pet` and test_broken here", TextKind::Plain);
         assert!(text.contains("pulumi-lang-nodejs=\"`test.Pet`\""), "{text}");
         assert!(text.contains("pulumi-lang-go=\"`Pet`\""), "{text}");
         assert!(text.contains("pulumi-lang-hcl=\" test_broken \"> test.Broken </span>"), "{text}");
@@ -259,8 +332,14 @@ mod tests {
 
     #[test]
     fn only_names_are_touched() {
-        assert_eq!(node("`true` but not true, `Name` nor `a-b`"), "<`true`> but not true, `Name` nor `a-b`");
+        assert_eq!(node("`end` but not end, `Name` nor `a-b`"), "<`end`> but not end, `Name` nor `a-b`");
         assert_eq!(node("in a_b text, [c_d] too"), "in< aB >text, <[cD]> too");
+        // Values.
+        assert_eq!(
+            node("`true`, `cert_signing` and no_such here"),
+            "`true`, `cert_signing` and no_such here"
+        );
+        assert_eq!(node("in `host`: `dns_name`"), "in <`hosts`>: <`dnsNames`>");
         assert_eq!(node("a_b"), "a_b");
     }
 
@@ -287,7 +366,7 @@ mod tests {
 
     #[test]
     fn plain_text_is_no_markup_and_ends_no_comment() {
-        let plain = |text| clean(&package(), text, TextKind::Plain);
+        let plain = |text| described(text, TextKind::Plain);
         for (text, escaped) in [
             ("set <Name> to <b>x</b>", "set &lt;Name> to &lt;b>x&lt;/b>"),
             ("a < b, 1<2, <- and <=", "a < b, 1<2, <- and <="),
@@ -298,10 +377,7 @@ mod tests {
         ] {
             let spanless = plain(text).replace(&plain("`x`"), "`x`");
             assert_eq!(spanless, escaped, "{text}");
-            assert_eq!(
-                clean(&package(), &text.replace("`x`", ""), TextKind::Markdown),
-                text.replace("`x`", "")
-            );
+            assert_eq!(described(&text.replace("`x`", ""), TextKind::Markdown), text.replace("`x`", ""));
         }
     }
 

@@ -6,18 +6,19 @@ use std::sync::Arc;
 use super::super::catalogue::TokenError;
 use super::super::shape::{Field, ResourceShape};
 use super::csharp::Classes;
-use super::docs::deprecation;
+use super::docs::{Names, deprecation};
 use super::document::{Alias, Config, Function, ObjectType, Outputs, Properties, Resource};
 use super::types::{Owner, Side, Types, is_optional, required};
 use crate::names::tokens::member_name;
 
 pub(super) fn config_variables(types: &mut Types<'_>, shape: &ResourceShape) -> Config {
     let fields = &shape.object.fields;
-    types.declare_and_describe(Owner::Config, "", fields);
+    let names = &Names::of(&shape.object);
+    types.declare_and_describe(Owner::Config, "", fields, names);
     Config {
         variables: fields
             .iter()
-            .map(|field| (field.pulumi.clone(), types.top_property(field, Classes::OUTPUTS)))
+            .map(|field| (field.pulumi.clone(), types.top_property(field, Classes::OUTPUTS, names)))
             .collect(),
         required: required(fields.iter(), Side::Output),
     }
@@ -26,12 +27,14 @@ pub(super) fn config_variables(types: &mut Types<'_>, shape: &ResourceShape) -> 
 /// The provider as a resource, whose inputs are also its outputs.
 pub(super) fn provider(types: &mut Types<'_>, package: &str, config: Option<&ResourceShape>) -> Resource {
     let inputs: Vec<_> = config.iter().flat_map(|shape| &shape.object.fields).filter(is_input).collect();
-    types.declare_and_describe(Owner::Provider, "Provider", inputs.iter().copied());
+    let names = &config.map(|shape| Names::of(&shape.object)).unwrap_or_default();
+    types.declare_and_describe(Owner::Provider, "Provider", inputs.iter().copied(), names);
     let inputs: Vec<_> = inputs.into_iter().filter(is_property).collect();
     let required = required(inputs.iter().copied(), Side::Input);
     let classes = Classes::of_resource("Provider");
+    let property = |field: &Field| types.top_property(field, classes, names);
     let properties: Properties =
-        inputs.into_iter().map(|field| (field.pulumi.clone(), types.top_property(field, classes))).collect();
+        inputs.into_iter().map(|field| (field.pulumi.clone(), property(field))).collect();
     let mut description = format!(
         "The provider type for the {package} package. By default, resources use package-wide configuration\n\
          settings, however an explicit `Provider` instance may be created and passed during resource\n\
@@ -39,7 +42,7 @@ pub(super) fn provider(types: &mut Types<'_>, package: &str, config: Option<&Res
          [documentation](https://www.pulumi.com/docs/reference/programming-model/#providers) for more \
          information.\n"
     );
-    let own = config.map(|shape| types.documentation(shape)).unwrap_or_default();
+    let own = config.map(|shape| types.documentation(shape, names)).unwrap_or_default();
     if !own.is_empty() {
         description += "\n";
         description += &own;
@@ -63,14 +66,14 @@ pub(super) struct Managed {
 }
 
 /// A resource whose objects are declared.
-pub(super) fn resource(types: &Types<'_>, managed: &Managed) -> Resource {
+pub(super) fn resource(types: &Types<'_>, managed: &Managed, names: &Names<'_>) -> Resource {
     let Managed { shape, list, former } = managed;
     let name = member_name(&shape.token);
     let fields = &shape.object.fields;
     let autonamed = shape.autonamed().map(|field| field.pulumi.as_str());
     let is_autonamed = |field: &Field| autonamed == Some(field.pulumi.as_str());
     let mut resource = Resource {
-        description: types.documentation(shape),
+        description: types.documentation(shape, names),
         deprecation_message: deprecation_of(shape),
         // Stacks that have the resource by its former type go on with it.
         aliases: former.iter().map(|token| Alias { token: token.clone() }).collect(),
@@ -78,7 +81,7 @@ pub(super) fn resource(types: &Types<'_>, managed: &Managed) -> Resource {
     };
     let mut state = Properties::new();
     for field in fields.iter().filter(is_property) {
-        let property = types.top_property(field, Classes::of_resource(name));
+        let property = types.top_property(field, Classes::of_resource(name), names);
         // An autonamed property is optional as an input and always set as an output.
         if is_autonamed(field) || !is_optional(field, Side::Output) {
             resource.required.push(field.pulumi.clone());
@@ -98,21 +101,22 @@ pub(super) fn resource(types: &Types<'_>, managed: &Managed) -> Resource {
     });
     resource.list_inputs = list.as_ref().and_then(|list| list.as_ref().ok()).map(|list| {
         let inputs: Vec<&Field> = list.object.fields.iter().filter(is_input).collect();
-        let described =
-            inputs.iter().map(|field| (field.pulumi.clone(), types.top_property(field, Classes::OUTPUTS)));
+        let names = &Names::of(&list.object);
+        let property = |field: &Field| types.top_property(field, Classes::OUTPUTS, names);
+        let described = inputs.iter().map(|field| (field.pulumi.clone(), property(field)));
         ObjectType::new(described.collect(), required(inputs.iter().copied(), Side::Input))
     });
     resource
 }
 
 /// A data source whose objects are declared.
-pub(super) fn data_source(types: &Types<'_>, shape: &ResourceShape) -> Function {
+pub(super) fn data_source(types: &Types<'_>, shape: &ResourceShape, names: &Names<'_>) -> Function {
     let name = member_name(&shape.token);
     let fields = &shape.object.fields;
     let object = |fields: Vec<&Field>, side, what: &str| {
         let described = fields.iter().map(|field| {
             let classes = if is_input(field) { Classes::ARGUMENTS } else { Classes::OUTPUTS };
-            (field.pulumi.clone(), types.top_property(field, classes))
+            (field.pulumi.clone(), types.top_property(field, classes, names))
         });
         ObjectType {
             description: format!("A collection of {what} {name}.\n"),
@@ -127,15 +131,15 @@ pub(super) fn data_source(types: &Types<'_>, shape: &ResourceShape) -> Function 
             .then(|| object(inputs, Side::Input, "arguments for invoking")),
         outputs: (!fields.is_empty() || is_written_out)
             .then(|| Outputs::Object(object(fields.iter().collect(), Side::Output, "values returned by"))),
-        description: types.documentation(shape),
+        description: types.documentation(shape, names),
         deprecation_message: deprecation_of(shape),
         ..Function::default()
     }
 }
 
 /// An ephemeral resource whose objects are declared. Nothing of it may be stored in the clear.
-pub(super) fn ephemeral_resource(types: &Types<'_>, shape: &ResourceShape) -> Function {
-    let mut function = data_source(types, shape);
+pub(super) fn ephemeral_resource(types: &Types<'_>, shape: &ResourceShape, names: &Names<'_>) -> Function {
+    let mut function = data_source(types, shape, names);
     if let Some(Outputs::Object(outputs)) = &mut function.outputs {
         for property in outputs.properties.values_mut() {
             property.secret = true;
@@ -146,12 +150,12 @@ pub(super) fn ephemeral_resource(types: &Types<'_>, shape: &ResourceShape) -> Fu
 
 /// An action whose objects are declared. Its result is an empty object, so that programs can pass
 /// unknown values and wait for it.
-pub(super) fn action(types: &Types<'_>, shape: &ResourceShape) -> Function {
+pub(super) fn action(types: &Types<'_>, shape: &ResourceShape, names: &Names<'_>) -> Function {
     let outputs = ObjectType {
         description: format!("A collection of values returned by {}.\n", member_name(&shape.token)),
         ..ObjectType::new(Properties::new(), Vec::new())
     };
-    Function { outputs: Some(Outputs::Object(outputs)), ..data_source(types, shape) }
+    Function { outputs: Some(Outputs::Object(outputs)), ..data_source(types, shape, names) }
 }
 
 fn deprecation_of(shape: &ResourceShape) -> String {

@@ -41,7 +41,7 @@ fn everything() -> tfplugin6::Schema {
             Attribute { computed: true, ..attribute("id", "\"string\"") },
             required("name", "\"string\""),
             attribute("pulumi", "\"bool\""),
-            described("Text with `snake_case`.", attribute("urn", "\"string\"")),
+            described("Text with `password_wo` and `snake_case`.", attribute("urn", "\"string\"")),
             attribute("tag", "[\"map\",\"string\"]"),
             attribute("any_thing", "\"dynamic\""),
             attribute("dns_name", "[\"set\",\"string\"]"),

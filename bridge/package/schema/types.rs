@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use super::super::catalogue::Package;
 use super::super::shape::{Field, ObjectShape, ResourceShape, Shape};
 use super::csharp::Classes;
-use super::docs::{clean, comment, deprecation};
+use super::docs::{Names, clean, comment, deprecation};
 use super::document::{Fragments, ObjectType, Properties, Property, Type, raw};
 use crate::names::casing::title;
 use crate::names::inflector::singularize;
@@ -173,8 +173,8 @@ impl<'a> Types<'a> {
     }
 
     /// Describes declared objects.
-    pub(super) fn describe(&self, declared: &Declared) -> Vec<(String, Box<RawValue>)> {
-        let describe = |found: &Found| (found.token.clone(), raw(&self.object(found)));
+    pub(super) fn describe(&self, declared: &Declared, names: &Names<'_>) -> Vec<(String, Box<RawValue>)> {
+        let describe = |found: &Found| (found.token.clone(), raw(&self.object(found, names)));
         declared.0.iter().map(describe).collect()
     }
 
@@ -189,9 +189,10 @@ impl<'a> Types<'a> {
         owner: Owner,
         name: &str,
         fields: impl IntoIterator<Item = &'f Field>,
+        names: &Names<'_>,
     ) {
         let declared = self.declare(owner, name, fields);
-        self.add(self.describe(&declared));
+        self.add(self.describe(&declared, names));
     }
 
     /// Forgets the addresses of objects that are about to be freed, since others may reuse them.
@@ -227,8 +228,8 @@ impl<'a> Types<'a> {
     }
 
     /// A top-level property of a resource, a data source, the provider, or the configuration.
-    pub(super) fn top_property(&self, field: &Field, classes: Classes<'_>) -> Property {
-        let text = clean(self.package, &field.description, field.description_kind);
+    pub(super) fn top_property(&self, field: &Field, classes: Classes<'_>, names: &Names<'_>) -> Property {
+        let text = clean(self.package, names, &field.description, field.description_kind);
         let description = match (field.write_only, text.is_empty()) {
             (false, _) => text,
             (true, false) => format!("{WRITE_ONLY}{text}"),
@@ -238,9 +239,9 @@ impl<'a> Types<'a> {
     }
 
     /// The description of a resource, a data source or the provider's configuration.
-    pub(super) fn documentation(&self, shape: &ResourceShape) -> String {
+    pub(super) fn documentation(&self, shape: &ResourceShape, names: &Names<'_>) -> String {
         let block = &shape.schema.block;
-        comment(&clean(self.package, &block.description, block.description_kind))
+        comment(&clean(self.package, names, &block.description, block.description_kind))
     }
 
     pub(super) fn finish(self) -> Fragments {
@@ -306,7 +307,7 @@ impl<'a> Types<'a> {
         format!("{}:{module}/{name}:{name}", self.package.identity().name)
     }
 
-    fn object(&self, found: &Found) -> ObjectType {
+    fn object(&self, found: &Found, names: &Names<'_>) -> ObjectType {
         let Found { token, object, owner, in_inputs } = found;
         let (owner, in_inputs) = (*owner, *in_inputs);
         // A resource's outputs are inputs too: of its state.
@@ -323,8 +324,8 @@ impl<'a> Types<'a> {
             Owner::DataSource if in_inputs => (outputs, "requiredInputs", as_set(&inputs)),
             Owner::DataSource | Owner::Config => (outputs, "requiredInputs", BTreeSet::new()),
         };
-        let properties =
-            object.fields.iter().map(|field| (field.pulumi.clone(), self.nested_property(field, classes)));
+        let property = |field: &Field| self.nested_property(field, classes, names);
+        let properties = object.fields.iter().map(|field| (field.pulumi.clone(), property(field)));
         let mut described = ObjectType::new(properties.collect::<Properties>(), required);
         if as_set(&described.required) != other {
             described.language.insert("nodejs", nodejs_hint(hint, other));
@@ -332,8 +333,8 @@ impl<'a> Types<'a> {
         described
     }
 
-    fn nested_property(&self, field: &Field, classes: Classes<'_>) -> Property {
-        let text = clean(self.package, &field.description, field.description_kind);
+    fn nested_property(&self, field: &Field, classes: Classes<'_>, names: &Names<'_>) -> Property {
+        let text = clean(self.package, names, &field.description, field.description_kind);
         let note = if field.write_only { WRITE_ONLY } else { "" };
         self.property(field, comment(&format!("{note}{text}")), classes)
     }
