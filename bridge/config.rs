@@ -19,7 +19,7 @@ use crate::resource::{OperationError, Target, Timeouts};
 
 pub(crate) use check::check;
 pub(crate) use configure::{Arguments, configure};
-pub(crate) use diff::diff;
+pub(crate) use diff::{diff, hide_other_version};
 pub(crate) use terraform_config::{MethodError, call};
 
 /// Keys that engines add to the configuration and no provider has: its version, and (until engines

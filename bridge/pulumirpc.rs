@@ -95,13 +95,16 @@ impl ResourceProvider for PulumiService {
         request: Request<ParameterizeRequest>,
     ) -> Result<Response<ParameterizeResponse>, Status> {
         let session = session(&request)?;
-        let package = match request.into_inner().parameters {
+        let (version, package) = match request.into_inner().parameters {
             Some(parameterize_request::Parameters::Args(arguments)) => {
-                session.parameterize_by_arguments(&arguments.args).await
+                let chosen = session.parameterize_by_arguments(&arguments.args).await;
+                chosen.map(|package| (package.identity().version.to_string(), package))
             }
             Some(parameterize_request::Parameters::Value(value)) => {
                 strict_version("the version in the SDK", &value.version)?;
-                session.parameterize_by_value(&value.value).await
+                let chosen = session.parameterize_by_value(&value.value).await;
+                // An engine compares the response with its request, in which an explicit provider may have the plugin's version.
+                chosen.map(|package| (value.version, package))
             }
             None => {
                 let text = "Parameterize has neither arguments nor a value".to_owned();
@@ -111,10 +114,7 @@ impl ResourceProvider for PulumiService {
         .map_err(status::of_session)?;
         session.flush_logs(false).await;
         fail_point("parameterized");
-        Ok(Response::new(ParameterizeResponse {
-            name: package.identity().name.clone(),
-            version: package.identity().version.to_string(),
-        }))
+        Ok(Response::new(ParameterizeResponse { name: package.identity().name.clone(), version }))
     }
 
     async fn get_plugin_info(&self, request: Request<()>) -> Result<Response<PluginInfo>, Status> {
@@ -173,7 +173,9 @@ impl ResourceProvider for PulumiService {
     }
 
     async fn diff_config(&self, request: Request<DiffRequest>) -> Result<Response<DiffResponse>, Status> {
-        let shape = match session(&request)?.package().await {
+        let session = session(&request)?;
+        let package = session.package().await;
+        let shape = match &package {
             Some(package) => {
                 let shape = package.config_shape();
                 Arc::clone(&shape.map_err(|error| status::of_operation(error.into()))?.object)
@@ -182,8 +184,13 @@ impl ResourceProvider for PulumiService {
         };
         let request = request.into_inner();
         let ignored = paths(&request.ignore_changes)?;
-        let olds = request.old_inputs.unwrap_or_default();
-        let changes = config::diff(&olds, &request.news.unwrap_or_default(), &ignored, &shape);
+        let mut olds = request.old_inputs.unwrap_or_default();
+        let news = request.news.unwrap_or_default();
+        if let Some(package) = package {
+            let plugin = session.context().plugin_version();
+            config::hide_other_version(&mut olds, &news, &package.identity().version, plugin);
+        }
+        let changes = config::diff(&olds, &news, &ignored, &shape);
         let mut response = difference(changes);
         for change in response.detailed_diff.values_mut() {
             change.input_diff = true;

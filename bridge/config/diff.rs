@@ -20,6 +20,9 @@ use crate::translate::property_path::{PropertyPath, PropertyStep};
 /// Depth to which properties are compared one by one; a difference below is one change.
 const MAXIMUM_DEPTH: usize = 64;
 
+/// The engine's key for the version of the package.
+const VERSION: &str = "version";
+
 /// Compares the stored configuration with a new one, ignoring `ignore_changes`.
 pub(crate) fn diff(
     olds: &Struct,
@@ -41,6 +44,25 @@ pub(crate) fn diff(
         Difference { changes: comparison.changes, delete_before_replace: false, stables: Vec::new() };
     difference.hide_keys_of_secrets(shape, &marked.each_ref());
     difference
+}
+
+/// Hides a change of `version` that is none: in a stack's first run, engines (3.259) give an explicit provider the version of its
+/// package, and in later ones that of the plugin.
+pub(crate) fn hide_other_version(
+    olds: &mut Struct,
+    news: &Struct,
+    package: &semver::Version,
+    plugin: &semver::Version,
+) {
+    let is = |bag: &Struct, version: &semver::Version| {
+        bag.get(VERSION) == Some(&Property::from(version.to_string().as_str()))
+    };
+    let both = |one, other| is(olds, one) && is(news, other);
+    if (both(package, plugin) || both(plugin, package))
+        && let Some(version) = news.get(VERSION)
+    {
+        olds.insert(VERSION, version.clone());
+    }
 }
 
 struct Comparison {
@@ -175,6 +197,22 @@ mod tests {
             assert_eq!(compare(&[(name, old.clone())], &[(name, new)], &[]), [""; 0], "{name}: {old:?}");
         }
         assert_eq!(compare(&[("on", Property::Null)], &[], &[]), [""; 0]);
+    }
+
+    #[test]
+    fn the_version_of_the_plugin_in_place_of_the_packages_is_no_change() {
+        let version = |text: &str| semver::Version::parse(text).expect("a version");
+        for (old, new, is_change) in [
+            ("3.8.1", "1.1.3", false),
+            ("1.1.3", "3.8.1", false),
+            ("3.8.0", "3.8.1", true),
+            ("3.8.0", "1.1.3", true),
+            ("1.1.2", "3.8.1", true),
+        ] {
+            let [mut olds, news] = [old, new].map(|text| bag(&[("version", Property::from(text))]));
+            hide_other_version(&mut olds, &news, &version("3.8.1"), &version("1.1.3"));
+            assert_eq!(olds != news, is_change, "{old} {new}");
+        }
     }
 
     #[test]

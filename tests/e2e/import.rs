@@ -41,6 +41,42 @@ fn an_identifier_is_imported_and_the_generated_program_fits_it() {
     project.destroy();
 }
 
+/// The engine gives an explicit provider the version of the package in a stack's first run, and that of the plugin in later ones.
+#[test]
+fn an_explicit_provider_stays_as_it_is_and_imports() {
+    let project = Project::new("an import by an explicit provider", &[Provider::Random]);
+    let program = "resources:\n  mine:\n    type: pulumi:providers:random\n  \
+                   pet:\n    type: random:Pet\n    options: {provider: '${mine}'}\n";
+    project.program(program);
+    project.up();
+    project.expect_no_changes();
+    project.up().changed_nothing();
+
+    let urn = project.resource("mine")["urn"].as_str().expect("a URN").to_owned();
+    let provider = format!("mine={urn}");
+    let imported = project
+        .run(&[
+            "import",
+            "random:index/uuid:Uuid",
+            "identifier",
+            IDENTIFIER,
+            "--provider",
+            &provider,
+            "--yes",
+            "--protect=false",
+            "--out",
+            "generated.yaml",
+        ])
+        .succeeded();
+    assert_eq!(imported.steps("identifier"), ["import"], "{imported}");
+    let generated = project.read("generated.yaml");
+    assert!(generated.contains("identifier:"), "{generated}");
+    let identifier = "  identifier:\n    type: random:Uuid\n    options: {provider: '${mine}'}\n";
+    project.program(&format!("{program}{identifier}"));
+    project.expect_no_changes();
+    project.destroy();
+}
+
 #[test]
 fn what_the_provider_cannot_import_fails_with_its_reason() {
     let project = Project::new("an import that fails", &[Provider::Random]);

@@ -994,6 +994,15 @@ const INPUTS: &[Entry] = &[
         }]),
     },
     Entry {
+        id: "version-of-explicit-providers",
+        what: "an explicit provider's version, which engines (3.259) set to that of the package in a stack's first run, and to that of the plugin in later ones",
+        go_bridge: "a change in the second run; `pulumi import --provider` fails after it has imported",
+        isthmus: "no change; Parameterize returns the version that an SDK or a state asks for",
+        why: "the package is the same",
+        back: NONE,
+        shown: Shown::Elsewhere("tests/e2e/import.rs"),
+    },
+    Entry {
         id: "suggestions",
         what: "a misspelt configuration key of an explicit provider; a misspelt argument of a function",
         go_bridge: "is refused",

@@ -91,9 +91,6 @@ fn expect_nothing_left(workshop: &Workshop) {
 const EVERYTHING: u32 = 9;
 
 /// A project with all SDKs of a language, whose stack tells the conformance provider where its objects lie.
-///
-/// By the stack's configuration, because to an explicit provider of a parameterized package the engine (3.259.0) gives the
-/// package's version in a stack's first run and the plugin's in the second, and calls this an update.
 fn workshop(name: &'static str, language: &str, packages: &[Package]) -> Workshop {
     let workshop = Workshop::with_sdks(name, language, packages);
     let objects = workshop.project.path("objects");

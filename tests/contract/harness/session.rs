@@ -168,11 +168,22 @@ impl Session {
         self.send_parameters(Some(parameterize_request::Parameters::Args(args))).await
     }
 
-    /// Chooses the provider by the bytes that an SDK remembers.
+    /// Chooses the provider by the bytes that an SDK remembers, and the version that they have.
     pub(crate) async fn parameterize_by_value(&self, value: &str) -> Result<ParameterizeResponse, Status> {
+        let parsed: Json = serde_json::from_str(value).unwrap_or_default();
+        let version = parsed["remote"]["version"].as_str().unwrap_or("0.0.0");
+        self.parameterize_as(version, value).await
+    }
+
+    /// Chooses the provider by the bytes that an SDK remembers.
+    pub(crate) async fn parameterize_as(
+        &self,
+        version: &str,
+        value: &str,
+    ) -> Result<ParameterizeResponse, Status> {
         let value = parameterize_request::ParametersValue {
             name: "sandbox".to_owned(),
-            version: "0.0.0".to_owned(),
+            version: version.to_owned(),
             value: value.to_owned().into(),
         };
         self.send_parameters(Some(parameterize_request::Parameters::Value(value))).await

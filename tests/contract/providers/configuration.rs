@@ -78,6 +78,9 @@ on_both_protocols! {
         assert_eq!(moved.replaces, [""; 0]);
         let newer = session.diff_config(&old, &json!({"region": "north", "version": "0.0.1"})).await?;
         assert_eq!(newer.replaces, [""; 0]);
+        // Engines take the version of the plugin for the package's in later runs of a stack.
+        let other = session.diff_config(&old, &json!({"region": "north", "version": "1.1.3"})).await?;
+        assert_eq!((other.changes(), other.diffs), (DiffChanges::DiffNone, vec![]));
     }
 
     async fn the_provider_gets_its_configuration(protocol) {

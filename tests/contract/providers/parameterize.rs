@@ -23,6 +23,9 @@ on_both_protocols! {
         let value = json!({"local": {"path": host.provider()}, "includes": ["sandbox_note"]});
         let answer = session.parameterize_by_value(&value.to_string()).await?;
         assert_eq!((answer.name.as_str(), answer.version.as_str()), ("sandbox", "0.0.0"));
+        // As of an explicit provider, to which engines give the version of the plugin.
+        let answer = session.parameterize_as("1.1.3", &value.to_string()).await?;
+        assert_eq!((answer.name.as_str(), answer.version.as_str()), ("sandbox", "1.1.3"));
 
         session.configure(&json!({})).await?;
         session.note().make(&json!({"title": "Hello"})).await?;
