@@ -16,6 +16,8 @@ use isthmus_provider::Provider;
 use crate::daemon::Instance;
 use crate::package::shape::ObjectShape;
 use crate::resource::{OperationError, Target, Timeouts};
+use crate::translate::inputs::{Renamed, rename};
+use crate::translate::property_path::PropertyPath;
 
 pub(crate) use check::check;
 pub(crate) use configure::{Arguments, configure};
@@ -43,6 +45,14 @@ fn target<'a>(instance: &'a Instance, provider: &'a Provider) -> Result<Target<'
         plans: None,
         memory: None,
     })
+}
+
+/// A configuration whose keys have their Pulumi names, and those that had Terraform's.
+fn by_pulumi_names(mut config: Struct, shape: &ObjectShape) -> (Struct, Vec<Renamed>) {
+    let renamed = rename(&mut config, shape, &ENGINE_KEYS);
+    let renamed =
+        renamed.into_iter().map(|(terraform, pulumi)| Renamed { path: PropertyPath::top(pulumi), terraform });
+    (config, renamed.collect())
 }
 
 /// Returns the provider's part of `stored`, and the keys that belong neither to it nor to the

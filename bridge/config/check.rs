@@ -4,11 +4,11 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::{Provider, ProviderError, Retention};
 
 use super::check_failures::CheckFailures;
-use super::{sorted, target};
+use super::{by_pulumi_names, sorted, target};
 use crate::daemon::Instance;
 use crate::resource::{Checked, Failure, Inputs, OperationError, OperationWarnings};
 use crate::translate::config_values::{fold, unfold, unfold_if_possible};
-use crate::translate::inputs::{Unknowns, canonical, config_from_inputs};
+use crate::translate::inputs::{Unknowns, canonical_config, config_from_inputs};
 use crate::translate::marked_secrets::note_secrets;
 
 /// Validates a configuration, by the schema and by the provider. The result has each value as the
@@ -25,6 +25,7 @@ pub(crate) async fn check(
 ) -> Result<Checked, OperationError> {
     let target = target(instance, provider)?;
     let object = &target.shape.object;
+    let (news, mut renamed) = by_pulumi_names(news, object);
     // Parsed where possible, to distinguish nested values.
     let given = unfold_if_possible(&news, object);
     note_secrets(&given, provider.secrets(), Retention::Session);
@@ -32,8 +33,17 @@ pub(crate) async fn check(
         CheckFailures::new(urn, &instance.package.identity().name, Inputs::new(&given, object), object);
     let (own, unknown_keys) = sorted(&news, object);
     let read = unfold(&own, object).and_then(|mut own| {
-        let dropped = canonical(&mut own, object);
-        warnings.texts.extend(Inputs::new(&own, object).warnings_of_dropped(&dropped));
+        let (dropped, nested) = canonical_config(&mut own, object);
+        renamed.extend(nested);
+        let given = Inputs::new(&own, object);
+        warnings.texts.extend(given.warnings_of_dropped(&dropped));
+        warnings.texts.extend(renamed.iter().map(|renamed| {
+            let (path, terraform) = (given.at(&renamed.path), &renamed.terraform);
+            format!(
+                "`{}` of the provider's configuration is called `{terraform}`, as in Terraform",
+                path.path()
+            )
+        }));
         config_from_inputs(&own, object, &target.shape.schema.block, Unknowns::Keep)
     });
     let mut failures: Vec<Failure> = match read {
@@ -53,6 +63,6 @@ pub(crate) async fn check(
     failures.dedup();
     failures.extend(unknown_keys.into_iter().map(|key| check_failures.of_unknown_key(key)));
     let mut unfolded = unfold(&news, object).unwrap_or(news);
-    canonical(&mut unfolded, object);
+    canonical_config(&mut unfolded, object);
     Ok(Checked { inputs: fold(&unfolded, object), failures })
 }

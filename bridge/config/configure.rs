@@ -7,13 +7,13 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::{Provider, ProviderError, Retention};
 
 use super::check_failures::in_pulumis_names;
-use super::{sorted, target};
+use super::{by_pulumi_names, sorted, target};
 use crate::authorization::Permissions;
 use crate::daemon::{ConfigureError, Instance};
 use crate::package::shape::ObjectShape;
 use crate::resource::{Failure, Inputs, MissingKey, OperationError, OperationWarnings, Target};
 use crate::translate::config_values::{from_variables, unfold};
-use crate::translate::inputs::{Unknowns, canonical, config_from_stored, missing_required};
+use crate::translate::inputs::{Unknowns, canonical_config, config_from_stored, missing_required};
 use crate::translate::marked_secrets::note_secrets;
 
 /// A configuration as an engine passes it.
@@ -49,6 +49,8 @@ pub(crate) async fn configure(
             &from_texts
         }
     };
+    // Check has warned of Terraform's names.
+    let (stored, _) = &by_pulumi_names(stored.clone(), object);
     let (own, unknown_keys) = sorted(stored, object);
     warnings.texts.extend(unknown_keys.into_iter().map(|key| {
         format!(
@@ -57,7 +59,7 @@ pub(crate) async fn configure(
     }));
     let as_given = |found| OperationError::Inputs(Inputs::new(stored, object).failures(found));
     let mut own = unfold(&own, object).map_err(as_given)?;
-    canonical(&mut own, object);
+    canonical_config(&mut own, object);
     note_secrets(&own, provider.secrets(), Retention::Session);
     let missing = missing_keys(&own, object, package);
     if !missing.is_empty() {

@@ -24,7 +24,7 @@ use super::property::{self, PropertyView, ReferenceId};
 use super::property_path::{PropertyPath, PropertyStep};
 use crate::names::tokens::nearest;
 use crate::package::shape::{Field, ObjectShape, Shape};
-pub(crate) use canonical::{canonical, canonical_value};
+pub(crate) use canonical::{Renamed, canonical, canonical_config, canonical_value, rename};
 pub(crate) use required::{Missing, missing_required};
 pub(crate) use set_properties::{SetProperty, deprecated, read_only};
 

@@ -979,19 +979,25 @@ const INPUTS: &[Entry] = &[
     },
     Entry {
         id: "terraform-names-of-configuration",
-        what: "a configuration key by Terraform's name, where Pulumi's is another",
+        what: "a property of the provider's configuration by Terraform's name, where Pulumi's is another, at any depth",
         go_bridge: "passes, and has no effect",
-        isthmus: "a failure that names Pulumi's",
-        why: "it was meant to have an effect",
+        isthmus: "is taken, with a warning that names Pulumi's; a failure where both are given",
+        why: "it was meant to have an effect; `pulumi convert --from terraform` writes such names",
         back: NONE,
-        shown: Shown::InAnswers(&[Rule {
-            calls: &["CheckConfig"],
-            path: &[OUTCOME],
-            ours: Like(
-                r#"\{"failures":\[\{"property":"","reason":"`conformance:endpoint` is not a valid configuration key.*"#,
-            ),
-            theirs: Like(r#"\{"inputs":\{"endpoint":"\[\]"\}\}"#),
-        }]),
+        shown: Shown::InAnswers(&[
+            Rule {
+                calls: &["CheckConfig"],
+                path: &["inputs", "endpoints"],
+                ours: Like(r"\[\]"),
+                theirs: Nothing,
+            },
+            Rule {
+                calls: &["CheckConfig"],
+                path: &["inputs", "endpoint"],
+                ours: Nothing,
+                theirs: Like(r"\[\]"),
+            },
+        ]),
     },
     Entry {
         id: "version-of-explicit-providers",

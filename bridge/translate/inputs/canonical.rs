@@ -24,6 +24,44 @@ pub(crate) fn canonical(inputs: &mut Struct, shape: &ObjectShape) -> Vec<InputFa
     walk.dropped
 }
 
+/// A property that was given by its name in Terraform.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Renamed {
+    /// By its Pulumi name.
+    pub(crate) path: PropertyPath,
+    pub(crate) terraform: String,
+}
+
+/// As [`canonical`], for a provider's configuration, in which converters write nested properties by Terraform's names: each
+/// gets its Pulumi name unless that is given as well, which is a failure of [`super::config_from_inputs`]. The names at the top
+/// are for [`rename`].
+pub(crate) fn canonical_config(
+    config: &mut Struct,
+    shape: &ObjectShape,
+) -> (Vec<InputFailure>, Vec<Renamed>) {
+    let mut walk = Walk { renamed: Some(Vec::new()), ..Walk::default() };
+    walk.object(config, shape, Level::Block);
+    (walk.dropped, walk.renamed.unwrap_or_default())
+}
+
+/// Gives members that have Terraform's names, other than `except`, their Pulumi names, and returns both.
+pub(crate) fn rename<'a>(
+    bag: &mut Struct,
+    shape: &'a ObjectShape,
+    except: &[&str],
+) -> Vec<(String, &'a str)> {
+    let pulumi = |name: &str| {
+        let field = shape.terraform(name).filter(|_| shape.pulumi(name).is_none())?;
+        (!except.contains(&name) && !bag.contains_key(&field.pulumi)).then_some(&*field.pulumi)
+    };
+    let found: Vec<_> = bag.keys().filter_map(|name| Some((name.to_owned(), pulumi(name)?))).collect();
+    for (terraform, pulumi) in &found {
+        let value = bag.remove(terraform).unwrap_or_default();
+        bag.insert(*pulumi, value);
+    }
+    found
+}
+
 /// As [`canonical`], for a value that is no attribute of a schema, such as a function's argument
 /// `name`.
 pub(crate) fn canonical_value(value: &mut Value, name: &str, shape: &Shape) -> Vec<InputFailure> {
@@ -46,10 +84,22 @@ enum Level {
 struct Walk {
     path: Vec<PropertyStep>,
     dropped: Vec<InputFailure>,
+    /// Of a provider's configuration.
+    renamed: Option<Vec<Renamed>>,
 }
 
 impl Walk {
     fn object(&mut self, bag: &mut Struct, shape: &ObjectShape, level: Level) {
+        if !self.path.is_empty()
+            && let Some(renamed) = &mut self.renamed
+        {
+            let path = |name: &str| {
+                let last = PropertyStep::Name(name.to_owned());
+                PropertyPath(self.path.iter().cloned().chain([last]).collect())
+            };
+            let found = rename(bag, shape, &[]).into_iter();
+            renamed.extend(found.map(|(terraform, pulumi)| Renamed { path: path(pulumi), terraform }));
+        }
         if level == Level::Attribute {
             self.drop_undeclared(bag, shape);
         }
@@ -61,7 +111,9 @@ impl Walk {
     }
 
     fn drop_undeclared(&mut self, bag: &mut Struct, shape: &ObjectShape) {
-        let is_undeclared = |name: &&str| !name.starts_with("__") && shape.pulumi(name).is_none();
+        let is_ambiguous = |name: &str| self.renamed.is_some() && shape.terraform(name).is_some();
+        let is_undeclared =
+            |name: &&str| !name.starts_with("__") && shape.pulumi(name).is_none() && !is_ambiguous(name);
         let undeclared: Vec<String> = bag.keys().filter(is_undeclared).map(str::to_owned).collect();
         for name in undeclared {
             bag.remove(&name);

@@ -471,3 +471,59 @@ fn hostile_bags_end_in_few_clean_failures() {
     let failures = read(&bag(&[("value", unsigned)]), &shape, Unknowns::Keep).unwrap_err();
     assert!(failures[0].reason.contains("unknown signature"), "{}", failures[0].reason);
 }
+
+#[test]
+fn nested_configuration_may_have_terraforms_names_where_pulumis_are_free() {
+    let inner = || block(vec![attribute("api_version", Type::String)], vec![]);
+    let shape = resource(
+        block(
+            vec![
+                attribute("open_map", Type::map(Type::String)),
+                attribute("as_object", list_type(object_type([("max_size".to_owned(), Type::Number)]))),
+            ],
+            vec![
+                nested("exec", BlockNesting::List, 1, inner()),
+                nested("in_list", BlockNesting::List, 0, inner()),
+                nested("in_set", BlockNesting::Set, 0, inner()),
+                nested("in_map", BlockNesting::Map, 0, inner()),
+            ],
+        ),
+        IdRule::Missing,
+    );
+    let version = |name: &str| object(&[(name, Property::from("v1"))]);
+    let config = |name: &str, size: &str| {
+        bag(&[
+            ("exec", version(name)),
+            ("inLists", list(&[version("apiVersion"), version(name)])),
+            ("inSets", list(&[version(name)])),
+            ("inMap", object(&[("key_of_map", version(name))])),
+            ("asObjects", list(&[object(&[(size, Property::Number(1.0))])])),
+            ("openMap", object(&[("api_version", Property::from("x"))])),
+            // The names at the top are not its business.
+            ("as_object", Property::Null),
+        ])
+    };
+    let mut inputs = config("api_version", "max_size");
+    let (dropped, renamed) = canonical_config(&mut inputs, &shape.object);
+    assert_eq!((inputs, dropped), (config("apiVersion", "maxSize"), vec![]));
+    let renamed: Vec<_> =
+        renamed.iter().map(|renamed| format!("{} {}", renamed.path, renamed.terraform)).collect();
+    assert_eq!(
+        renamed,
+        [
+            "exec.apiVersion api_version",
+            "inLists[1].apiVersion api_version",
+            "inSets[0].apiVersion api_version",
+            "inMap.key_of_map.apiVersion api_version",
+            "asObjects[0].maxSize max_size",
+        ]
+    );
+
+    let both = object(&[("maxSize", Property::Null), ("max_size", Property::Null)]);
+    let mut inputs = bag(&[("asObjects", list(&[both]))]);
+    let before = inputs.clone();
+    assert_eq!(canonical_config(&mut inputs, &shape.object), (vec![], vec![]));
+    assert_eq!(inputs, before);
+    let failures = read(&inputs, &shape, Unknowns::Keep).expect_err("it is ambiguous");
+    assert_eq!(failures[0].path.to_string(), "asObjects[0].max_size");
+}

@@ -85,6 +85,42 @@ on_both_protocols! {
         }
     }
 
+    async fn names_as_in_terraform_are_taken_with_a_warning(protocol) {
+        let (_provider, host, session) = Settings::session(protocol).await?;
+        let news = json!({
+            "api_key": "k",
+            "limits": "{\"max_size\":5,\"soft\":false}",
+            "login": {"user_name": "u", "pass_word": secret("p")},
+            "version": "1.2.3",
+        });
+        let checked = session.check_config(&json!({}), &news).await?;
+        assert_eq!(checked.failures, []);
+        let stored = json!({
+            "apiKey": secret("k"),
+            "limits": "{\"maxSize\":5,\"soft\":false}",
+            "login": secret("{\"passWord\":\"p\",\"userName\":\"u\"}"),
+            "version": "1.2.3",
+        });
+        assert_eq!(checked.inputs, stored);
+        let mut warnings: Vec<_> = host.engine.shown().iter().map(|line| line.message.clone()).collect();
+        warnings.sort_unstable();
+        let warning = |path, name| format!("`{path}` of the provider's configuration is called `{name}`, as in Terraform");
+        assert_eq!(
+            warnings,
+            [
+                warning("apiKey", "api_key"),
+                warning("limits.maxSize", "max_size"),
+                warning("login.passWord", "pass_word"),
+                warning("login.userName", "user_name"),
+            ]
+        );
+        // As from a state that the Go bridge has written.
+        session.configure(&news).await?;
+        let checked = session.check_config(&json!({}), &json!({"apiKey": "k", "api_key": "k"})).await?;
+        let [(_, reason)] = &checked.failures[..] else { panic!("one failure: {checked:?}") };
+        assert!(reason.contains("Did you mean `settings:apiKey`?"), "{reason}");
+    }
+
     async fn what_does_not_fit_the_schema_is_told_where_it_is(protocol) {
         let (_provider, _host, session) = Settings::session(protocol).await?;
         for (name, given, property, text) in [
@@ -99,7 +135,8 @@ on_both_protocols! {
             ),
             ("regions", json!([{"a": 1}]), "regions[0]", "expected a string, found an object"),
             ("endpoints", json!("[{\"insecure\":\"x\",\"url\":\"u\"}]"), "endpoints[0].insecure", "expected a boolean, found a string; write true or false, without quotes"),
-            ("login", json!({"user_name": "u"}), "login.user_name", "there is no such property; what Terraform calls `user_name` is `userName` here"),
+            ("login", json!({"userName": "u", "user_name": "u"}), "login.user_name", "there is no such property; what Terraform calls `user_name` is `userName` here"),
+            ("limits", json!({"maxSize": 1, "max_size": 1}), "limits.max_size", "there is no such property; what Terraform calls `max_size` is `maxSize` here"),
         ] {
             let checked = session.check_config(&json!({}), &json!({"apiKey": "k", name: given})).await?;
             let [(at, reason)] = &checked.failures[..] else { panic!("one failure of {name}: {checked:?}") };
