@@ -1,7 +1,8 @@
 //! Invoke: data sources, functions, ephemeral resources and actions.
 //!
 //! The whole result of a secret argument is secret, because its data flow is unknown. An engine
-//! does the same for plugins that do not accept secrets.
+//! does the same for plugins that do not accept secrets. A user can choose functions whose results
+//! have no secrets ([`crate::names::plain_results`]).
 
 mod action;
 mod data_source;
@@ -12,7 +13,9 @@ mod outputs;
 
 use isthmus_proto::property::Struct;
 
+use crate::names::choices::MemberKind;
 use crate::package::catalogue::{Package, TokenError};
+use crate::package::plain_forms;
 use crate::package::shape::ResourceShape;
 use crate::resource::{Inputs, OperationError, OperationWarnings};
 use crate::translate::inputs::canonical;
@@ -28,22 +31,28 @@ pub(crate) async fn invoke(
 ) -> Result<Struct, OperationError> {
     let Invocation { session, instance, provider, token, arguments, preview } = invocation;
     let outputs = session.accepts_outputs_of_invokes();
-    let result_options = ResultOptions { keep_secrets: session.accepts_secrets(), preview, outputs };
     let package = &instance.package;
-    let result = match Kind::of(package, token)? {
-        Kind::DataSource => {
+    let kind = Kind::of(package, token)?;
+    let (member_kind, terraform) = kind.member();
+    let plain_results =
+        session.settings().plain_results.as_ref().or(package.choices().plain_results.as_ref());
+    let is_plain = plain_results.is_some_and(|plain| plain.contains(member_kind, terraform));
+    let keep_secrets = session.accepts_secrets() && !is_plain;
+    let result_options = ResultOptions { keep_secrets, preview, outputs };
+    let result = match kind {
+        Kind::DataSource(_) => {
             let shape = package.data_source_by_token(token)?;
             let arguments = canonical_arguments(arguments, &shape, warnings);
             data_source::read(instance, provider, shape, &arguments, result_options, warnings).await?
         }
-        Kind::Function => {
+        Kind::Function(_) => {
             let shape = package.function_by_token(token)?;
             function::call(provider, &shape, arguments, instance.settings().exact_numbers, warnings).await?
         }
         Kind::EphemeralResource(terraform) => {
             let shape = package.ephemeral_resource(terraform)?;
             let arguments = &canonical_arguments(arguments, &shape, warnings);
-            ephemeral::open(Invocation { arguments, ..invocation }, shape, warnings).await?
+            ephemeral::open(Invocation { arguments, ..invocation }, shape, keep_secrets, warnings).await?
         }
         Kind::Action(terraform) => {
             let shape = package.action(terraform)?;
@@ -51,9 +60,11 @@ pub(crate) async fn invoke(
             action::carry_out(Invocation { arguments, ..invocation }, shape, warnings).await?
         }
     };
-    let is_secret = result_options.keep_secrets
-        && arguments.values().any(|argument| contains_secret(argument) == Ok(true));
-    let result = if is_secret { all_secret(result) } else { result };
+    let has_secret = |bag: &Struct| bag.values().any(|value| contains_secret(value) == Ok(true));
+    let result = if keep_secrets && has_secret(arguments) { all_secret(result) } else { result };
+    if plain_results.is_none() && has_secret(&result) && session.warns_of_plain_forms().await {
+        warnings.texts.push(plain_forms::warning_of_call(&member_kind.reference(terraform)));
+    }
     Ok(if result_options.outputs {
         outputs::with_dependencies(result, arguments)
     } else {
@@ -84,23 +95,23 @@ pub(crate) fn is_action(package: &Package, token: &str) -> bool {
     matches!(Kind::of(package, token), Ok(Kind::Action(_)))
 }
 
+/// What a token names, with Terraform's name.
+#[derive(Clone, Copy)]
 enum Kind<'a> {
-    DataSource,
-    Function,
-    /// By Terraform's name.
+    DataSource(&'a str),
+    Function(&'a str),
     EphemeralResource(&'a str),
-    /// By Terraform's name.
     Action(&'a str),
 }
 
 impl<'a> Kind<'a> {
     /// The kind of a token. No two kinds share a token.
     fn of(package: &'a Package, token: &str) -> Result<Self, TokenError> {
-        if package.data_sources().terraform(token).is_some() {
-            return Ok(Self::DataSource);
+        if let Some(terraform) = package.data_sources().terraform(token) {
+            return Ok(Self::DataSource(terraform));
         }
-        if package.functions().terraform(token).is_some() {
-            return Ok(Self::Function);
+        if let Some(terraform) = package.functions().terraform(token) {
+            return Ok(Self::Function(terraform));
         }
         if let Some(terraform) = package.ephemeral_resources().terraform(token) {
             return Ok(Self::EphemeralResource(terraform));
@@ -109,6 +120,15 @@ impl<'a> Kind<'a> {
             return Ok(Self::Action(terraform));
         }
         Err(unknown(package, token))
+    }
+
+    fn member(self) -> (MemberKind, &'a str) {
+        match self {
+            Self::DataSource(terraform) => (MemberKind::DataSource, terraform),
+            Self::Function(terraform) => (MemberKind::Function, terraform),
+            Self::EphemeralResource(terraform) => (MemberKind::EphemeralResource, terraform),
+            Self::Action(terraform) => (MemberKind::Action, terraform),
+        }
     }
 }
 

@@ -14,6 +14,7 @@ pub(crate) mod choices;
 #[cfg(test)]
 mod go_bridge_tests;
 pub(crate) mod inflector;
+pub(crate) mod plain_results;
 pub(crate) mod properties;
 pub(crate) mod random_digits;
 pub(crate) mod tokens;

@@ -4,6 +4,7 @@ pub mod catalogue;
 pub(crate) mod function;
 pub(crate) mod mapping;
 pub mod parameters;
+pub(crate) mod plain_forms;
 pub(crate) mod schema;
 pub(crate) mod selection;
 pub mod shape;

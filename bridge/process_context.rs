@@ -7,6 +7,7 @@ use isthmus_common::Environment;
 use isthmus_provider::schema_cache::{EnvironmentPrint, LaunchContext};
 
 use crate::authorization::Identity;
+use crate::project::Project;
 use crate::project::backend::Backend;
 use crate::recording::Recording;
 use crate::settings::{AllowedUsers, Settings};
@@ -122,6 +123,11 @@ impl ProcessContext {
             StartedBy::Engine => Backend::find(&self.environment, self.working_directory()?),
             StartedBy::Other => None,
         }
+    }
+
+    /// The runtime of the project that the process works in, such as `go`, if its file names one. Blocks on the file system.
+    pub(crate) fn runtime(&self) -> Option<String> {
+        Project::around(self.working_directory()?)?.runtime()
     }
 
     /// What a provider inherits. `None` if the working directory was removed.

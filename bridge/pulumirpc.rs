@@ -33,7 +33,6 @@ use crate::package::catalogue::TokenError;
 use crate::package::schema::SdkLanguage;
 use crate::package::{mapping, schema};
 use crate::process_context::ProcessContext;
-use crate::project::Project;
 use crate::resource::{
     self, Changes, Comparison, EngineState, Naming, Operation, OperationError, OperationWarnings,
 };
@@ -582,6 +581,5 @@ async fn report(session: &Session, instance: &Instance, warnings: &OperationWarn
 
 /// The language of the project around the engine's working directory, for which the CLI generates SDKs there.
 fn language_of_project(context: &ProcessContext) -> Option<SdkLanguage> {
-    let runtime = Project::around(context.working_directory()?)?.runtime()?;
-    SdkLanguage::of_runtime(&runtime)
+    SdkLanguage::of_runtime(&context.runtime()?)
 }

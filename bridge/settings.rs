@@ -223,6 +223,16 @@ pub const STOP_GRACE_PERIOD: Setting = Setting {
 
 pub const DEFAULT_STOP_GRACE_PERIOD: Duration = Duration::from_secs(30);
 
+/// Functions whose results have no secrets.
+pub const PLAIN_RESULTS: Setting = Setting {
+    name: "ISTHMUS_PLAIN_RESULTS",
+    scope: Scope::Run,
+    value: "`none`, `*`, or functions such as `data.acme_user`, separated by commas",
+    default: "`plain-results` in the SDK's `isthmus.toml`",
+    effect: "Functions whose results have no secrets, as in the Go bridge, for programs in Go that call their \
+             [plain form](names.md#plain-forms-of-functions); `*` is every data source and provider function.",
+};
+
 /// The most provider processes of a shared daemon.
 pub const POOL_PROCESSES: Setting = Setting {
     name: "ISTHMUS_POOL_PROCESSES",
@@ -493,6 +503,7 @@ pub const ALL: &[Setting] = &[
     NAME_PROPERTIES,
     OFFLINE,
     PASSPHRASE,
+    PLAIN_RESULTS,
     POLICY,
     POOL_AGE,
     POOL_IDLE,

@@ -23,7 +23,7 @@ use crate::package::catalogue::{Identity, Package};
 use crate::package::parameters::{
     AlreadyParameterized, Arguments, ArgumentsError, Parameter, ParameterError, ParameterSource, Source,
 };
-use crate::package::{selection, unused_choices};
+use crate::package::{plain_forms, selection, unused_choices};
 use crate::process_context::{ProcessContext, StartedBy};
 use crate::project::backend::Backend;
 use crate::project::names_file::NamesFile;
@@ -50,6 +50,8 @@ pub(crate) struct Session {
     stack: OnceLock<String>,
     /// Whether the engine was told of operations that are not settled.
     was_told: AtomicBool,
+    /// Whether it was considered to warn of plain forms.
+    considered_plain_forms: AtomicBool,
     secrets: KnownSecrets,
     recorder: Option<SessionRecorder>,
     keep_secrets: AtomicBool,
@@ -166,6 +168,7 @@ impl Session {
             permissions,
             stack: OnceLock::new(),
             was_told: AtomicBool::new(false),
+            considered_plain_forms: AtomicBool::new(false),
             secrets,
             recorder,
             keep_secrets: AtomicBool::new(false),
@@ -255,6 +258,15 @@ impl Session {
         self.keep_secrets.store(accepted, Ordering::Relaxed);
     }
 
+    /// Whether the user is to be warned that the plain form of a function fails: once, and only if programs are in Go.
+    pub(crate) async fn warns_of_plain_forms(&self) -> bool {
+        if self.considered_plain_forms.swap(true, Ordering::Relaxed) {
+            return false;
+        }
+        let context = Arc::clone(&self.scope.context);
+        blocking(move || context.runtime()).await.is_some_and(|runtime| runtime == plain_forms::RUNTIME)
+    }
+
     /// Whether the engine accepts outputs from an invoke.
     pub(crate) fn accepts_outputs_of_invokes(&self) -> bool {
         self.outputs_of_invokes.load(Ordering::Relaxed)
@@ -319,6 +331,11 @@ impl Session {
         let package = self.parameterize(arguments, file).await?;
         warnings.extend(selection::warnings(&package));
         warnings.extend(unused_choices::warnings(&package));
+        let is_chosen = self.settings().plain_results.is_some() || package.choices().plain_results.is_some();
+        if !is_chosen && self.warns_of_plain_forms().await {
+            let named = Arc::clone(&package);
+            warnings.extend(blocking(move || plain_forms::warning_of_package(&named)).await);
+        }
         let (context, named) = (Arc::clone(&self.scope.context), Arc::clone(&package));
         let compare = move || {
             let identity = named.identity();

@@ -1,7 +1,7 @@
 //! Ephemeral resources: opened by an invoke, and open until the run ends.
 //!
 //! Their results must not be stored in the clear, and an engine stores whatever is not secret. So
-//! all of it is, regardless of the schema.
+//! all of it is, regardless of the schema, unless the user has named the ephemeral resource.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use crate::translate::property::unknown;
 pub(super) async fn open(
     invocation: Invocation<'_>,
     shape: Arc<ResourceShape>,
+    keep_secrets: bool,
     warnings: &mut OperationWarnings,
 ) -> Result<Struct, OperationError> {
     let Invocation { session, instance, provider, token, arguments, .. } = invocation;
-    let keep_secrets = session.accepts_secrets();
     let target = Target {
         provider,
         shape,

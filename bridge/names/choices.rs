@@ -1,6 +1,6 @@
-//! Names of a package that its user has chosen in place of the Go bridge's.
+//! What a user has chosen for a package in place of the Go bridge's rules: names, and results without secrets.
 //!
-//! They are part of the package's parameter, so that an SDK, the stacks of its programs and the
+//! The choices are part of the package's parameter, so that an SDK, the stacks of its programs and the
 //! plugin agree on them whatever the project's `isthmus.toml` says later. A parameter without them
 //! is byte for byte the Go bridge's.
 
@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-/// How a package's members and their properties are named.
+use super::plain_results::PlainResults;
+
+/// How a package's members and their properties are named, and which results have no secrets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct NameChoices {
@@ -27,6 +29,9 @@ pub struct NameChoices {
     /// `provider` is the provider's configuration.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub properties: BTreeMap<String, BTreeMap<String, ChosenName>>,
+    /// Functions whose results have no secrets; `None` if the user has not chosen any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plain_results: Option<PlainResults>,
 }
 
 /// The rule for names of properties.
@@ -84,6 +89,7 @@ pub(crate) static NO_CHOICES: NameChoices = NameChoices {
     single_items: SingleItems::Values,
     types: BTreeMap::new(),
     properties: BTreeMap::new(),
+    plain_results: None,
 };
 
 impl NameChoices {
@@ -92,9 +98,15 @@ impl NameChoices {
         is_default(self)
     }
 
+    /// Whether both give the same names.
+    pub(crate) fn has_names_of(&self, other: &Self) -> bool {
+        let names = |choices: &Self| Self { plain_results: None, ..choices.clone() };
+        names(self) == names(other)
+    }
+
     /// What distinguishes the names of properties from others, to be stored with them; `None` if they are the Go bridge's.
     pub(crate) fn digest_of_properties(&self) -> Option<String> {
-        let properties = Self { types: BTreeMap::new(), ..self.clone() };
+        let properties = Self { types: BTreeMap::new(), plain_results: None, ..self.clone() };
         if properties.is_default() {
             return None;
         }

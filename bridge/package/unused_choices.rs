@@ -1,13 +1,14 @@
-//! Validation of the names that a user has chosen: each that has no effect is reported.
+//! Validation of what a user has chosen for a package: each choice that has no effect is reported.
 
 use std::collections::BTreeMap;
 
 use super::catalogue::Package;
 use super::shape::{ObjectShape, Shape};
 use crate::names::choices::{ChosenName, MemberKind, PROVIDER};
+use crate::names::plain_results::PlainResults;
 use crate::names::tokens::{Tokens, member_name, nearest};
 
-/// Warns of chosen names for what the provider does not have, and of those that are not free.
+/// Warns of choices for what the provider does not have, and of names that are not free.
 pub(crate) fn warnings(package: &Package) -> Vec<String> {
     let choices = package.choices();
     let members = Members::of(package);
@@ -29,6 +30,11 @@ pub(crate) fn warnings(package: &Package) -> Vec<String> {
             Some(Some(object)) => warnings.extend(of_properties(reference, &object, properties)),
             // Its schema is invalid, which is reported where it is used.
             Some(None) => {}
+        }
+    }
+    for reference in choices.plain_results.iter().flat_map(PlainResults::references) {
+        if members.find(reference).is_none() {
+            warnings.push(members.unknown(reference));
         }
     }
     warnings
@@ -126,7 +132,7 @@ impl<'a> Members<'a> {
         let suggestion = nearest(reference, references.iter().map(String::as_str))
             .map_or_else(String::new, |nearest| format!("; did you mean {nearest:?}?"));
         format!(
-            "the package of provider {} has no {reference:?}, for which names are chosen{suggestion}",
+            "the package of provider {} has no {reference:?}, which isthmus.toml names{suggestion}",
             self.provider
         )
     }
@@ -154,15 +160,17 @@ mod tests {
     #[test]
     fn names_without_effect_are_reported() {
         let json = "{\"types\":{\"test_pat\":\"Animal\",\"test_pet\":\"Provider\"},\
-                    \"properties\":{\"test_pet\":{\"lenght\":\"size\",\"length\":\"urn\"}}}";
+                    \"properties\":{\"test_pet\":{\"lenght\":\"size\",\"length\":\"urn\"}},\
+                    \"plainResults\":[\"*\",\"data.test_pat\"]}";
         assert_eq!(
             warnings_about(json),
             [
-                "the package of provider test has no \"test_pat\", for which names are chosen; did you mean \"test_pet\"?",
+                "the package of provider test has no \"test_pat\", which isthmus.toml names; did you mean \"test_pet\"?",
                 "\"test_pet\" is not called \"Provider\", which is reserved or another member's name; it is \"Pet\"",
                 "\"test_pet\" has no property \"lenght\", for which a name is chosen",
                 "the property \"length\" of \"test_pet\" is not called \"urn\", which is reserved or another property's name; it is \
                  \"length\"",
+                "the package of provider test has no \"data.test_pat\", which isthmus.toml names; did you mean \"data.test_pet\"?",
             ]
         );
     }

@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use super::{Project, read_file};
 use crate::names::choices::{ChosenName, NameChoices, PropertyNames, SingleItems};
+use crate::names::plain_results::PlainResults;
 
 /// The file's name.
 pub(crate) const FILE: &str = "isthmus.toml";
@@ -31,6 +32,7 @@ pub(crate) struct PackageNames {
     properties: BTreeMap<String, BTreeMap<String, ChosenName>>,
     /// Terraform names, as for `--exclude`.
     pub(crate) exclude: Vec<String>,
+    plain_results: Option<PlainResults>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -87,6 +89,7 @@ impl PackageNames {
             single_items: self.single_items,
             types: self.types.clone(),
             properties: self.properties.clone(),
+            plain_results: self.plain_results.clone(),
         }
     }
 }
@@ -102,6 +105,7 @@ mod tests {
             property-names = "terraform"
             single-items = "lists"
             exclude = ["aws_old"]
+            plain-results = ["data.aws_user"]
             [packages.aws.types]
             aws_vpc = "Network"
             "data.aws_vpc" = "findNetwork"
@@ -113,7 +117,8 @@ mod tests {
         assert_eq!(
             json,
             "{\"propertyNames\":\"terraform\",\"singleItems\":\"lists\",\"types\":{\"aws_vpc\":\"Network\",\
-             \"data.aws_vpc\":\"findNetwork\"},\"properties\":{\"aws_vpc\":{\"rule.to_port\":\"upTo\"}}}"
+             \"data.aws_vpc\":\"findNetwork\"},\"properties\":{\"aws_vpc\":{\"rule.to_port\":\"upTo\"}},\
+             \"plainResults\":[\"data.aws_user\"]}"
         );
         assert_eq!(packages["aws"].exclude, ["aws_old"]);
     }
@@ -125,6 +130,7 @@ mod tests {
             ("[packages.a]\nproperty-names = \"snake\"", "snake"),
             ("[package.a]", "package"),
             ("[packages.a.types]\nx = \"a b\"", "invalid name \"a b\""),
+            ("[packages.a]\nplain-results = [\"a\"]", "invalid function \"a\""),
         ] {
             let error = NamesFile::parse(text).expect_err(text).to_string();
             assert!(error.contains(reason) && error.contains("line "), "{error}");

@@ -71,7 +71,7 @@ pub(crate) fn change_of_names(directory: &Path, name: &str, parameter: &Paramete
     let mut packages = contents.files.iter().filter_map(|(_, named)| named.sdk.as_ref()?.package.as_ref());
     let replaced = packages.find(|package| package.name == name)?;
     let replaced = Parameter::decode(&replaced.value).ok()?;
-    (replaced.names != parameter.names).then(|| {
+    (!replaced.names.has_names_of(&parameter.names)).then(|| {
         format!(
             "the names of package {name:?} change, as {FILE} chooses: programs have to use the new ones\n\
              help: preview each stack before its next update, which stores each resource by the new names and changes nothing else; \
@@ -129,10 +129,14 @@ fn difference(
     difference_of_names(&requested.name, generated, file)
 }
 
-/// How the names of the generated package contradict those that are chosen for it.
+/// How the choices in the generated package contradict those of the file.
 fn difference_of_names(name: &str, generated: &Parameter, file: Option<&NamesFile>) -> Option<String> {
     let chosen = file.and_then(|file| file.package(name)).map(PackageNames::choices).unwrap_or_default();
-    (chosen != generated.names).then(|| format!("it was generated with other names than {FILE} has"))
+    if !chosen.has_names_of(&generated.names) {
+        return Some(format!("it was generated with other names than {FILE} has"));
+    }
+    (chosen != generated.names)
+        .then(|| format!("it was generated with other `plain-results` than {FILE} has"))
 }
 
 /// The providers of the SDK and of the project file, if they differ.

@@ -14,11 +14,12 @@ use super::{
     ALLOW_USERS, AUDIT_LOG, AllowedUsers, DAEMON, DAEMON_AUTHORITIES, DAEMON_CERTIFICATE, DAEMON_KEY,
     DAEMON_TOKEN_FILE, DEFAULT_DRAIN_PERIOD, DEFAULT_STOP_GRACE_PERIOD, DRAIN_PERIOD, DURABILITY,
     DaemonAddress, EXACT_NUMBERS, HOME, HttpAddress, KEY, KEY_FILE, KILL_SESSIONS, LISTEN, LOCK_FILE,
-    LOG_CALLS, METRICS, NAME_PROPERTIES, NameProperties, OFFLINE, PASSPHRASE, POLICY, POOL_AGE, POOL_IDLE,
-    POOL_MEMORY, POOL_PROCESSES, PREFIX, PROVIDER, PROVIDER_MEMORY, PROVIDER_META, ProviderMeta, RECORD,
-    SCHEMA_CACHE, SENSITIVE_OUTPUTS, STOP_GRACE_PERIOD, STORE, STORE_CA, Setting, TLS_CERTIFICATE,
-    TLS_CLIENT_AUTHORITIES, TLS_KEY, TOKENS, WRITE_ONLY, foreign,
+    LOG_CALLS, METRICS, NAME_PROPERTIES, NameProperties, OFFLINE, PASSPHRASE, PLAIN_RESULTS, POLICY,
+    POOL_AGE, POOL_IDLE, POOL_MEMORY, POOL_PROCESSES, PREFIX, PROVIDER, PROVIDER_MEMORY, PROVIDER_META,
+    ProviderMeta, RECORD, SCHEMA_CACHE, SENSITIVE_OUTPUTS, STOP_GRACE_PERIOD, STORE, STORE_CA, Setting,
+    TLS_CERTIFICATE, TLS_CLIENT_AUTHORITIES, TLS_KEY, TOKENS, WRITE_ONLY, foreign,
 };
+use crate::names::plain_results::PlainResults;
 
 /// Maximum length, in characters, of an invalid value in an error.
 const LONGEST_VALUE: usize = 60;
@@ -65,6 +66,8 @@ pub struct Settings {
     pub name_properties: NameProperties,
     /// Whether providers are found without network access.
     pub offline: bool,
+    /// Functions whose results have no secrets; by default those of the package.
+    pub(crate) plain_results: Option<PlainResults>,
     /// The limits of a shared daemon's provider processes.
     pub pool: PoolLimits,
     /// The provider binary of a legacy engine's plugin.
@@ -252,6 +255,7 @@ impl Settings {
             metrics: reader.value(METRICS, HttpAddress::parse),
             name_properties: reader.value(NAME_PROPERTIES, NameProperties::parse).unwrap_or_default(),
             offline: reader.value(OFFLINE, values::boolean).unwrap_or(false),
+            plain_results: reader.value(PLAIN_RESULTS, values::plain_results),
             pool: PoolLimits {
                 processes: reader.value(POOL_PROCESSES, values::count).unwrap_or(MOST_PROCESSES),
                 memory: reader.value(POOL_MEMORY, values::mebibytes),

@@ -11,6 +11,8 @@ use std::time::Duration;
 use isthmus_common::Secret;
 use isthmus_state::{StoreAddress, StoreError};
 
+use crate::names::plain_results::PlainResults;
+
 /// The longest period: a day. Clocks may not support much longer ones.
 const LONGEST_PERIOD: f64 = 86_400.0;
 
@@ -53,6 +55,12 @@ pub(super) fn list(value: &OsStr) -> Result<Vec<String>, String> {
     let entries =
         entries.map(|entry| if entry.is_empty() { Err("an empty entry") } else { Ok(entry.to_owned()) });
     entries.collect::<Result<_, _>>().map_err(str::to_owned)
+}
+
+/// Parses functions whose results have no secrets.
+pub(super) fn plain_results(value: &OsStr) -> Result<PlainResults, String> {
+    PlainResults::parse(text(value)?.trim())
+        .map_err(|_| "not `none`, `*`, or functions such as `data.acme_user`".to_owned())
 }
 
 /// Parses a number of seconds, up to a day.

@@ -30,7 +30,7 @@ pub(crate) use plan_check::check_planned;
 pub use proposed_new::{planned_from_config, proposed_new};
 pub use replacement::{InvalidReplacePath, replacement_paths};
 pub(crate) use sensitive::each_secret;
-pub use sensitive::sensitive_paths;
+pub use sensitive::{has_sensitive, sensitive_paths};
 pub(crate) use write_only::{without_write_only, write_only_paths};
 
 /// A violated rule.

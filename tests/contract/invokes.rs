@@ -8,6 +8,8 @@ mod lists;
 use crate::harness::{Code, Setup, json, on_both_protocols, secret, unknown};
 
 const GET_NOTE: &str = "sandbox:index/getNote:getNote";
+const GREET: &str = "sandbox:index/greet:greet";
+const TOKEN: &str = "sandbox:index/ephemeralToken:ephemeralToken";
 const LOOKUP: &str = "conformance:index/getLookup:getLookup";
 
 on_both_protocols! {
@@ -46,17 +48,82 @@ on_both_protocols! {
         assert_eq!(found["id"], secret(made.id.as_str()));
         assert_eq!(found["body"], secret("World"));
         assert_eq!(found["title"], secret("Hello"));
-        let greeting = session.invoke("sandbox:index/greet:greet", &json!({"name": secret("Ada")})).await?;
+        let greeting = session.invoke(GREET, &json!({"name": secret("Ada")})).await?;
         assert_eq!(greeting, Ok(json!({"result": secret("Hello, Ada!")})));
         let sum = session.invoke("sandbox:index/sum:sum", &json!({"numbers": [1, secret(2)]})).await?;
         assert_eq!(sum, Ok(json!({"result": secret(3)})));
+    }
+
+    async fn a_result_has_no_secrets_where_the_user_has_chosen_so(protocol) {
+        let cases = [
+            ("none", [false; 3]),
+            ("*", [true, true, false]),
+            ("data.sandbox_note", [true, false, false]),
+            ("function.greet, ephemeral.sandbox_token", [false, true, true]),
+        ];
+        for (chosen, plain) in cases {
+            let (host, session) = Setup::sandbox(protocol).with("ISTHMUS_PLAIN_RESULTS", chosen).session().await?;
+            session.note().make(&json!({"title": "Hello", "body": "World", "secretHint": "mat"})).await?;
+            let note = session.invoke(GET_NOTE, &json!({"title": secret("Hello")})).await?.expect("a note");
+            let greeting = session.invoke(GREET, &json!({"name": secret("Ada")})).await?.expect("a greeting");
+            let token = session.invoke(TOKEN, &json!({"audience": "me"})).await?.expect("a token");
+            let found = [
+                note["secretHint"] == "mat" && note["body"] == "World",
+                greeting["result"] == "Hello, Ada!",
+                token["audience"] == "me" && token["value"].is_string(),
+            ];
+            assert_eq!(found, plain, "{chosen}: {note} {greeting} {token}");
+            assert!(host.engine.shown().is_empty(), "{:?}", host.engine.shown());
+        }
+    }
+
+    async fn programs_in_go_are_warned_of_results_with_secrets_once(protocol) {
+        let host = Setup::sandbox(protocol).start().await;
+        let warnings = || {
+            let shown = host.engine.shown();
+            let texts = shown.iter().map(|line| line.message.clone());
+            texts.filter(|text| text.contains("in Go")).collect::<Vec<_>>()
+        };
+        let value = json!({"local": {"path": host.provider()}}).to_string();
+        for (runtime, expected) in [("nodejs", 0), ("python", 0), ("go", 1)] {
+            let file = host.directory().join("Pulumi.yaml");
+            std::fs::write(file, format!("name: test\nruntime: {runtime}\n")).expect("a file");
+            let session = host.greeted().await?;
+            session.parameterize_by_value(&value).await?;
+            session.configure(&json!({})).await?;
+            for _ in 0..2 {
+                session.invoke(GREET, &json!({"name": "Ada"})).await?.expect("a greeting");
+                session.invoke(TOKEN, &json!({"audience": "me"})).await?.expect("a token");
+            }
+            assert_eq!(warnings().len(), expected, "{runtime}: {:?}", warnings());
+        }
+        let [of_call] = &warnings()[..] else { panic!("one warning: {:?}", warnings()) };
+        assert!(of_call.starts_with("the result of ephemeral.sandbox_token has secrets"), "{of_call}");
+        assert!(of_call.contains("set ISTHMUS_PLAIN_RESULTS to `ephemeral.sandbox_token`"), "{of_call}");
+
+        // As by `pulumi package add`.
+        host.parameterized().await?;
+        let [_, of_package] = &warnings()[..] else { panic!("two warnings: {:?}", warnings()) };
+        for wanted in ["data.sandbox_note", "ephemeral.sandbox_token", "`plain-results` in isthmus.toml"] {
+            assert!(of_package.contains(wanted), "{of_package}");
+        }
+        // Chosen, so that nobody needs to be warned.
+        let choice = "[packages.sandbox]\nplain-results = [\"data.sandbox_note\"]\n";
+        std::fs::write(host.directory().join("isthmus.toml"), choice).expect("a file");
+        let session = host.session().await?;
+        session.note().make(&json!({"title": "Hello", "secretHint": "mat"})).await?;
+        let note = session.invoke(GET_NOTE, &json!({"title": "Hello"})).await?.expect("a note");
+        assert_eq!(note["secretHint"], "mat");
+        let greeting = session.invoke(GREET, &json!({"name": secret("Ada")})).await?;
+        assert_eq!(greeting, Ok(json!({"result": secret("Hello, Ada!")})));
+        assert_eq!(warnings().len(), 2, "{:?}", warnings());
     }
 
     async fn an_engine_that_takes_no_secrets_gets_plain_values(protocol) {
         let host = Setup::sandbox(protocol).start().await;
         let session = host.connect().await;
         session.parameterize(&[&host.provider()]).await?;
-        let greeting = session.invoke("sandbox:index/greet:greet", &json!({"name": secret("Ada")})).await?;
+        let greeting = session.invoke(GREET, &json!({"name": secret("Ada")})).await?;
         assert_eq!(greeting, Ok(json!({"result": "Hello, Ada!"})));
     }
 
@@ -74,7 +141,7 @@ on_both_protocols! {
     async fn functions_are_called_before_the_provider_is_configured(protocol) {
         let host = Setup::sandbox(protocol).start().await;
         let session = host.parameterized().await?;
-        let greeting = session.invoke("sandbox:index/greet:greet", &json!({"name": "Ada"})).await?;
+        let greeting = session.invoke(GREET, &json!({"name": "Ada"})).await?;
         assert_eq!(greeting, Ok(json!({"result": "Hello, Ada!"})));
         let sum = session.invoke("sandbox:index/sum:sum", &json!({"numbers": [1, 2, 39]})).await?;
         assert_eq!(sum, Ok(json!({"result": 42})));

@@ -1723,9 +1723,11 @@ const USERS: &[Entry] = &[
         id: "data-source-secrets",
         what: "secrets in the results of data sources and functions",
         go_bridge: "plain",
-        isthmus: "secret: what the schema calls sensitive, and all that comes from secret arguments",
-        why: "a password stays a secret wherever it comes from",
-        back: NONE,
+        isthmus: "secret: what the schema calls sensitive, and all that comes from secret arguments. Libraries make the whole result of \
+                  an output form secret then; the plain form has no secrets in Node.js and Python, and fails in Go (\"unexpected secret \
+                  result returned to invoke call\"), of which projects in Go are warned",
+        why: "a password stays a secret wherever it comes from; an engine does not say which form a program calls",
+        back: "[`ISTHMUS_PLAIN_RESULTS`, or `plain-results` in `isthmus.toml`](names.md#plain-forms-of-functions)",
         shown: Shown::InAnswers(&[Rule {
             calls: &["Invoke"],
             path: &["return", "**"],

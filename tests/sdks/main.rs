@@ -33,6 +33,7 @@ mod go;
 mod java;
 mod large;
 mod life;
+mod plain_forms;
 mod python;
 mod reference;
 mod succession;

@@ -107,7 +107,8 @@ fn visit_attributes(
     }
 }
 
-fn has_sensitive(block: &Block) -> bool {
+/// Whether anything in a block is sensitive.
+pub fn has_sensitive(block: &Block) -> bool {
     has_sensitive_attribute(&block.attributes)
         || block.blocks.iter().any(|nested| has_sensitive(&nested.block))
 }

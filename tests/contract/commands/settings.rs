@@ -121,6 +121,11 @@ const ROWS: &[Row] = &[
     row("ISTHMUS_RECORD", &[b"", b"session.jsonl"], NO_PATHS),
     row("ISTHMUS_SCHEMA_CACHE", BOOLEANS, NO_BOOLEANS),
     row("ISTHMUS_EXACT_NUMBERS", &[b"", b"string", b"Number"], &[b"text", b"true", b"double", b"\xff"]),
+    row(
+        "ISTHMUS_PLAIN_RESULTS",
+        &[b"", b"none", b"*", b"data.acme_user, function.parse,ephemeral.acme_token"],
+        &[b"acme_user", b"data.", b"true", b"*,", b"\xff"],
+    ),
     row("ISTHMUS_SENSITIVE_OUTPUTS", &[b"", b"withhold", b"Show"], &[b"withheld", b"true", b"off", b"\xff"]),
     secret(
         "ISTHMUS_STORE",
