@@ -1,5 +1,6 @@
 //! The process on whose behalf work is done: this one, or the plugin of an engine that is served by a shared daemon.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -130,9 +131,21 @@ impl ProcessContext {
         Project::around(self.working_directory()?)?.runtime()
     }
 
+    /// The variables that a provider inherits.
+    pub(crate) fn provider_environment(&self) -> Environment {
+        self.settings.provider_environment.of(&self.environment)
+    }
+
+    /// The warning for a provider of this type that uses a variable which it does not inherit.
+    pub(crate) fn withheld_from(&self, provider_type: &str) -> Option<String> {
+        self.settings.provider_environment.warning(&self.environment, provider_type)
+    }
+
     /// What a provider inherits. `None` if the working directory was removed.
     pub(crate) fn launch_context(&self) -> Option<LaunchContext> {
-        Some(LaunchContext::new(EnvironmentPrint::of(&self.environment), self.working_directory.clone()?))
+        let is_chosen = |name: &OsStr| self.settings.provider_environment.names(name);
+        let environment = EnvironmentPrint::of(&self.provider_environment(), is_chosen);
+        Some(LaunchContext::new(environment, self.working_directory.clone()?))
     }
 }
 

@@ -15,6 +15,7 @@ pub(crate) mod foreign;
 mod http_address;
 mod json;
 mod parsed;
+mod provider_environment;
 mod values;
 
 use std::ffi::OsStr;
@@ -28,6 +29,7 @@ pub use parsed::{
     DaemonChoice, Identification, InvalidSettings, Network, NumberForm, PoolLimits, Security,
     SensitiveOutputs, Settings, ToDaemon, WriteOnly,
 };
+pub use provider_environment::ProviderEnvironment;
 
 /// Prefix of all names.
 pub(crate) const PREFIX: &str = "ISTHMUS_";
@@ -391,6 +393,16 @@ pub const PROVIDER: Setting = Setting {
     effect: "Provider binary that `lumi-resource-PKG` runs.",
 };
 
+/// Variables that providers get although they are withheld.
+pub const PROVIDER_ENVIRONMENT: Setting = Setting {
+    name: "ISTHMUS_PROVIDER_ENVIRONMENT",
+    scope: Scope::Run,
+    value: "names of variables, separated by commas; `*` at the end stands for any characters",
+    default: "none of them",
+    effect: "Variables that providers get although they are withheld from them: credentials of Pulumi, backends and registries; see \
+             [below](#what-providers-inherit).",
+};
+
 /// The limit of a provider's memory.
 pub const PROVIDER_MEMORY: Setting = Setting {
     name: "ISTHMUS_PROVIDER_MEMORY",
@@ -510,6 +522,7 @@ pub const ALL: &[Setting] = &[
     POOL_MEMORY,
     POOL_PROCESSES,
     PROVIDER,
+    PROVIDER_ENVIRONMENT,
     PROVIDER_MEMORY,
     PROVIDER_META,
     RECORD,

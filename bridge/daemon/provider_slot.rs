@@ -464,8 +464,10 @@ async fn launch(
     let known_catalogue = known.map(|known| &known.catalogue);
     let program = inspected.as_ref().map(|(_, program)| program);
     let (process, update) = process(scope, source, calls, program, known_catalogue, &mut warnings).await?;
+    let withheld = scope.context.withheld_from(&identity.provider_type);
+    let warnings: Vec<_> = warnings.iter().map(Diagnostic::to_string).chain(withheld).collect();
     for warning in &warnings {
-        scope.log.warn(warning.to_string(), "");
+        scope.log.warn(warning.clone(), "");
     }
     scope.log.flush(!warnings.is_empty()).await;
     let catalogue = Arc::clone(process.provider().catalogue());

@@ -149,7 +149,7 @@ pub(super) async fn start_logging(
             verify(executable, context.environment()).await?;
             let mut spec = LaunchSpec::new(source.name.clone(), executable.clone());
             spec.mutual_tls = context.environment().value(DISABLE_TLS).is_none();
-            spec.environment = context.environment().clone();
+            spec.environment = context.provider_environment();
             spec.working_directory = context.working_directory().map(Path::to_owned);
             spec.guardian = Guardian::own_executable();
             spec.other_sessions =

@@ -179,7 +179,7 @@ pub(crate) async fn start(
     };
     let (address, warning) = blocking(find).await;
     let identity = identity(package, address.as_ref(), &executable);
-    if let Some(message) = warning {
+    for message in warning.into_iter().chain(context.withheld_from(&identity.provider_type)) {
         log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
     }
     let source = match &address {

@@ -15,8 +15,8 @@ use super::{
     DAEMON_TOKEN_FILE, DEFAULT_DRAIN_PERIOD, DEFAULT_STOP_GRACE_PERIOD, DRAIN_PERIOD, DURABILITY,
     DaemonAddress, EXACT_NUMBERS, HOME, HttpAddress, KEY, KEY_FILE, KILL_SESSIONS, LISTEN, LOCK_FILE,
     LOG_CALLS, METRICS, NAME_PROPERTIES, NameProperties, OFFLINE, PASSPHRASE, PLAIN_RESULTS, POLICY,
-    POOL_AGE, POOL_IDLE, POOL_MEMORY, POOL_PROCESSES, PREFIX, PROVIDER, PROVIDER_MEMORY, PROVIDER_META,
-    ProviderMeta, RECORD, SCHEMA_CACHE, SENSITIVE_OUTPUTS, STOP_GRACE_PERIOD, STORE, STORE_CA, Setting,
+    POOL_AGE, POOL_IDLE, POOL_MEMORY, POOL_PROCESSES, PREFIX, PROVIDER, PROVIDER_ENVIRONMENT, PROVIDER_MEMORY, PROVIDER_META,
+    ProviderEnvironment, ProviderMeta, RECORD, SCHEMA_CACHE, SENSITIVE_OUTPUTS, STOP_GRACE_PERIOD, STORE, STORE_CA, Setting,
     TLS_CERTIFICATE, TLS_CLIENT_AUTHORITIES, TLS_KEY, TOKENS, WRITE_ONLY, foreign,
 };
 use crate::names::plain_results::PlainResults;
@@ -72,6 +72,8 @@ pub struct Settings {
     pub pool: PoolLimits,
     /// The provider binary of a legacy engine's plugin.
     pub provider: Option<PathBuf>,
+    /// Variables that providers get although they are withheld.
+    pub provider_environment: ProviderEnvironment,
     /// The limit of a provider's resident memory, in bytes.
     pub provider_memory: Option<u64>,
     /// Metadata for providers, as from `provider_meta` blocks.
@@ -263,6 +265,9 @@ impl Settings {
                 idle: reader.value(POOL_IDLE, values::seconds).unwrap_or(LONGEST_IDLE),
             },
             provider: reader.value(PROVIDER, values::path),
+            provider_environment: reader
+                .value(PROVIDER_ENVIRONMENT, ProviderEnvironment::parse)
+                .unwrap_or_default(),
             provider_memory: reader.value(PROVIDER_MEMORY, values::mebibytes),
             provider_meta: reader.hidden(PROVIDER_META, ProviderMeta::parse).unwrap_or_default(),
             record: reader.value(RECORD, values::path),

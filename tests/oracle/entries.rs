@@ -1292,6 +1292,15 @@ const FAILURES: &[Entry] = &[
 
 const PROVIDERS: &[Entry] = &[
     Entry {
+        id: "withheld-variables",
+        what: "credentials of Pulumi, of backends and of registries in the environment: `PULUMI_ACCESS_TOKEN`, the stack's configuration and passphrase, `TF_TOKEN_…` and the others that [settings.md](settings.md#what-providers-inherit) lists",
+        go_bridge: "each provider gets them",
+        isthmus: "no provider gets them; a warning names what `tfe` and `pulumiservice` miss",
+        why: "a provider could read every secret of a stack",
+        back: "`ISTHMUS_PROVIDER_ENVIRONMENT`",
+        shown: Shown::Elsewhere("tests/e2e/settings.rs"),
+    },
+    Entry {
         id: "answered-before",
         what: "the validation of a configuration, and the upgrade of a state, that the same process has answered without diagnostics within a minute",
         go_bridge: "asked again",

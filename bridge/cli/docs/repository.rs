@@ -49,6 +49,9 @@ pub(super) async fn clone(identity: &Identity) -> Result<ScratchDirectory, DocsE
     let mut git = Command::new("git");
     git.args(["clone", "--quiet", "--depth", "1", "--branch", &tag, "--", &address]);
     git.arg(directory.path().join(CLONE));
+    for name in isthmus_common::own_variables() {
+        git.env_remove(name);
+    }
     // No question can be answered here.
     git.env("GIT_TERMINAL_PROMPT", "0").stdin(Stdio::null()).kill_on_drop(true);
     let output = git.output().await.map_err(DocsError::Git)?;

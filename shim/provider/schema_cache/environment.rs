@@ -44,10 +44,10 @@ pub(crate) const VOLATILE: [(&str, &str); 24] = [
 pub struct EnvironmentPrint([u8; 32]);
 
 impl EnvironmentPrint {
-    /// The environment that a provider inherits.
-    pub fn of(environment: &Environment) -> Self {
+    /// The environment that a provider inherits. What `is_chosen` by its name counts in any case: a provider gets it on purpose.
+    pub fn of(environment: &Environment, is_chosen: impl Fn(&OsStr) -> bool) -> Self {
         let mut hash = Sha256::new();
-        let counted = environment.iter().filter(|(name, _)| counts(name));
+        let counted = environment.iter().filter(|(name, _)| counts(name) || is_chosen(name));
         for text in counted.flat_map(|(name, value)| [name, value]) {
             let bytes = text.as_encoded_bytes();
             hash.update(u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_le_bytes());
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     fn print(variables: &[(&str, &str)]) -> EnvironmentPrint {
-        EnvironmentPrint::of(&variables.iter().copied().collect())
+        EnvironmentPrint::of(&variables.iter().copied().collect(), |_| false)
     }
 
     #[test]
@@ -111,6 +111,15 @@ mod tests {
         ] {
             assert_ne!(print(other), plain, "{other:?}");
         }
+    }
+
+    #[test]
+    fn what_is_chosen_for_providers_counts_whatever_its_name() {
+        let print = |value: &str| {
+            let environment = Environment::default().with("PULUMI_ACCESS_TOKEN", value);
+            EnvironmentPrint::of(&environment, |name| name == "PULUMI_ACCESS_TOKEN")
+        };
+        assert_ne!(print("one"), print("other"));
     }
 
     #[test]

@@ -102,13 +102,13 @@ fn answer(resources: &[&str]) -> SchemaAnswer {
 
 /// An environment, always with the same directory.
 fn environment(value: &str) -> LaunchContext {
-    let environment = EnvironmentPrint::of(&Environment::default().with("SHIM_CACHE_TEST", value));
+    let environment = EnvironmentPrint::of(&Environment::default().with("SHIM_CACHE_TEST", value), |_| false);
     LaunchContext::new(environment, PathBuf::from("/project"))
 }
 
 /// A directory, always with the same environment.
 fn directory(path: impl AsRef<Path>) -> LaunchContext {
-    LaunchContext::new(EnvironmentPrint::of(&Environment::default()), path.as_ref().to_owned())
+    LaunchContext::new(EnvironmentPrint::of(&Environment::default(), |_| false), path.as_ref().to_owned())
 }
 
 fn names(known: Option<Catalogue>) -> Option<Vec<String>> {

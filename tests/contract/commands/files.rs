@@ -1,5 +1,6 @@
 //! Files of users that the program meets stay as they are, and what it creates is nobody else's to change.
 
+use std::collections::BTreeMap;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,6 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 
+use crate::harness::host::script_at;
 use crate::harness::{PATIENCE, Setup, json, on_both_protocols};
 
 /// Writes the marker by which isthmus knows a directory that it has created itself.
@@ -33,6 +35,14 @@ fn directory(parent: &Path, name: &str, file: &str) -> PathBuf {
 
 fn set_mode(path: &Path, mode: u32) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("it is ours");
+}
+
+/// The environment of a process.
+fn environment_of(process: u32) -> BTreeMap<String, String> {
+    let environment = std::fs::read(format!("/proc/{process}/environ")).expect("it runs");
+    let environment = String::from_utf8_lossy(&environment).into_owned();
+    let variables = environment.split('\0').filter_map(|variable| variable.split_once('='));
+    variables.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
 /// Everything in a directory that others than its owner may write to. Links have no mode of their own, and sockets are protected by
@@ -106,12 +116,52 @@ on_both_protocols! {
             .with("OF_A_PROVIDER", "x");
         let (host, session) = setup.session().await?;
         session.note().make(&json!({"title": "Hello"})).await?;
-        let environment = std::fs::read(format!("/proc/{}/environ", host.provider_process())).expect("it runs");
-        let environment = String::from_utf8_lossy(&environment).into_owned();
-        let names: Vec<&str> =
-            environment.split('\0').filter_map(|variable| Some(variable.split_once('=')?.0)).collect();
-        assert!(names.contains(&"OF_A_PROVIDER") && names.contains(&"PLUGIN_UNIX_SOCKET_DIR"), "{names:?}");
+        let inherited = environment_of(host.provider_process());
+        let names: Vec<&String> = inherited.keys().collect();
+        assert!(inherited.contains_key("OF_A_PROVIDER") && inherited.contains_key("PLUGIN_UNIX_SOCKET_DIR"), "{names:?}");
         assert!(!names.iter().any(|name| name.starts_with("ISTHMUS_")), "{names:?}");
+    }
+
+    async fn a_provider_does_not_inherit_credentials_of_pulumi_and_of_registries(protocol) {
+        let withheld = [
+            "PULUMI_ACCESS_TOKEN", "PULUMI_CONFIG", "PULUMI_CONFIG_PASSPHRASE", "TF_HTTP_PASSWORD", "TF_TOKEN_example_com",
+        ];
+        let setup = withheld.iter().fold(Setup::sandbox(protocol), |setup, name| setup.with(name, "s3cret"));
+        let setup = setup.with_daemon();
+        let host = setup.clone().start().await.with_own_provider();
+        let session = host.session().await?;
+        session.note().make(&json!({"title": "Hello"})).await?;
+        let inherited = environment_of(host.provider_process());
+        assert_eq!(withheld.map(|name| inherited.get(name)), [None; 5]);
+        // Whoever has other credentials shares the process all the same.
+        let setup = setup.with("PULUMI_ACCESS_TOKEN", "another").with("TF_TOKEN_example_com", "another");
+        let other = setup.clone().beside(&host).start().await;
+        let session_of_other = other.session().await?;
+        session_of_other.note().make(&json!({"title": "Hello"})).await?;
+        host.provider_process();
+        // Not so where a provider gets them.
+        for token in ["one", "other"] {
+            let setup = setup.clone().with("ISTHMUS_PROVIDER_ENVIRONMENT", "PULUMI_ACCESS_*");
+            let chosen = setup.with("PULUMI_ACCESS_TOKEN", token).beside(&host).start().await;
+            let session = chosen.session().await?;
+            session.note().make(&json!({"title": "Hello"})).await?;
+            let inherited = environment_of(*host.provider_processes().last().expect("it was called"));
+            assert_eq!(inherited["PULUMI_ACCESS_TOKEN"], token);
+            assert!(!inherited.contains_key("TF_TOKEN_example_com"));
+        }
+    }
+
+    async fn a_provider_that_uses_withheld_credentials_causes_one_warning(protocol) {
+        let host = Setup::sandbox(protocol).with("TF_TOKEN_app_terraform_io", "s3cret").start().await;
+        let script = format!("exec '{}' \"$@\"\n", host.provider());
+        let provider = script_at(&host.directory().join("terraform-provider-tfe"), &script);
+        let session = host.greeted().await?;
+        session.parameterize(&[provider.to_str().expect("a path in UTF-8")]).await?;
+        session.configure(&json!({})).await?;
+        let warnings: Vec<String> = host.engine.shown().into_iter().map(|line| line.message).collect();
+        let help = "help: if it needs them, set ISTHMUS_PROVIDER_ENVIRONMENT=TF_TOKEN_app_terraform_io";
+        assert_eq!(warnings.iter().filter(|text| text.ends_with(help)).count(), 1, "{warnings:?}");
+        assert!(!format!("{warnings:?}").contains("s3cret"), "{warnings:?}");
     }
 
     async fn without_a_umask_nothing_is_writable_by_others(protocol) {
