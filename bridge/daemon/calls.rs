@@ -115,6 +115,12 @@ impl Calls {
         !running.calls.is_empty() || running.ended.is_some_and(|ended| ended.elapsed() < JUST_ENDED)
     }
 
+    /// How long ago the last call ended, or else the time of `begin`; `None` while one is in progress.
+    pub(super) fn idle_for(&self, begin: Instant) -> Option<Duration> {
+        let running = self.running();
+        running.calls.is_empty().then(|| running.ended.unwrap_or(begin).elapsed())
+    }
+
     /// The calls in progress now.
     pub(crate) fn snapshot(&self) -> CallSnapshot {
         let next = self.running().next;

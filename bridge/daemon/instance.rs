@@ -12,6 +12,7 @@ use isthmus_provider::{Diagnostic, Limit, Provider, ProviderError};
 use tokio::sync::Mutex;
 
 use super::autonames::Autonames;
+use super::own_process::OwnProcess;
 use super::pool::{Configuration, Place, PoolUse};
 use super::{CallSnapshot, Calls, Leases, Listings, ProviderSource, StartError};
 use crate::package::catalogue::Package;
@@ -25,7 +26,7 @@ const STOP_AGAIN: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug)]
 pub(crate) enum ProviderProcess {
     /// Of one session.
-    Own(Provider),
+    Own(Arc<OwnProcess>),
     /// Of the pool.
     Shared(Arc<PoolUse>),
 }
@@ -43,16 +44,25 @@ pub(crate) enum ConfigureError {
 impl ProviderProcess {
     pub(super) fn provider(&self) -> &Provider {
         match self {
-            Self::Own(provider) => provider,
+            Self::Own(own) => own.provider(),
             Self::Shared(used) => used.provider(),
         }
     }
 
-    /// Ends the process, unless other sessions use it; no further one will.
+    /// Ends the process, unless other sessions use it; no further one will. The session does not use it any more, so that it
+    /// makes room for the one that replaces it.
     pub(super) async fn give_up(&self) {
+        if let Self::Shared(used) = self {
+            used.retire();
+        }
+        self.release().await;
+    }
+
+    /// The same, but further sessions may use the process.
+    pub(super) async fn release(&self) {
         match self {
-            Self::Own(provider) => provider.shutdown().await,
-            Self::Shared(used) => used.retire(),
+            Self::Own(own) => own.end().await,
+            Self::Shared(used) => used.release(),
         }
     }
 }
@@ -150,7 +160,7 @@ impl Instance {
     /// The process, if it is of this session alone.
     pub(super) fn own_process(&self) -> Option<Provider> {
         match self.process() {
-            ProviderProcess::Own(provider) => Some(provider),
+            ProviderProcess::Own(own) => Some(own.provider().clone()),
             ProviderProcess::Shared(_) => None,
         }
     }
@@ -162,6 +172,11 @@ impl Instance {
     /// Gives the process up: it ends, unless other sessions use it.
     pub(super) async fn give_up_process(&self) {
         self.process().give_up().await;
+    }
+
+    /// Lets others have the process, or its place if it is of this session alone.
+    pub(super) async fn release_process(&self) {
+        self.process().release().await;
     }
 
     /// Whether something is open in the process between two calls, which would end with it.
@@ -310,8 +325,8 @@ impl Instance {
         // A provider that does not close its leases is ended too.
         let _ = tokio::time::timeout(stop_grace_period, self.leases.end()).await;
         // One of the pool is free for others when this is dropped.
-        if let ProviderProcess::Own(provider) = self.process() {
-            provider.shutdown().await;
+        if let ProviderProcess::Own(own) = self.process() {
+            own.end().await;
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::resolve::{ResolveError, Resolved, resolve};
 use super::start::{StartError, start};
-use super::{Calls, Instance, ProviderProcess};
+use super::{Calls, Instance, OwnProcess, ProviderProcess};
 use crate::engine::EngineLog;
 use crate::error_code::{ErrorCode, of_start};
 use crate::package::catalogue::Package;
@@ -59,7 +59,7 @@ pub(crate) async fn open_package(
     let package = Arc::new(Package::new(identity, Arc::clone(provider.catalogue())));
     Ok(Arc::new(Instance::new(
         package,
-        ProviderProcess::Own(provider),
+        ProviderProcess::Own(OwnProcess::new(provider)),
         source,
         calls,
         Arc::clone(context.settings()),

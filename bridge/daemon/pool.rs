@@ -8,11 +8,15 @@
 //! long ago for them to be still valid, or when it uses too much memory; it ends with its last session. One that nothing
 //! uses ends after a time. What a session asks to be logged in full has a process of its own, whose log is all its own.
 //!
+//! There is room for so many processes, those of one session included. Sessions that need one more wait in the order in which they
+//! come: for a process that ends, that nothing uses, or whose sessions have made no call for a while, which start it again when
+//! they make one.
+//!
 //! A plugin without a shared daemon has no pool: each of its sessions has its own process.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use isthmus_cty::Value;
@@ -23,6 +27,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_util::task::TaskTracker;
 
 use super::calls::Calls;
+use super::own_process::OwnProcess;
 use super::process_log::{ProcessLog, ProcessUser};
 use super::session_log::SessionLog;
 use super::start::{ProviderSource, StartError, start_logging};
@@ -32,6 +37,10 @@ use crate::engine::Severity;
 use crate::observe::ObservedProvider;
 use crate::process_context::ProcessContext;
 use crate::settings::{PoolLimits, ProviderMeta};
+
+/// The process of a session that makes no calls for so long is lent to one that waits for room. As long as a person takes to
+/// confirm an update; starting the process again takes seconds.
+const LENT_AFTER: Duration = Duration::from_secs(60);
 
 /// How often processes that wait for their end are looked at, and the memory of all while one waits for room.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -48,7 +57,7 @@ struct Shared {
     /// What is locked during a launch: sessions that begin at once share one.
     launches: WeakTable<LaunchKey, tokio::sync::Mutex<()>>,
     /// Sessions that wait for room.
-    waiting: AtomicUsize,
+    waiting: watch::Sender<usize>,
     /// How often a process became free.
     changes: watch::Sender<u64>,
     /// The ends of processes that have begun.
@@ -60,6 +69,8 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     processes: Vec<Arc<Process>>,
+    /// Processes of one session each, which take their places too.
+    own: Vec<Weak<OwnProcess>>,
     /// Processes that are being launched for a configuration, which have no other yet.
     planned: Vec<Planned>,
 }
@@ -95,18 +106,18 @@ impl State {
 
 /// A session that waits for room, as long as this is held.
 #[derive(Debug)]
-struct Waiting<'a>(&'a AtomicUsize);
+struct Waiting<'a>(&'a watch::Sender<usize>);
 
 impl<'a> Waiting<'a> {
-    fn new(count: &'a AtomicUsize) -> Self {
-        count.fetch_add(1, Ordering::Relaxed);
+    fn new(count: &'a watch::Sender<usize>) -> Self {
+        count.send_modify(|count| *count += 1);
         Self(count)
     }
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.0.send_modify(|count| *count -= 1);
     }
 }
 
@@ -265,8 +276,9 @@ impl Process {
         self.room.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
+    /// Whether nothing uses it; nor does anything when it has ended by itself, which its sessions notice by their next calls.
     fn is_idle(&self) -> bool {
-        self.sessions.load(Ordering::Relaxed) == 0
+        self.sessions.load(Ordering::Relaxed) == 0 || self.provider.plugin().exit().is_some()
     }
 
     fn idle_for(&self) -> Duration {
@@ -281,7 +293,7 @@ impl Pool {
             room: Arc::new(Semaphore::new(limits.processes)),
             state: Mutex::default(),
             launches: WeakTable::default(),
-            waiting: AtomicUsize::new(0),
+            waiting: watch::Sender::new(0),
             changes: watch::Sender::new(0),
             ends: TaskTracker::new(),
             ends_idle: AtomicBool::new(false),
@@ -297,7 +309,7 @@ impl Pool {
 
     /// Room for one more process. Processes that nothing uses make room; otherwise this waits for one, in the order of the
     /// calls. `warn` is called once if it does.
-    async fn room(&self, warn: impl FnOnce(String)) -> OwnedSemaphorePermit {
+    pub(super) async fn room(&self, warn: impl FnOnce(String)) -> OwnedSemaphorePermit {
         let (mut warn, mut waiting) = (Some(warn), None);
         let mut waits = |reason: String| {
             waiting.get_or_insert_with(|| Waiting::new(&self.0.waiting));
@@ -336,17 +348,29 @@ impl Pool {
             waits(format!("all {most} provider processes of this daemon are in use; waiting for one"));
             tokio::select! {
                 permit = &mut permit => return permit.expect("the semaphore is never closed"),
-                // The sender is in this.
-                _ = changes.changed() => {}
+                // The sender is in this. Nothing tells of a process that has ended by itself.
+                _ = tokio::time::timeout(LOOK_AGAIN, changes.changed()) => {}
             }
         }
+    }
+
+    /// A process that was launched in this room for one session.
+    pub(super) fn own(&self, provider: Provider, room: OwnedSemaphorePermit) -> Arc<OwnProcess> {
+        let process = OwnProcess::placed(provider, Some(room));
+        let mut state = self.state();
+        state.own.retain(|process| process.strong_count() > 0);
+        state.own.push(Arc::downgrade(&process));
+        process
     }
 
     /// Whether a further process may be started. The first one always may.
     async fn has_memory(&self) -> bool {
         let Some(most) = self.0.limits.memory else { return true };
-        let providers: Vec<_> =
-            self.state().processes.iter().map(|process| process.provider.clone()).collect();
+        let providers: Vec<_> = {
+            let state = self.state();
+            let own = state.own.iter().filter_map(Weak::upgrade).map(|process| process.provider().clone());
+            state.processes.iter().map(|process| process.provider.clone()).chain(own).collect()
+        };
         if providers.is_empty() {
             return true;
         }
@@ -414,7 +438,19 @@ impl Pool {
 
     /// How many sessions wait for room.
     pub(super) fn waiting(&self) -> usize {
-        self.0.waiting.load(Ordering::Relaxed)
+        *self.0.waiting.borrow()
+    }
+
+    /// Waits until some wait for room, and returns how many.
+    pub(super) async fn has_waiting(&self) -> usize {
+        let mut waiting = self.0.waiting.subscribe();
+        // The sender is in this.
+        waiting.wait_for(|waiting| *waiting > 0).await.map_or(0, |waiting| *waiting)
+    }
+
+    /// How long a session may leave the process unused that it has, while others wait for room.
+    pub(super) fn lent_after(&self) -> Duration {
+        self.0.limits.idle.min(LENT_AFTER)
     }
 
     /// The processes, as others see them.
@@ -667,7 +703,7 @@ impl Drop for Outcome {
 
 impl PoolUse {
     /// Says that the session does not use the process any more.
-    fn release(&self) {
+    pub(super) fn release(&self) {
         if !self.is_released.swap(true, Ordering::Relaxed) {
             *self.process.idle_since.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
             self.process.sessions.fetch_sub(1, Ordering::Relaxed);

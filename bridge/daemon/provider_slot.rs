@@ -27,6 +27,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use super::instance::{ConfigureError, ProviderProcess};
+use super::own_process::OwnProcess;
 use super::pool::{LaunchKey, Launcher};
 use super::scope::SessionScope;
 use super::start::{Program as ProviderProgram, start};
@@ -63,6 +64,8 @@ enum Process {
     Starting(Starting),
     /// Its process may have ended.
     Running(Arc<Instance>),
+    /// Its process, or the place of it, was lent to another session.
+    Lent(Arc<Instance>),
     /// It has ended, and could not be replaced.
     Lost(Arc<StartError>),
     /// The session has ended.
@@ -86,6 +89,8 @@ enum Before {
     Ended(Arc<Instance>, Exit),
     /// One that uses so many bytes of memory, which is too much.
     Grown(Arc<Instance>, u64),
+    /// One that was lent.
+    Lent(Arc<Instance>),
 }
 
 #[derive(Clone, Debug)]
@@ -181,6 +186,7 @@ impl ProviderSlot {
                     },
                     Some(exit) => Ok(self.replaceable(instance, exit)?),
                 },
+                Process::Lent(instance) => Ok(Before::Lent(Arc::clone(instance))),
                 Process::Starting(starting) => Err(starting.outcome.clone()),
                 Process::Lost(error) => return Err(StartFailure::Failed(Arc::clone(error))),
                 Process::Over => return Err(StartFailure::Cancelled),
@@ -230,10 +236,10 @@ impl ProviderSlot {
                 starting.given_up.cancel();
                 match &*starting.before {
                     Before::Grown(instance, _) => Some(Arc::clone(instance)),
-                    Before::Idle(_) | Before::Ended(..) => None,
+                    Before::Idle(_) | Before::Ended(..) | Before::Lent(_) => None,
                 }
             }
-            Process::Idle(_) | Process::Lost(_) | Process::Over => None,
+            Process::Idle(_) | Process::Lent(_) | Process::Lost(_) | Process::Over => None,
         }
     }
 
@@ -241,7 +247,41 @@ impl ProviderSlot {
     pub(super) fn running_instance(&self) -> Option<Arc<Instance>> {
         match &*self.process() {
             Process::Running(instance) => Some(Arc::clone(instance)),
-            Process::Starting(_) | Process::Idle(_) | Process::Lost(_) | Process::Over => None,
+            Process::Starting(_) | Process::Idle(_) | Process::Lent(_) | Process::Lost(_) | Process::Over => {
+                None
+            }
+        }
+    }
+
+    /// How long the provider was not used whose process runs, unless something is open in it.
+    pub(super) fn unused_for(&self) -> Option<Duration> {
+        self.unused(&self.process()).map(|(_, unused_for)| unused_for)
+    }
+
+    /// Lends the process to another session, if it was not used for so long. The next call gets one again.
+    pub(super) async fn lend(&self, unused_for: Duration) {
+        let instance = {
+            let mut process = self.process();
+            let unused = self.unused(&process).filter(|(_, found)| *found >= unused_for);
+            let Some(instance) = unused.map(|(instance, _)| Arc::clone(instance)) else { return };
+            *process = Process::Lent(Arc::clone(&instance));
+            instance
+        };
+        instance.release_process().await;
+    }
+
+    fn unused<'a>(&self, process: &'a Process) -> Option<(&'a Arc<Instance>, Duration)> {
+        match process {
+            // Every call holds the instance that it uses.
+            Process::Running(instance) if Arc::strong_count(instance) == 1 && !instance.is_in_use() => {
+                match self.source.program {
+                    ProviderProgram::File(_) => {
+                        Some((instance, self.calls.idle_for(instance.provider().plugin().since())?))
+                    }
+                    ProviderProgram::Running(_) => None,
+                }
+            }
+            _ => None,
         }
     }
 
@@ -268,7 +308,7 @@ impl ProviderSlot {
                     instance.end(stop_grace_period).await;
                 }
             }
-            Process::Idle(_) | Process::Lost(_) | Process::Over => {}
+            Process::Idle(_) | Process::Lent(_) | Process::Lost(_) | Process::Over => {}
         }
     }
 
@@ -283,6 +323,7 @@ impl ProviderSlot {
                 Before::Idle(known) => self.first(&scope, known).await.map(Arc::new),
                 Before::Ended(instance, exit) => self.replacement(&scope, instance, exit).await.map(Arc::new),
                 Before::Grown(instance, used) => self.smaller(&scope, instance, *used).await,
+                Before::Lent(instance) => self.start_again(&scope, instance, None).await.map(Arc::new),
             }
         };
         let outcome = tokio::select! {
@@ -303,6 +344,7 @@ impl ProviderSlot {
                 (_, Err(failure)) => {
                     *process = match (&*starting.before, failure) {
                         (Before::Idle(known), _) => Process::Idle(known.clone()),
+                        (Before::Lent(instance), _) => Process::Lent(Arc::clone(instance)),
                         (
                             Before::Ended(instance, _) | Before::Grown(instance, _),
                             StartFailure::Cancelled,
@@ -334,6 +376,7 @@ impl ProviderSlot {
         ended: &Instance,
         exit: &Exit,
     ) -> Result<Instance, StartError> {
+        ended.give_up_process().await;
         let replaced = self.start_again(scope, ended, Some(exit)).await?;
         // Each time, and without the last output, which the failed call has shown.
         let text = format!(
@@ -506,11 +549,21 @@ async fn process(
         }
         None => {
             let log = scope.log.to_engine();
+            // One that runs already is not of this daemon.
+            let pool = scope.daemon.pool().filter(|_| file_of(source).is_some());
+            let room = match pool {
+                Some(pool) => Some(pool.room(|reason| scope.log.send(Severity::Warning, reason, "")).await),
+                None => None,
+            };
             let (provider, update) = start(source, &scope.context, log, calls, known, warnings).await?;
             if let Some(observed) = calls.observed() {
                 observed.started();
             }
-            Ok((ProviderProcess::Own(provider), update))
+            let own = match pool.zip(room) {
+                Some((pool, room)) => pool.own(provider, room),
+                None => OwnProcess::new(provider),
+            };
+            Ok((ProviderProcess::Own(own), update))
         }
     }
 }

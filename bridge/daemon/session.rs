@@ -212,10 +212,14 @@ impl Session {
 
     /// The process of its provider and the calls in progress, if it runs and is of this session alone.
     pub(super) fn own_process(&self) -> Option<(Provider, usize)> {
-        // Held while a provider starts.
-        let choice = self.choice.try_lock().ok()?;
-        let instance = choice.as_ref()?.running_instance()?;
+        let instance = self.provider_slot()?.running_instance()?;
         Some((instance.own_process()?, instance.calls.in_flight()))
+    }
+
+    /// Its provider, unless it is being chosen.
+    pub(super) fn provider_slot(&self) -> Option<Arc<ProviderSlot>> {
+        // Held while a provider starts.
+        self.choice.try_lock().ok()?.clone()
     }
 
     /// What is known of the engine.

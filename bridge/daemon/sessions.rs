@@ -1,18 +1,24 @@
 //! The open sessions of a daemon.
 
+use std::cmp::Reverse;
+use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use dashmap::DashMap;
 use tokio::task::JoinSet;
 
 use super::provider_slot::ProviderSlot;
 use super::session::PluginSide;
-use super::{Daemon, Session};
+use super::{Daemon, Pool, Session};
 use crate::authorization::Permissions;
 
 /// Parts of the map, each with a lock. By default they are four for each processor, whose number is read from files.
 const SHARDS: usize = 4;
+
+/// How often it is looked at which sessions make no calls, while others wait for room.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 pub(crate) struct Sessions {
@@ -89,6 +95,27 @@ impl Sessions {
         }
         self.daemon.changes_end().await;
         self.daemon.finish().await;
+    }
+
+    /// Lends the processes of sessions that make no calls to those that wait for room, for ever.
+    pub(crate) async fn lend(&self, pool: &Pool) -> Infallible {
+        loop {
+            let waiting = pool.has_waiting().await;
+            let mut unused = Vec::new();
+            for session in self.all() {
+                if let Some(slot) = session.provider_slot()
+                    && let Some(unused_for) = slot.unused_for()
+                {
+                    unused.push((unused_for, slot));
+                }
+            }
+            unused.sort_by_key(|(unused_for, _)| Reverse(*unused_for));
+            for (_, slot) in unused.into_iter().take(waiting) {
+                slot.lend(pool.lent_after()).await;
+            }
+            // Nothing tells that a session has made no call.
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
     }
 
     /// The open sessions.

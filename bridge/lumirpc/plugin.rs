@@ -25,7 +25,7 @@ use crate::cli::plugin::{PortError, Signals, announce, serve_until_ended};
 use crate::cli::runtime;
 use crate::cli::starter::Starter;
 use crate::config;
-use crate::daemon::{self, Calls, Daemon, Instance, ProviderProcess, ProviderSource};
+use crate::daemon::{self, Calls, Daemon, Instance, OwnProcess, ProviderProcess, ProviderSource};
 use crate::engine::{Engine, EngineError, EngineLog, Generation, LogLine, Severity};
 use crate::error_code::{ErrorCode, of_open_store, of_start};
 use crate::home::OpenStoreError;
@@ -198,7 +198,7 @@ pub(crate) async fn start(
     let package = Arc::new(Package::new(identity, Arc::clone(provider.catalogue())));
     Ok(Arc::new(Instance::new(
         package,
-        ProviderProcess::Own(provider),
+        ProviderProcess::Own(OwnProcess::new(provider)),
         source,
         calls,
         Arc::clone(context.settings()),

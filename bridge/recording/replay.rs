@@ -21,8 +21,8 @@ use super::player::Player;
 use super::recorded::{RecordedSession, sessions};
 use super::scripted::Script;
 use crate::daemon::{
-    Calls, Daemon, Instance, OpenPackageError, Program, ProviderProcess, ProviderSource, Sessions,
-    StartError, open_package, start,
+    Calls, Daemon, Instance, OpenPackageError, OwnProcess, Program, ProviderProcess, ProviderSource,
+    Sessions, StartError, open_package, start,
 };
 use crate::engine::EngineLog;
 use crate::package::catalogue::{Identity, IdentityError, Package};
@@ -234,7 +234,13 @@ impl RecordedSession {
             .map_err(|error| ReplayError::Start(Box::new(error)))?;
         let package = Arc::new(Package::new(identity, Arc::clone(provider.catalogue())));
         let settings = Arc::clone(context.settings());
-        Ok(Arc::new(Instance::new(package, ProviderProcess::Own(provider), source, calls, settings)))
+        Ok(Arc::new(Instance::new(
+            package,
+            ProviderProcess::Own(OwnProcess::new(provider)),
+            source,
+            calls,
+            settings,
+        )))
     }
 }
 

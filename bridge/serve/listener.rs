@@ -146,7 +146,7 @@ impl Listener {
         tokio::select! {
             () = served => {}
             never = sessions.daemon().memory().give_back() => match never {},
-            never = collect(sessions.daemon()) => match never {},
+            never = collect(&sessions) => match never {},
             () = ended => {}
         }
         let mut probed = None;
@@ -281,10 +281,13 @@ async fn handed_over(handover: Option<&Handover>) {
     }
 }
 
-/// Ends shared processes that nothing uses.
-async fn collect(daemon: &Daemon) -> Infallible {
-    match daemon.pool() {
-        Some(pool) => pool.collect().await,
+/// Ends shared processes that nothing uses, and lends those that are hardly used.
+async fn collect(sessions: &Sessions) -> Infallible {
+    match sessions.daemon().pool() {
+        Some(pool) => tokio::select! {
+            never = pool.collect() => never,
+            never = sessions.lend(pool) => never,
+        },
         None => pending().await,
     }
 }

@@ -225,6 +225,55 @@ on_both_protocols! {
         assert_eq!(host.provider_processes().len(), 2);
     }
 
+    async fn a_process_that_is_not_shared_takes_its_place_all_the_same(protocol) {
+        let limited = Setup::sandbox(protocol).with("ISTHMUS_POOL_PROCESSES", "1").with("ISTHMUS_POOL_IDLE", "0.2");
+        let logging = limited.clone().with("TF_LOG_PROVIDER", "error");
+        // A script is another program than what it starts, so nothing is known of that.
+        let script = limited.clone().wrapped("exec \"$REAL\"\n");
+        let without_cache = limited.with("ISTHMUS_SCHEMA_CACHE", "false");
+        for setup in [logging, script, without_cache] {
+            let host = setup.clone().with_daemon().start().await;
+            let session = configured(&host, &json!({})).await?;
+            let second = setup.with_daemon().beside(&host).start().await;
+            let is_told = |line: &Line| line.message.contains("all 1 provider processes");
+            let mut waiting = std::pin::pin!(configured(&second, &json!({})));
+            tokio::select! {
+                early = &mut waiting => panic!("there is no room: {early:?}"),
+                () = until("the second run is told", || second.engine.lines().iter().any(is_told).then_some(())) => {}
+            }
+            assert_eq!(host.provider_processes().len(), 1);
+            host.end_of(session).await;
+            waiting.await?;
+        }
+    }
+
+    async fn a_process_that_ends_by_itself_makes_room_for_the_one_that_replaces_it(protocol) {
+        let host = one(Setup::sandbox(protocol).with("ISTHMUS_POOL_PROCESSES", "1")).await;
+        let session = configured(&host, &json!({})).await?;
+        signal(host.provider_process(), Signal::KILL);
+        until("the provider is gone", || children(host.daemon().process()).is_empty().then_some(())).await;
+        session.note().make(&json!({"title": "one"})).await?;
+        assert_eq!(host.provider_processes().len(), 2);
+    }
+
+    async fn a_run_that_makes_no_calls_lends_its_process(protocol) {
+        let limited = Setup::sandbox(protocol).with("ISTHMUS_POOL_PROCESSES", "1").with("ISTHMUS_POOL_IDLE", "0.2");
+        let logging = limited.clone().with("TF_LOG_PROVIDER", "error");
+        for setup in [limited, logging] {
+            let (host, second) = two(setup).await;
+            let idle = configured(&host, &json!({"token": "a"})).await?;
+            let made = idle.note().make(&json!({"title": "one"})).await?;
+            let busy = configured(&second, &json!({"token": "b"})).await?;
+            busy.note().make(&json!({"title": "two"})).await?;
+            assert_eq!(host.provider_processes().len(), 2);
+            // Its next call gets one again, when the other one makes none.
+            idle.note().refresh(&made).await?;
+            assert_eq!(host.provider_processes().len(), 3);
+            let told = host.engine.shown();
+            assert!(!told.iter().any(|line| line.message.contains("has ended")), "{told:?}");
+        }
+    }
+
     async fn cancelling_one_run_does_not_stop_the_calls_of_another(protocol) {
         let (host, second) = two(Setup::sandbox(protocol).with("ISTHMUS_STOP_GRACE_PERIOD", "0.2")).await;
         let cancelled = configured(&host, &json!({})).await?;
