@@ -10,6 +10,7 @@ mod bounded;
 mod health;
 pub(crate) mod http;
 mod inspect;
+mod limits;
 mod listener;
 mod places;
 mod plugins;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use isthmus_grpc::{Incoming, ServerSettings, serve_connection, unimplemented};
+use isthmus_grpc::{Incoming, Load, ServerSettings, serve_connection, unimplemented};
 use isthmus_proto::goplugin::grpc_broker_server::{self, GrpcBrokerServer};
 use isthmus_proto::goplugin::grpc_controller_server::{self, GrpcControllerServer};
 use isthmus_proto::goplugin::grpc_stdio_server::{self, GrpcStdioServer};
@@ -179,9 +179,11 @@ async fn serve_stream(
         };
         services.call(request)
     };
-    let Some(acceptor) = acceptor else { return serve_connection(stream, call, SETTINGS, &ended).await };
+    let Some(acceptor) = acceptor else {
+        return serve_connection(stream, call, SETTINGS, &Load::unlimited(), &ended).await;
+    };
     match ended.run_until_cancelled(acceptor.accept(stream)).await {
-        Some(Ok(stream)) => serve_connection(stream, call, SETTINGS, &ended).await,
+        Some(Ok(stream)) => serve_connection(stream, call, SETTINGS, &Load::unlimited(), &ended).await,
         Some(Err(error)) => {
             log::write(Level::Warn, "a client was refused", &[("reason", &error.to_string())]);
         }

@@ -24,6 +24,7 @@ use super::destination::Destination;
 use super::link::{Link, LinkError};
 use super::socket::SocketError;
 use crate::daemon::Session;
+use crate::serve::LARGEST_MESSAGE;
 use crate::status::RequestError;
 
 /// Bytes before the message of a gRPC call: whether it is compressed, and its length.
@@ -164,8 +165,8 @@ impl RelayConnection {
 
     async fn make(self: Arc<Self>, request: Request<Incoming>, here: impl Here) -> Response<Body> {
         let (head, body) = request.into_parts();
-        let content = match body.collect().await {
-            Ok(content) => content.to_bytes(),
+        let content = match body.only_message(LARGEST_MESSAGE).await {
+            Ok(content) => content,
             Err(status) => return status.into_http(),
         };
         let call = of_engine(head, content);

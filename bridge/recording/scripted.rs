@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
 use isthmus_cty::json::Json;
-use isthmus_grpc::{Encoded, ServerSettings, serve_connection};
+use isthmus_grpc::{Encoded, Load, ServerSettings, serve_connection};
 use isthmus_proto::health::{HealthCheckResponse, health_check_response::ServingStatus};
 use isthmus_proto::tfplugin6::{DynamicValue, upgrade_resource_state};
 use isthmus_provider::plugin::LARGEST_MESSAGE;
@@ -83,7 +83,7 @@ impl Script {
                             server.unary(method, request).await
                         }
                     };
-                    serve_connection(stream, call, SETTINGS, &ended).await;
+                    serve_connection(stream, call, SETTINGS, &Load::unlimited(), &ended).await;
                 });
             }
         });

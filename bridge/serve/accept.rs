@@ -44,6 +44,17 @@ impl<Warn: Fn(String)> AcceptPacer<Warn> {
         accepted
     }
 
+    /// Says that a connection is refused, because there are too many; none of them ends for it.
+    pub(super) fn refuse<Place>(&self) -> Option<Place> {
+        if self.is_to_warn() {
+            (self.warn)(
+                "a connection was refused: too many are open, for which descriptors are left\nhelp: raise the limit of open files"
+                    .to_owned(),
+            );
+        }
+        None
+    }
+
     fn is_to_warn(&self) -> bool {
         let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
         let is_due = warned.is_none_or(|warned| warned.elapsed() >= BETWEEN_WARNINGS);

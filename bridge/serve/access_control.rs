@@ -13,6 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
 
+use super::limits::Peer;
 use super::places::{Place, Places};
 use crate::authorization::{
     AccessDenied, CertificateFiles, CertificatesError, HandshakeError, Identity, LocalUsers, NamedFile,
@@ -208,6 +209,11 @@ impl Network {
 }
 
 impl Unauthenticated {
+    /// Whose connections compete with those of others.
+    pub(super) fn peer(&self) -> Peer {
+        Peer::Address(self.place.address())
+    }
+
     /// Finds out who is at the other end, before any call is read, as long as it has its place.
     pub(super) async fn identify(self, users: &LocalUsers) -> Result<Authenticated, HandshakeError> {
         let Self { stream, authentication, place } = self;

@@ -7,9 +7,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use http_body_util::{BodyExt as _, Full};
 use isthmus_common::BoxFuture;
-use isthmus_grpc::{Incoming, ServerSettings, serve_connection, unimplemented};
+use isthmus_grpc::{Incoming, unimplemented};
 use isthmus_proto::daemon::{daemon_server as daemon, inspect_server as inspect};
 use isthmus_proto::lumirpc::resource_provider_server as lumirpc;
 use isthmus_proto::pulumirpc::resource_provider_server as pulumirpc;
@@ -29,6 +28,7 @@ use super::accept::AcceptPacer;
 use super::access_control::{Admission, Authenticated, Bytes, Unauthenticated};
 use super::health::StandardServices;
 use super::inspect::InspectService;
+use super::limits::{self, Limits};
 use super::places::Place;
 use super::plugins::{Peer, PluginConnection, PluginService};
 use super::redacted::Redacted;
@@ -43,9 +43,6 @@ use crate::lumirpc::LumiService;
 use crate::observe::ObservedCall;
 use crate::pulumirpc::PulumiService;
 use crate::status::RequestError;
-
-/// Schemas have megabytes, and the connection is local. An engine makes as many calls as it likes.
-const SETTINGS: ServerSettings = ServerSettings { window: 8 * 1024 * 1024, most_calls: u32::MAX };
 
 /// How long a connection is open whose calls no token identifies.
 const LONGEST_UNAUTHENTICATED: Duration = Duration::from_secs(10);
@@ -125,7 +122,7 @@ impl Listener {
     ) {
         let stopping = CancellationToken::new();
         let connections = TaskTracker::new();
-        let mut services = Services::new(sessions.daemon().memory().clone()).await;
+        let mut services = Services::new(sessions.daemon()).await;
         let handover = self.shared.as_ref().map(|shared| Arc::clone(&shared.handover));
         let mut listening = Some(self);
         let served = async {
@@ -179,6 +176,7 @@ impl Listener {
         let pacer = AcceptPacer::new(|message| daemon.warn(message));
         let users = Arc::new(LocalUsers::new(daemon.settings().allowed_users.clone()));
         let refuser = Refuser::new();
+        let place = |peer| services.limits.connection(peer).or_else(|| pacer.refuse());
         loop {
             // A failure concerns one connection, unless no descriptor is left, which was waited for.
             let Ok(accepted) = pacer.pace(self.next().await).await else { continue };
@@ -187,15 +185,17 @@ impl Listener {
             match accepted {
                 Accepted::Engine(stream) => match users.check(&stream).await {
                     Ok(()) => {
+                        let Some(place) = place(peer_of(&stream)) else { continue };
                         let relay = relay.map(|relay| relay.connection());
-                        drop(connections.spawn(served(stream, services, sessions, relay, stopping)));
+                        drop(connections.spawn(served(stream, place, services, sessions, relay, stopping)));
                     }
                     Err(reason) => refuser.refuse(stream, reason),
                 },
                 Accepted::Plugin(stream, terms) => match users.check_local(&stream) {
                     Ok(user) => {
+                        let Some(place) = place(process_of(&stream)) else { continue };
                         let host = Host { sessions, terms, services, stopping };
-                        drop(connections.spawn(host.served(stream, user)));
+                        drop(connections.spawn(host.served(stream, place, user)));
                     }
                     Err(reason) => refuser.refuse(stream, reason),
                 },
@@ -258,17 +258,29 @@ async fn answer_probes(
         let Ok((stream, _)) = pacer.pace(socket.accept().await).await else { continue };
         while connections.try_join_next().is_some() {}
         // Others are refused by the end of their connection.
-        if let Ok(user) = users.check_local(&stream) {
+        if let Ok(user) = users.check_local(&stream)
+            && let Some(place) = services.limits.connection(process_of(&stream))
+        {
             let (sessions, terms, services) = (Arc::clone(sessions), terms.clone(), services.clone());
             let host = Host { sessions, terms, services, stopping: ending.clone() };
             connections.spawn(host.serve_until(
                 stream,
+                place,
                 Identity::User(user),
                 Peer::Plugin,
                 CancellationToken::new(),
             ));
         }
     }
+}
+
+fn peer_of(stream: &TcpStream) -> limits::Peer {
+    let address = stream.peer_addr().map_or(Ipv4Addr::LOCALHOST.into(), |address| address.ip());
+    limits::Peer::Address(address)
+}
+
+fn process_of(stream: &UnixStream) -> limits::Peer {
+    limits::Peer::Process(stream.peer_cred().ok().and_then(|credentials| credentials.pid()))
 }
 
 /// Waits until the socket is handed over.
@@ -296,17 +308,19 @@ async fn collect(sessions: &Sessions) -> Infallible {
 #[inline(never)]
 fn served(
     stream: TcpStream,
+    place: limits::Place,
     services: Services,
     sessions: Arc<Sessions>,
     relay: Option<Arc<RelayConnection>>,
     stopping: CancellationToken,
 ) -> BoxFuture<'static, ()> {
-    Box::pin(serve_engine(stream, services, sessions, relay, stopping))
+    Box::pin(serve_engine(stream, place, services, sessions, relay, stopping))
 }
 
 /// Serves an engine, whose calls go to another daemon if there is a `relay`.
 async fn serve_engine(
     stream: TcpStream,
+    place: limits::Place,
     mut services: Services,
     sessions: Arc<Sessions>,
     relay: Option<Arc<RelayConnection>>,
@@ -321,12 +335,12 @@ async fn serve_engine(
     match relay {
         None => {
             let call = |request: Request<Incoming>| services.call(request, session.session());
-            serve_connection(stream, call, SETTINGS, &stopping).await;
+            place.serve(stream, call, limits::ENGINE, &stopping).await;
         }
         Some(relay) => {
             let here = Local { services, session: session.session() };
             let call = |request| Arc::clone(&relay).call(request, here.clone());
-            serve_connection(stream, call, SETTINGS, &stopping).await;
+            place.serve(stream, call, limits::ENGINE, &stopping).await;
         }
     }
 }
@@ -342,8 +356,8 @@ struct Host {
 impl Host {
     /// As [`Self::serve`] for a plugin of a local user; out of line, as [`served`].
     #[inline(never)]
-    fn served(self, stream: UnixStream, user: u32) -> BoxFuture<'static, ()> {
-        Box::pin(self.serve(stream, Identity::User(user), Peer::Plugin))
+    fn served(self, stream: UnixStream, place: limits::Place, user: u32) -> BoxFuture<'static, ()> {
+        Box::pin(self.serve(stream, place, Identity::User(user), Peer::Plugin))
     }
 
     /// As [`Self::serve_unauthenticated`]; out of line, as [`served`].
@@ -358,15 +372,22 @@ impl Host {
     }
 
     /// Serves a peer whose calls are all of one identity. A plugin opens its session itself.
-    async fn serve(self, stream: impl AsyncRead + AsyncWrite + Send + Unpin, identity: Identity, peer: Peer) {
+    async fn serve(
+        self,
+        stream: impl AsyncRead + AsyncWrite + Send + Unpin,
+        place: limits::Place,
+        identity: Identity,
+        peer: Peer,
+    ) {
         let stopping = self.stopping.clone();
-        self.serve_until(stream, identity, peer, stopping).await;
+        self.serve_until(stream, place, identity, peer, stopping).await;
     }
 
     /// The same, until `ended` is cancelled.
     async fn serve_until(
         self,
         stream: impl AsyncRead + AsyncWrite + Send + Unpin,
+        place: limits::Place,
         identity: Identity,
         peer: Peer,
         ended: CancellationToken,
@@ -375,7 +396,7 @@ impl Host {
         let connection = self.connection(identity, peer);
         let mut services = self.services;
         let call = |request: Request<Incoming>| services.call_of_plugin(request, &connection);
-        serve_connection(stream, call, SETTINGS, &ended).await;
+        place.serve(stream, call, limits::PLUGIN, &ended).await;
     }
 
     /// Serves a peer at the daemon's address, once it has identified itself.
@@ -385,20 +406,21 @@ impl Host {
         users: Arc<LocalUsers>,
         refuser: Refuser,
     ) {
-        let stopping = self.stopping.clone();
+        let (stopping, address) = (self.stopping.clone(), unauthenticated.peer());
         let admitted = tokio::select! {
             admitted = unauthenticated.identify(&users) => admitted,
             () = stopping.cancelled() => return,
         };
+        let Some(in_place) = self.services.limits.connection(address) else { return };
         match admitted {
             Ok(Authenticated::Local { stream, identity }) => {
-                self.serve(stream, identity, Peer::PluginOrEngine).await
+                self.serve(stream, in_place, identity, Peer::PluginOrEngine).await
             }
             Ok(Authenticated::Certified { stream, identity }) => {
-                self.serve(stream, identity, Peer::Plugin).await
+                self.serve(stream, in_place, identity, Peer::Plugin).await
             }
             Ok(Authenticated::ByToken { stream, tokens, place }) => {
-                self.serve_holder(stream, tokens, place).await
+                self.serve_holder(stream, in_place, tokens, place).await
             }
             Ok(Authenticated::Refused { stream, reason }) => refuser.refuse(stream, reason),
             Err(HandshakeError::Files(Some(fault))) => {
@@ -409,7 +431,13 @@ impl Host {
     }
 
     /// Serves the holder of a token, which each call has: one that is withdrawn identifies no further call.
-    async fn serve_holder(self, stream: Box<dyn Bytes>, tokens: Arc<Tokens>, place: Place) {
+    async fn serve_holder(
+        self,
+        stream: Box<dyn Bytes>,
+        in_place: limits::Place,
+        tokens: Arc<Tokens>,
+        place: Place,
+    ) {
         let lost = place.lost();
         let mut place = Some(place);
         let _buffers = self.services.memory.used();
@@ -444,7 +472,7 @@ impl Host {
             }
         };
         tokio::select! {
-            () = serve_connection(stream, call, SETTINGS, &stopping) => {}
+            () = in_place.serve(stream, call, limits::PLUGIN, &stopping) => {}
             () = unauthenticated => {}
         }
     }
@@ -482,12 +510,14 @@ struct Services {
     pulumi: pulumirpc::ResourceProviderServer<Redacted<PulumiService>>,
     lumi: lumirpc::ResourceProviderServer<Redacted<LumiService>>,
     memory: Memory,
+    limits: Limits,
 }
 
 impl Services {
-    async fn new(memory: Memory) -> Self {
+    async fn new(daemon: &Daemon) -> Self {
         Self {
-            memory,
+            memory: daemon.memory().clone(),
+            limits: Limits::new(daemon.settings().pool.processes),
             inspect: inspect::InspectServer::new(InspectService),
             standard: StandardServices::new().await,
             plugins: daemon::DaemonServer::new(PluginService)
@@ -602,17 +632,11 @@ impl Services {
         let mut services = self.clone();
         Box::pin(async move {
             let _in_progress = in_progress;
-            let (head, body) = request.into_parts();
-            // Read now, because what is unread leaves no room on the connection for other calls.
-            let content = match body.collect().await {
-                Ok(content) => content.to_bytes(),
-                Err(status) => return status.into_http(),
-            };
+            // It is not read before its turn.
             let Some(turn) = turns.next().await else {
                 return Status::from(RequestError::CancelledInTurn { method }).into_http();
             };
-            let body = Full::new(content).map_err(|never| match never {});
-            turn.make(services.call(Request::from_parts(head, body), session)).await
+            turn.make(services.call(request, session)).await
         })
     }
 }

@@ -30,6 +30,7 @@ struct Taken {
 #[derive(Debug)]
 pub(super) struct Place {
     places: Places,
+    address: IpAddr,
     lost: CancellationToken,
 }
 
@@ -48,7 +49,7 @@ impl Places {
             taken.remove(index).lost.cancel();
         }
         taken.push(Taken { address, lost: lost.clone() });
-        Place { places: self.clone(), lost }
+        Place { places: self.clone(), address, lost }
     }
 
     fn taken(&self) -> MutexGuard<'_, Vec<Taken>> {
@@ -57,6 +58,10 @@ impl Places {
 }
 
 impl Place {
+    pub(super) fn address(&self) -> IpAddr {
+        self.address
+    }
+
     /// Cancelled when another connection has taken it, or it is free again.
     pub(super) fn lost(&self) -> CancellationToken {
         self.lost.clone()

@@ -8,7 +8,7 @@ use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
-use isthmus_grpc::{ServerSettings, serve_connection};
+use isthmus_grpc::{Load, ServerSettings, serve_connection};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -44,7 +44,13 @@ impl Refuser {
             let refuse = |_| ready(Status::from(RequestError::AccessDenied(reason.clone())).into_http());
             let never = CancellationToken::new();
             // It ends however it ends.
-            drop(tokio::time::timeout(LONGEST, serve_connection(stream, refuse, SETTINGS, &never)).await);
+            drop(
+                tokio::time::timeout(
+                    LONGEST,
+                    serve_connection(stream, refuse, SETTINGS, &Load::unlimited(), &never),
+                )
+                .await,
+            );
             drop(room);
         });
     }

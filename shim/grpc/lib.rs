@@ -6,7 +6,7 @@
 //! `docs/decisions/one-thread.md` has the figures.
 //!
 //! - [`Channel`]: the client's side, a connection that is made again when a call finds it lost.
-//! - [`serve_connection`]: the server's side.
+//! - [`serve_connection`]: the server's side. [`Load`]: what its connections may take together.
 //! - [`Coalesced`]: the stream below both.
 //! - [`Encoded`]: the codec of messages that pass unchanged.
 //! - [`NotSent`]: the proof that a request did not leave.
@@ -17,6 +17,7 @@ mod channel;
 mod coalesced;
 mod encoded;
 mod error;
+mod load;
 mod server;
 mod tcp;
 #[cfg(test)]
@@ -27,5 +28,6 @@ pub use channel::{Channel, ChannelSettings, Stream};
 pub use coalesced::Coalesced;
 pub use encoded::Encoded;
 pub use error::NotSent;
+pub use load::{Load, LoadLimits};
 pub use server::{ServerSettings, serve_connection, unimplemented};
 pub use tcp::prepare_tcp;

@@ -2,6 +2,7 @@
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -16,12 +17,13 @@ use tokio_util::task::TaskTracker;
 use tonic::Status;
 use tonic::body::Body;
 
-use crate::{Coalesced, Incoming};
+use crate::load::Arrival;
+use crate::{Coalesced, Incoming, Load};
 
 /// Parameters of a server's connections.
 #[derive(Clone, Copy, Debug)]
 pub struct ServerSettings {
-    /// Bytes that a request, and all requests of a connection together, may have under way.
+    /// Bytes that each request may have under way before it is read.
     pub window: u32,
     /// Concurrent calls of a connection.
     pub most_calls: u32,
@@ -30,11 +32,19 @@ pub struct ServerSettings {
 /// Bytes of a request's headers. Those of engines have some hundred.
 const LARGEST_HEADERS: u32 = 16 * 1024;
 
+/// How long a peer may take to begin with HTTP/2.
+const GREETING: Duration = Duration::from_secs(30);
+
+/// The largest window of HTTP/2.
+const LARGEST_WINDOW: u32 = u32::MAX >> 1;
+
 /// How long an ended connection without calls in progress remains, for a peer that still reads its answers.
 const FAREWELL: Duration = Duration::from_secs(3);
 
 /// Serves the calls of a connection until its peer closes it. After `ended`, no further call is accepted, those in progress
 /// are answered, and the connection is closed seconds later even if the peer is silent.
+///
+/// What it takes is counted in `load`; calls that are too many are answered with RESOURCE_EXHAUSTED.
 ///
 /// A call that its peer cancels is dropped, as are all of a connection that is lost, or whose peer violates HTTP/2. A panic
 /// ends its call only.
@@ -42,21 +52,26 @@ pub async fn serve_connection<Answer>(
     io: impl AsyncRead + AsyncWrite + Unpin,
     mut call: impl FnMut(Request<Incoming>) -> Answer,
     settings: ServerSettings,
+    load: &Load,
     ended: &CancellationToken,
 ) where
     Answer: Future<Output = Response<Body>> + Send + 'static,
 {
     let handshake = h2::server::Builder::new()
         .initial_window_size(settings.window)
-        .initial_connection_window_size(settings.window)
+        // Requests that are not read leave room for all others.
+        .initial_connection_window_size(
+            settings.window.saturating_mul(settings.most_calls).min(LARGEST_WINDOW),
+        )
         .max_concurrent_streams(settings.most_calls)
         .max_header_list_size(LARGEST_HEADERS)
         .handshake::<_, Bytes>(Coalesced::new(io));
     let connection = tokio::select! {
-        connection = handshake => connection,
+        connection = tokio::time::timeout(GREETING, handshake) => connection,
         () = ended.cancelled() => return,
     };
-    let Ok(mut connection) = connection else { return };
+    let Ok(Ok(mut connection)) = connection else { return };
+    let load = load.connection();
     let calls = TaskTracker::new();
     let mut is_ending = false;
     let unanswered = async {
@@ -67,9 +82,22 @@ pub async fn serve_connection<Answer>(
     loop {
         tokio::select! {
             accepted = connection.accept() => match accepted {
-                Some(Ok((request, response))) => {
-                    calls.spawn(answer(call(request.map(Incoming::new)), response));
-                }
+                Some(Ok((request, mut response))) => match load.begin() {
+                    Some(place) => {
+                        let arrival = Arrival::new(Arc::clone(&place), settings.window);
+                        let request = request.map(|stream| Incoming::of_request(stream, arrival));
+                        let answer = answer(call(request), response);
+                        calls.spawn(async move {
+                            answer.await;
+                            drop(place);
+                        });
+                    }
+                    None => {
+                        let (head, _) = too_many_calls().into_parts();
+                        // An error means that the peer has gone.
+                        drop(response.send_response(Response::from_parts(head, ()), true));
+                    }
+                },
                 Some(Err(_)) | None => return,
             },
             () = ended.cancelled(), if !is_ending => {
@@ -147,6 +175,11 @@ fn send_part(
         }
     }
     Poll::Ready(stream.send_data(data, false).ok())
+}
+
+fn too_many_calls() -> Response<Body> {
+    let text = "the server has too many calls in progress, most of them of this connection\nhelp: make fewer at a time";
+    Status::resource_exhausted(text).into_http()
 }
 
 /// The response to a call of a service that is not served.

@@ -7,6 +7,7 @@ use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::uri::Authority;
@@ -78,12 +79,22 @@ impl Pair {
     where
         Answer: Future<Output = Response<Body>> + Send + 'static,
     {
+        Self::within(&Load::unlimited(), call)
+    }
+
+    /// On one of the connections of a server with limits.
+    fn within<Answer>(load: &Load, call: impl FnMut(Request<Incoming>) -> Answer + Send + 'static) -> Self
+    where
+        Answer: Future<Output = Response<Body>> + Send + 'static,
+    {
         let (ours, theirs) = duplex(1 << 22);
         let writes = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
         let theirs = Counted { stream: theirs, writes: Arc::clone(&writes[1]) };
         let ended = CancellationToken::new();
         let until = ended.clone();
-        let serving = tokio::spawn(async move { serve_connection(theirs, call, SERVER, &until).await });
+        let load = load.clone();
+        let serving =
+            tokio::spawn(async move { serve_connection(theirs, call, SERVER, &load, &until).await });
         let ours = Mutex::new(Some(Counted { stream: ours, writes: Arc::clone(&writes[0]) }));
         let channel = Channel::new(Authority::from_static("localhost"), CLIENT, move || {
             let stream = ours.lock().expect("no panic elsewhere").take();
@@ -288,7 +299,7 @@ async fn a_connection_that_is_lost_is_made_again_by_the_next_call() {
         };
         let ended = Arc::clone(&has_ended);
         tokio::spawn(async move {
-            serve_connection(theirs, echo, SERVER, &until).await;
+            serve_connection(theirs, echo, SERVER, &Load::unlimited(), &until).await;
             ended.notify_one();
         });
         ready(Ok(Box::new(ours) as Box<dyn Stream>))
@@ -298,6 +309,84 @@ async fn a_connection_that_is_lost_is_made_again_by_the_next_call() {
     ended.notified().await;
     assert_eq!(call(&channel, b"y").await.expect("an answer"), "y");
     assert_eq!(connections.load(Ordering::Relaxed), 2);
+}
+
+const LIMITS: LoadLimits = LoadLimits {
+    calls: 8,
+    messages: 3 << 20,
+    messages_of_connection: 3 << 20,
+    patience: Duration::from_millis(100),
+};
+
+/// A gRPC message of 2 MiB, for two of which there is no room.
+fn large_message() -> &'static [u8] {
+    let mut message = vec![0; 5 + (2 << 20)];
+    message[1..5].copy_from_slice(&(2_u32 << 20).to_be_bytes());
+    message.leak()
+}
+
+/// Answers when the message has arrived, or why it has not.
+async fn received(request: Request<Incoming>) -> Response<Body> {
+    match request.into_body().only_message(3 << 20).await {
+        Ok(message) => response(message),
+        Err(status) => status.into_http(),
+    }
+}
+
+#[tokio::test]
+async fn calls_are_refused_on_the_connection_that_has_too_many_and_on_no_other() {
+    let load = Load::new(LIMITS);
+    let greedy = Pair::within(&load, |_| pending());
+    let held: Vec<_> = (0..LIMITS.calls)
+        .map(|_| {
+            let channel = greedy.channel.clone();
+            tokio::spawn(async move { call(&channel, b"").await })
+        })
+        .collect();
+    let refused = loop {
+        // One that is not refused comes before those that are held.
+        let answer =
+            tokio::time::timeout(Duration::from_millis(100), greedy.channel.clone().call(request(b"")));
+        if let Ok(answer) = answer.await {
+            break answer.expect("headers");
+        }
+    };
+    let status = Status::from_header_map(refused.headers()).expect("a status");
+    assert_eq!(status.code(), Code::ResourceExhausted, "{status}");
+    let other = Pair::within(&load, echo);
+    assert_eq!(call(&other.channel, b"").await.expect("it is answered"), "");
+    held.into_iter().for_each(|call| call.abort());
+}
+
+#[tokio::test]
+async fn a_message_waits_for_room_until_the_one_that_does_not_arrive_is_given_up() {
+    let load = Load::new(LIMITS);
+    let message = large_message();
+    let [slow, other] = [(); 2].map(|()| Pair::within(&load, received));
+    let (send, parts) = tokio::sync::mpsc::channel(1);
+    let frames = ReceiverStream::new(parts).map(|part| Ok::<_, Status>(Frame::data(part)));
+    send.send(Bytes::from_static(&message[..100])).await.expect("it is read");
+    let request =
+        Request::post("/test.Service/Method").body(Body::new(StreamBody::new(frames))).expect("a request");
+    let channel = slow.channel.clone();
+    let given_up = tokio::spawn(async move { channel.clone().call(request).await });
+    // A small one needs no room.
+    assert_eq!(call(&other.channel, &[0, 0, 0, 0, 1, 7]).await.expect("an answer"), [0, 0, 0, 0, 1, 7][..]);
+    assert_eq!(call(&other.channel, message).await.expect("an answer").len(), message.len());
+    let given_up = given_up.await.expect("no panic").expect("headers");
+    let status = Status::from_header_map(given_up.headers()).expect("a status");
+    assert_eq!(status.code(), Code::ResourceExhausted, "{status}");
+    drop(send);
+}
+
+#[tokio::test]
+async fn a_call_has_one_message_of_a_limited_size() {
+    let pair = Pair::serving(received);
+    for content in [&[0, 0, 0, 0, 0, 0][..], &[0, 0, 0x31, 0, 0, 0]] {
+        let answer = pair.channel.clone().call(request(content)).await.expect("headers");
+        let status = Status::from_header_map(answer.headers()).expect("a status");
+        assert!([Code::Internal, Code::OutOfRange].contains(&status.code()), "{status}");
+    }
 }
 
 #[tokio::test]
@@ -321,7 +410,10 @@ impl Raw {
         let (ours, theirs) = duplex(1 << 16);
         let ended = CancellationToken::new();
         let until = ended.clone();
-        let serving = tokio::spawn(async move { serve_connection(theirs, echo, SERVER, &until).await });
+        let serving =
+            tokio::spawn(
+                async move { serve_connection(theirs, echo, SERVER, &Load::unlimited(), &until).await },
+            );
         let handshake = h2::client::Builder::new().initial_window_size(room).handshake(ours).await;
         let (requests, connection) = handshake.expect("a connection");
         Self { requests, connection, ended, serving }

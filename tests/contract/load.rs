@@ -4,6 +4,7 @@
 //! seconds; `tests/reliability/run load lifecycles floods` runs them in full on a release build, and writes its figures to
 //! `docs/reliability.md`.
 
+mod attacks;
 mod concurrency;
 mod driver;
 mod fairness;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use isthmus_common::scratch::{ScratchDirectory, temporary_directory};
-use isthmus_grpc::{Channel, ChannelSettings, ServerSettings, serve_connection, unimplemented};
+use isthmus_grpc::{Channel, ChannelSettings, Load, ServerSettings, serve_connection, unimplemented};
 use isthmus_proto::property::Struct;
 use isthmus_proto::{lumirpc, pulumirpc};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -190,7 +190,7 @@ async fn serve_daemon(stream: TcpStream, engine: Engine) {
             }
         }
     };
-    serve_connection(stream, call, SERVER, &CancellationToken::new()).await;
+    serve_connection(stream, call, SERVER, &Load::unlimited(), &CancellationToken::new()).await;
 }
 
 #[tonic::async_trait]

@@ -101,6 +101,11 @@ impl Daemon {
         self.stderr.borrow().clone()
     }
 
+    /// Where it listens.
+    pub(crate) fn socket(&self) -> &Path {
+        &self.socket
+    }
+
     pub(crate) fn process(&self) -> u32 {
         self.child.id().expect("a process that was not waited for")
     }

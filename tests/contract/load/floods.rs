@@ -112,7 +112,7 @@ fn row(protocol: Protocol, flood: &str, memory: [u64; 3], end: Instant) -> Strin
 }
 
 /// Lets this process have the other ends of all connections.
-fn allow_connections() {
+pub(super) fn allow_connections() {
     let limit = getrlimit(Resource::Nofile);
     let needed = Some(4 * CONNECTIONS as u64);
     if limit.current < needed && limit.current.is_some() {
