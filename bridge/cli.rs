@@ -102,6 +102,7 @@ enum Subcommands {
 /// Runs the role and command that the arguments select; the first is the executable's name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     limits::forbid_core_dumps();
+    limits::survive_limit_of_file_sizes();
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let name = arguments.first().cloned().unwrap_or_default();
     let code = match role(Path::new(&name)) {

@@ -1,4 +1,4 @@
-//! Limits of the process: open files, and core dumps.
+//! Limits of the process: open files, core dumps, and sizes of files.
 //!
 //! The limit of open files applies to connections, pipes and databases. A process without free
 //! descriptors cannot accept the engine's connection, and so cannot report why. So the soft limit is
@@ -11,6 +11,8 @@
 //! A core dump contains all memory: the key of the state store, and the secrets of programs. So there
 //! is none, nor of the providers, which inherit the limit and have the same secrets. The hard limit
 //! stays, so that a wrapper around a provider can raise the soft one to debug it.
+
+use std::sync::Arc;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -51,6 +53,13 @@ pub(super) fn forbid_core_dumps() {
     let maximum = getrlimit(Resource::Core).maximum;
     // Lowering a soft limit is always allowed.
     setrlimit(Resource::Core, Rlimit { current: Some(0), maximum }).ok();
+}
+
+/// Lets a write beyond the limit of file sizes fail, as one to a full disk does, instead of ending this process by SIGXFSZ. The
+/// processes that it starts have the signal's usual effect.
+pub(super) fn survive_limit_of_file_sizes() {
+    // A system that refuses the handler leaves the signal as it is.
+    drop(signal_hook::flag::register(libc::SIGXFSZ, Arc::default()));
 }
 
 /// The soft limit to set; `None` if the present one is high enough.

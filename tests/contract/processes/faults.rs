@@ -146,6 +146,12 @@ const OF_THE_HOST: [[&str; 4]; 18] = [
         "a_full_disk_fails_the_append_and_leaves_what_was_there",
     ],
     [
+        "a limit of file sizes (`ulimit -f`)",
+        "as a full disk",
+        "tests/contract/processes/limits.rs",
+        "a_limit_of_file_sizes_is_like_a_full_disk",
+    ],
+    [
         "a home that cannot be written",
         "a warning; changes for today's engine are made without a journal",
         "tests/contract/processes/host_faults.rs",

@@ -7,6 +7,8 @@ use std::process::{Command, Stdio};
 use isthmus_proto::pulumirpc::resource_provider_client::ResourceProviderClient;
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 
+use crate::harness::engine::Line;
+use crate::harness::host::until;
 use crate::harness::{PATIENCE, Setup, json, on_both_protocols};
 
 /// The plugin under one of its names, started by a shell that sets a limit first.
@@ -70,6 +72,16 @@ on_both_protocols! {
         for process in [host.process(), host.provider_process()] {
             assert_eq!(soft_limit(process, "Max core file size"), Some(0), "of process {process}");
         }
+    }
+
+    async fn a_limit_of_file_sizes_is_like_a_full_disk(protocol) {
+        // The schema is larger.
+        let setup = Setup::sandbox(protocol).without_a_record().after("ulimit -f 8");
+        let (host, session) = setup.session().await?;
+        session.note().make(&json!({"title": "Hello"})).await?;
+        let is_reported = |line: &Line| line.message.contains("schemas are not remembered") && line.message.contains("File too large");
+        until("it is reported", || host.engine.lines().iter().any(is_reported).then_some(())).await;
+        session.note().make(&json!({"title": "it is still served"})).await?;
     }
 
     async fn a_limit_that_is_reached_delays_connections_and_is_reported(host, session: sandbox) {
