@@ -32,6 +32,13 @@ pub(crate) fn property_name(name: &str) -> String {
     result
 }
 
+/// Whether generated code can have `name` as a name and as nothing else: letters, digits, underscores, hyphens and dollar
+/// signs. Some generators write names of properties into code as they are.
+pub(crate) fn is_name(name: &str) -> bool {
+    !name.is_empty()
+        && name.chars().all(|character| character.is_alphanumeric() || matches!(character, '_' | '-' | '$'))
+}
+
 /// The Terraform name that a reader of state without a schema derives from `name`.
 ///
 /// This rule is part of the state format, which lists the Terraform names of properties that do not
@@ -212,6 +219,19 @@ mod tests {
             ("foo__", "Foo__"),
         ] {
             assert_eq!(title(name), title_of);
+        }
+    }
+
+    #[test]
+    fn only_what_is_no_code_is_a_name() {
+        for name in ["a", "to_port", "dnsNames", "2c", "with-hyphen", "$ref", "ünï", "_", "名前"] {
+            assert!(is_name(name), "{name}");
+        }
+        for code in [
+            "", "a.b", "a b", "a(", "[x]", "`", "\"", "'", "a;b", "*/", "a\nb", "\\u0041", "a@b", "a/b",
+            "a:b", "\u{2028}", "#",
+        ] {
+            assert!(!is_name(code), "{code}");
         }
     }
 

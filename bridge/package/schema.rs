@@ -13,6 +13,7 @@ mod functions;
 mod generators;
 mod language;
 mod members;
+mod nameless;
 mod parallel;
 mod types;
 
@@ -39,6 +40,7 @@ use generators::Unwritable;
 use language::Facts;
 pub(crate) use language::go_import_path;
 use members::{Managed, is_input};
+use nameless::Nameless;
 pub(crate) use parallel::in_parallel;
 pub(crate) use types::TypeNames;
 use types::{Declared, Owner, Types};
@@ -73,7 +75,7 @@ impl<Content> Rendering<Content> {
     pub(crate) fn unreadable(&self) -> Option<&TokenError> {
         self.left_out.iter().find_map(|left_out| match left_out {
             LeftOut::Invalid(error @ TokenError::Schema(CatalogueError::Unreadable { .. })) => Some(error),
-            LeftOut::Invalid(_) | LeftOut::Unwritable(_) => None,
+            LeftOut::Invalid(_) | LeftOut::Unwritable(_) | LeftOut::Nameless(_) => None,
         })
     }
 }
@@ -85,6 +87,8 @@ pub(crate) enum LeftOut {
     Invalid(#[from] TokenError),
     #[error(transparent)]
     Unwritable(#[from] Unwritable),
+    #[error(transparent)]
+    Nameless(#[from] Nameless),
 }
 
 /// The schema of the plugin before Parameterize. `plugin_version` is without a `v`.
@@ -120,28 +124,32 @@ pub(crate) fn package_schema(
 
     let config = usable(package.config_shape(), &mut left_out);
     if let Some(config) = &config {
+        left_out.extend(nameless::within("the provider's configuration", &config.object).map(LeftOut::from));
         document.config = members::config_variables(&mut types, config);
     }
     let members: Vec<_> = package.resources().iter().collect();
     let shape = |terraform: &str| {
+        written_unless(nameless::member("resource", terraform))?;
         let shape = package.passing_resource(terraform)?;
         written_unless(language.and_then(|language| language.refuses_resource(&shape)))?;
         let former = package.resources().former(terraform).map(str::to_owned);
         Ok(Managed { shape, list: package.list(terraform), former })
     };
-    let mut unlisted = Vec::new();
+    let mut partly = Vec::new();
     let declare = |types: &mut Types<'_>, managed: &Managed| {
         let Managed { shape, list, .. } = managed;
         let name = member_name(&shape.token);
+        partly.extend(nameless_properties("resource", shape));
         let own = types.declare(Owner::Resource, name, &shape.object.fields);
         match list {
             None => own,
             Some(Ok(list)) => {
-                let inputs = list.object.fields.iter().filter(is_input);
+                partly.extend(nameless_properties("list resource", list));
+                let inputs = list.object.named().filter(is_input);
                 own.and(types.declare(Owner::Resource, &format!("{name}List"), inputs))
             }
             Some(Err(fault)) => {
-                unlisted.push(fault.clone());
+                partly.push(fault.clone().into());
                 own
             }
         }
@@ -151,16 +159,19 @@ pub(crate) fn package_schema(
         (types.describe(found, names), raw(&members::resource(types, managed, names)))
     };
     describe_members(&mut types, &members, shape, declare, described, &mut document.resources, &mut left_out);
-    left_out.extend(unlisted.into_iter().map(LeftOut::from));
+    left_out.extend(partly);
 
     let members: Vec<_> = package.data_sources().iter().collect();
-    let writable = |kind: &str, shape: Result<Arc<ResourceShape>, TokenError>| {
+    let writable = |kind: &str, terraform: &str, shape: Result<Arc<ResourceShape>, TokenError>| {
+        written_unless(nameless::member(kind, terraform))?;
         let shape = shape?;
         written_unless(language.and_then(|language| language.refuses_data_source(kind, &shape)))?;
         Ok::<_, LeftOut>(shape)
     };
-    let shape = |terraform: &str| writable("data source", package.passing_data_source(terraform));
+    let shape = |terraform: &str| writable("data source", terraform, package.passing_data_source(terraform));
+    let mut partly = Vec::new();
     let declare = |types: &mut Types<'_>, shape: &Arc<ResourceShape>| {
+        partly.extend(nameless_properties("data source", shape));
         types.declare(Owner::DataSource, member_name(&shape.token), &shape.object.fields)
     };
     let described = |types: &Types<'_>, shape: &Arc<ResourceShape>, found: &Declared| {
@@ -168,9 +179,12 @@ pub(crate) fn package_schema(
         (types.describe(found, names), raw(&members::data_source(types, shape, names)))
     };
     describe_members(&mut types, &members, shape, declare, described, &mut document.functions, &mut left_out);
+    left_out.extend(partly);
 
     for (terraform, token) in package.functions().iter() {
         let writable = package.function(terraform).map_err(LeftOut::from).and_then(|shape| {
+            written_unless(nameless::member("function", terraform))?;
+            written_unless(nameless::function(&shape))?;
             written_unless(language.and_then(|language| language.refuses_function(&shape)))?;
             Ok(shape)
         });
@@ -181,9 +195,11 @@ pub(crate) fn package_schema(
     document.provider = members::provider(&mut types, &identity.name, config.as_deref());
     // Last, so that these change no other name.
     for (terraform, token) in package.ephemeral_resources().iter() {
-        if let Some(shape) =
-            usable(writable("ephemeral resource", package.ephemeral_resource(terraform)), &mut left_out)
-        {
+        if let Some(shape) = usable(
+            writable("ephemeral resource", terraform, package.ephemeral_resource(terraform)),
+            &mut left_out,
+        ) {
+            left_out.extend(nameless_properties("ephemeral resource", &shape));
             let (fields, names) = (&shape.object.fields, &Names::of(&shape.object));
             types.declare_and_describe(Owner::DataSource, member_name(&shape.token), fields, names);
             document
@@ -192,7 +208,8 @@ pub(crate) fn package_schema(
         }
     }
     for (terraform, token) in package.actions().iter() {
-        if let Some(shape) = usable(writable("action", package.action(terraform)), &mut left_out) {
+        if let Some(shape) = usable(writable("action", terraform, package.action(terraform)), &mut left_out) {
+            left_out.extend(nameless_properties("action", &shape));
             let (fields, names) = (&shape.object.fields, &Names::of(&shape.object));
             types.declare_and_describe(Owner::DataSource, member_name(&shape.token), fields, names);
             document.functions.insert(token.to_owned(), raw(&members::action(&types, &shape, names)));
@@ -257,8 +274,12 @@ fn usable<Shape, Fault: Into<LeftOut>>(
     shape.map_err(|error| left_out.push(error.into())).ok()
 }
 
-fn written_unless(refused: Option<Unwritable>) -> Result<(), LeftOut> {
-    refused.map_or(Ok(()), |unwritable| Err(unwritable.into()))
+fn written_unless(refused: Option<impl Into<LeftOut>>) -> Result<(), LeftOut> {
+    refused.map_or(Ok(()), |reason| Err(reason.into()))
+}
+
+fn nameless_properties(kind: &str, shape: &ResourceShape) -> Option<LeftOut> {
+    nameless::within(&format!("{kind} {}", shape.terraform_type), &shape.object).map(LeftOut::from)
 }
 
 /// The parts that do not depend on the provider's schema. The owner of the provider's repository is

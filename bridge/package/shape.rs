@@ -16,6 +16,7 @@ use isthmus_provider::schema::{Schema, TextKind};
 pub use compile::{PackageNaming, compile_config, compile_list, compile_resource, compile_type};
 pub(crate) use compile::{compile_chosen_type, compile_data_source};
 
+use crate::names::casing::is_name;
 use crate::names::properties::Nameable;
 
 /// A resource (or data source, ephemeral resource, action, or the provider's configuration) on both
@@ -116,6 +117,11 @@ impl ObjectShape {
         self.by_pulumi.get(name).map(|index| &self.fields[*index])
     }
 
+    /// The fields that have names in generated code.
+    pub(crate) fn named(&self) -> impl Iterator<Item = &Field> {
+        self.fields.iter().filter(|field| field.has_name())
+    }
+
     /// The field with the Terraform name `name`.
     pub fn terraform(&self, name: &str) -> Option<&Field> {
         self.by_terraform.get(name).map(|index| &self.fields[*index])
@@ -123,8 +129,8 @@ impl ObjectShape {
 }
 
 impl Shape {
-    /// The object with named fields that a value holds, at whatever depth of collections.
-    pub(crate) fn object(&self) -> Option<&ObjectShape> {
+    /// The object in values of this shape, at any depth of collections.
+    pub(crate) fn object(&self) -> Option<&Arc<ObjectShape>> {
         match self {
             Self::Object(object) => Some(object),
             Self::List(element)
@@ -138,19 +144,16 @@ impl Shape {
 
     /// Whether values may contain objects with named fields.
     pub fn has_objects(&self) -> bool {
-        match self {
-            Self::Object(_) => true,
-            Self::List(element)
-            | Self::Set(element)
-            | Self::Map(element)
-            | Self::FlattenedList(element)
-            | Self::FlattenedSet(element) => element.has_objects(),
-            Self::Bool | Self::Number | Self::String | Self::Dynamic | Self::Tuple(_) => false,
-        }
+        self.object().is_some()
     }
 }
 
 impl Field {
+    /// Whether its Pulumi name is one in generated code.
+    pub(crate) fn has_name(&self) -> bool {
+        is_name(&self.pulumi)
+    }
+
     /// Whether its value is never shown.
     pub fn is_secret(&self) -> bool {
         self.sensitive || self.write_only

@@ -99,7 +99,7 @@ impl Page {
         let mut properties = Properties::new(package, names);
         // A resource's Pulumi id is no property; it is described beside its import.
         let is_shown = |field: &&Field| member.kind != Kind::Resource || field.pulumi != "id";
-        let fields = || shape.object.fields.iter().filter(is_shown);
+        let fields = || shape.object.named().filter(is_shown);
         let mut inputs = properties.of(fields().filter(|field| field.required || field.optional));
         let outputs = properties.of(fields().filter(|field| !(field.required || field.optional)));
         if member.kind == Kind::Resource
@@ -131,7 +131,7 @@ impl Page {
             .map(|(index, parameter)| properties.parameter(parameter, shape.variadic && index + 1 == last))
             .collect();
         let outputs = match &shape.return_shape {
-            Shape::Object(object) => properties.of(&object.fields),
+            Shape::Object(object) => properties.of(object.named()),
             other => vec![properties.result(other)],
         };
         let message = &shape.deprecation_message;
@@ -218,11 +218,10 @@ pub(super) fn digest(package: &Package, member: &Member) -> Digest {
     };
     let Ok(shape): Result<Arc<ResourceShape>, _> = shape else { return Digest::default() };
     let mut properties = Vec::new();
-    for field in &shape.object.fields {
+    for field in shape.object.named() {
         properties.push(field.pulumi.clone());
-        properties.extend(
-            field.shape.object().iter().flat_map(|object| &object.fields).map(|field| field.pulumi.clone()),
-        );
+        let nested = field.shape.object().into_iter().flat_map(|object| object.named());
+        properties.extend(nested.map(|field| field.pulumi.clone()));
     }
     properties.sort();
     properties.dedup();

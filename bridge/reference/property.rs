@@ -157,7 +157,7 @@ impl<'a, 'n> Properties<'a, 'n> {
         match shape.object() {
             None => (Vec::new(), 0),
             Some(object) if object.fields.len() > self.room => (Vec::new(), object.fields.len()),
-            Some(object) => (self.of(&object.fields), 0),
+            Some(object) => (self.of(object.named()), 0),
         }
     }
 }

@@ -6,12 +6,12 @@
 //! of the member that the text belongs to; other words in code type are values. Code blocks are unchanged.
 //!
 //! Pulumi reads every text as Markdown, in which `<name>` is markup. Plain texts are escaped for
-//! that, as is whatever would end a comment in a generated SDK.
+//! that, as is whatever would end a comment or a string literal in a generated SDK.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use isthmus_provider::schema::TextKind;
 use regex::{Captures, Regex};
@@ -40,7 +40,7 @@ impl<'a> Names<'a> {
     pub(crate) fn of_function(function: &'a FunctionShape) -> Self {
         let parameters = &function.parameters;
         let shapes = parameters.iter().map(|parameter| &parameter.shape).chain([&function.return_shape]);
-        Self { tops: shapes.filter_map(Shape::object).collect(), parameters, ..Self::default() }
+        Self { tops: shapes.filter_map(Shape::object).map(Arc::as_ref).collect(), parameters, ..Self::default() }
     }
 
     /// The Pulumi name of a property. That of an outer object goes first.
@@ -75,7 +75,7 @@ pub(crate) fn clean(package: &Package, names: &Names<'_>, text: &str, kind: Text
     let text = printable(text);
     let text = &as_markdown(&text, kind);
     if !text.contains("```") {
-        return clean_prose(package, names, text).trim().to_owned();
+        return without_escapes(clean_prose(package, names, text).trim().to_owned());
     }
     let mut result = String::with_capacity(text.len());
     let mut rest = 0;
@@ -85,7 +85,7 @@ pub(crate) fn clean(package: &Package, names: &Names<'_>, text: &str, kind: Text
         rest = block.end();
     }
     result.push_str(&clean_prose(package, names, &text[rest..]));
-    result.trim().to_owned()
+    without_escapes(result.trim().to_owned())
 }
 
 /// `text` as Markdown.
@@ -105,10 +105,12 @@ pub(super) fn as_markdown(text: &str, kind: TextKind) -> Cow<'_, str> {
 }
 
 /// The deprecation message: the provider's own, if there is one. Generators put it into the middle
-/// of a line, and some into a comment.
+/// of a line: some into a comment, Python's into a string literal of three quotation marks, without
+/// escaping these or backslashes.
 pub(super) fn deprecation(message: &str) -> String {
+    let message = printable(&message.replace('\\', "&#92;")).replace("*/", "*&#47;").replace('"', "'");
     let words: Vec<_> = message.split_whitespace().collect();
-    if words.is_empty() { DEPRECATED.to_owned() } else { words.join(" ").replace("*/", "*&#47;") }
+    if words.is_empty() { DEPRECATED.to_owned() } else { words.join(" ") }
 }
 
 /// Removes what ends a comment or a source file in one of the SDK languages: C#'s additional line
@@ -125,6 +127,17 @@ fn printable(text: &str) -> Cow<'_, str> {
     })
 }
 
+/// `text` without escapes of Java's: it reads `\u002a\u002f` as the end of a comment, unless the
+/// backslash is the second of two. The last step, because others join what was apart.
+fn without_escapes(text: String) -> String {
+    if !text.contains("\\u") {
+        return text;
+    }
+    let doubled =
+        |found: &Captures<'_>| format!("{}{}", if found[0].len() % 2 == 0 { "\\" } else { "" }, &found[0]);
+    UNICODE_ESCAPE.replace_all(&text, doubled).into_owned()
+}
+
 /// `text` as a comment: each line terminated, a trailing blank line dropped.
 pub(super) fn comment(text: &str) -> String {
     let text = &*printable(text);
@@ -132,11 +145,11 @@ pub(super) fn comment(text: &str) -> String {
         return String::new();
     }
     let (before, last) = text.rsplit_once('\n').map_or(("", text), |(before, last)| (before, last));
-    match (text.contains('\n'), last.trim().is_empty()) {
+    without_escapes(match (text.contains('\n'), last.trim().is_empty()) {
         (true, true) => format!("{before}\n"),
         (false, true) => String::new(),
         (_, false) => format!("{text}\n"),
-    }
+    })
 }
 
 fn clean_prose(package: &Package, names: &Names<'_>, text: &str) -> String {
@@ -270,6 +283,9 @@ static CODE_BLOCK: LazyLock<Regex> = LazyLock::new(|| pattern(&format!(r"(?ms)``
 static UNPRINTABLE: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"\r\n|[\r\x00\u{85}\u{2028}\u{2029}\u{feff}]"));
 
+/// The beginning of what Java may read as another character.
+static UNICODE_ESCAPE: LazyLock<Regex> = LazyLock::new(|| pattern(r"\\+u"));
+
 static LINK: LazyLock<Regex> = LazyLock::new(|| pattern(r"\[([^\]]*)\]\(([^\)]*)\)"));
 
 static PAGE_REFERENCE: LazyLock<Regex> =
@@ -382,8 +398,11 @@ mod tests {
     }
 
     #[test]
-    fn the_message_of_a_deprecation_is_one_line_and_ends_no_comment() {
+    fn the_message_of_a_deprecation_is_one_line_and_ends_no_comment_and_no_string() {
         assert_eq!(deprecation(" Use\n `b`, not */. "), "Use `b`, not *&#47;.");
+        assert_eq!(deprecation("a\0\"\"\" + b() + \"\"\"\\"), "a''' + b() + '''&#92;");
+        // The characters that are removed separate none of what is escaped.
+        assert_eq!(deprecation("*\0/ \\\0u002a"), "*&#47; &#92;u002a");
         assert_eq!(deprecation("\n"), "Deprecated");
     }
 
@@ -392,6 +411,15 @@ mod tests {
         assert_eq!(node("a\0b\u{feff}c\u{85}d\u{2028}e\u{2029}f\rg\r\nh"), "abc\nd\ne\nf\ng\r\nh");
         assert_eq!(comment("a\u{2028}b"), "a\nb\n");
         assert_eq!(comment("\t é\u{1}"), "\t é\u{1}\n");
+    }
+
+    #[test]
+    fn java_reads_no_other_characters_than_there_are() {
+        assert_eq!(
+            comment(r"\u002a\u002f \\u002f C:\\\users \n"),
+            format!("{}\n", r"\\u002a\\u002f \\u002f C:\\\\users \n")
+        );
+        assert_eq!(node("*\\\0u002f [\\](x)u002f"), r"*\\u002f \\u002f");
     }
 
     #[test]

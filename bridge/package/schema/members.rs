@@ -12,21 +12,20 @@ use super::types::{Owner, Side, Types, is_optional, required};
 use crate::names::tokens::member_name;
 
 pub(super) fn config_variables(types: &mut Types<'_>, shape: &ResourceShape) -> Config {
-    let fields = &shape.object.fields;
     let names = &Names::of(&shape.object);
-    types.declare_and_describe(Owner::Config, "", fields, names);
+    types.declare_and_describe(Owner::Config, "", &shape.object.fields, names);
+    let fields = || shape.object.named();
     Config {
-        variables: fields
-            .iter()
+        variables: fields()
             .map(|field| (field.pulumi.clone(), types.top_property(field, Classes::OUTPUTS, names)))
             .collect(),
-        required: required(fields.iter(), Side::Output),
+        required: required(fields(), Side::Output),
     }
 }
 
 /// The provider as a resource, whose inputs are also its outputs.
 pub(super) fn provider(types: &mut Types<'_>, package: &str, config: Option<&ResourceShape>) -> Resource {
-    let inputs: Vec<_> = config.iter().flat_map(|shape| &shape.object.fields).filter(is_input).collect();
+    let inputs: Vec<_> = config.iter().flat_map(|shape| shape.object.named()).filter(is_input).collect();
     let names = &config.map(|shape| Names::of(&shape.object)).unwrap_or_default();
     types.declare_and_describe(Owner::Provider, "Provider", inputs.iter().copied(), names);
     let inputs: Vec<_> = inputs.into_iter().filter(is_property).collect();
@@ -69,7 +68,6 @@ pub(super) struct Managed {
 pub(super) fn resource(types: &Types<'_>, managed: &Managed, names: &Names<'_>) -> Resource {
     let Managed { shape, list, former } = managed;
     let name = member_name(&shape.token);
-    let fields = &shape.object.fields;
     let autonamed = shape.autonamed().map(|field| field.pulumi.as_str());
     let is_autonamed = |field: &Field| autonamed == Some(field.pulumi.as_str());
     let mut resource = Resource {
@@ -80,7 +78,7 @@ pub(super) fn resource(types: &Types<'_>, managed: &Managed, names: &Names<'_>) 
         ..Resource::default()
     };
     let mut state = Properties::new();
-    for field in fields.iter().filter(is_property) {
+    for field in shape.object.named().filter(is_property) {
         let property = types.top_property(field, Classes::of_resource(name), names);
         // An autonamed property is optional as an input and always set as an output.
         if is_autonamed(field) || !is_optional(field, Side::Output) {
@@ -100,7 +98,7 @@ pub(super) fn resource(types: &Types<'_>, managed: &Managed, names: &Names<'_>) 
         ..ObjectType::new(state, Vec::new())
     });
     resource.list_inputs = list.as_ref().and_then(|list| list.as_ref().ok()).map(|list| {
-        let inputs: Vec<&Field> = list.object.fields.iter().filter(is_input).collect();
+        let inputs: Vec<&Field> = list.object.named().filter(is_input).collect();
         let names = &Names::of(&list.object);
         let property = |field: &Field| types.top_property(field, Classes::OUTPUTS, names);
         let described = inputs.iter().map(|field| (field.pulumi.clone(), property(field)));
@@ -112,7 +110,7 @@ pub(super) fn resource(types: &Types<'_>, managed: &Managed, names: &Names<'_>) 
 /// A data source whose objects are declared.
 pub(super) fn data_source(types: &Types<'_>, shape: &ResourceShape, names: &Names<'_>) -> Function {
     let name = member_name(&shape.token);
-    let fields = &shape.object.fields;
+    let fields: Vec<_> = shape.object.named().collect();
     let object = |fields: Vec<&Field>, side, what: &str| {
         let described = fields.iter().map(|field| {
             let classes = if is_input(field) { Classes::ARGUMENTS } else { Classes::OUTPUTS };
@@ -123,14 +121,14 @@ pub(super) fn data_source(types: &Types<'_>, shape: &ResourceShape, names: &Name
             ..ObjectType::new(described.collect(), required(fields.iter().copied(), side))
         }
     };
-    let inputs: Vec<_> = fields.iter().filter(is_input).collect();
+    let inputs: Vec<_> = fields.iter().copied().filter(is_input).collect();
     // Go's generator writes no valid function that has neither inputs nor outputs.
     let is_written_out = fields.is_empty() && types.are_for_go();
     Function {
         inputs: (!inputs.is_empty() || is_written_out)
             .then(|| object(inputs, Side::Input, "arguments for invoking")),
         outputs: (!fields.is_empty() || is_written_out)
-            .then(|| Outputs::Object(object(fields.iter().collect(), Side::Output, "values returned by"))),
+            .then(|| Outputs::Object(object(fields, Side::Output, "values returned by"))),
         description: types.documentation(shape, names),
         deprecation_message: deprecation_of(shape),
         ..Function::default()

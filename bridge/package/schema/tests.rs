@@ -6,6 +6,7 @@ use isthmus_proto::tfplugin6;
 use isthmus_proto::tfplugin6::schema::nested_block::NestingMode as Blocks;
 use isthmus_proto::tfplugin6::schema::object::NestingMode as Objects;
 use isthmus_proto::tfplugin6::schema::{Attribute, NestedBlock};
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::super::parameters::Parameter;
@@ -14,6 +15,7 @@ use super::super::testing::{
     package_with, parameter, required, schema,
 };
 use super::*;
+use crate::names::casing::is_name;
 
 fn pretty(json: &str) -> String {
     serde_json::to_string_pretty(&serde_json::from_str::<Value>(json).unwrap()).unwrap()
@@ -283,11 +285,11 @@ fn no_package_has_names_that_the_engine_refuses() {
     let rule = || body(names.iter().map(text).collect(), vec![]);
     let all = || schema(names.iter().map(text).collect(), vec![block("rule", Blocks::List, (0, 1), rule())]);
     let object = r#"["object",{"pulumi":"string","a_b":"string","aB":["object",{"pulumi":"string"}]}]"#;
-    let functions = ["get_thing", "pulumi", "provider", "a:b"].map(|name| {
+    let functions = ["get_thing", "pulumi", "provider"].map(|name| {
         let parameters = vec![parameter("pulumi", "\"string\""), parameter("pulumi_info", object)];
         (name, function(parameters, object))
     });
-    let resources = ["test_get_thing", "test_provider", "other_x", "test_ab", "test_a_b", "we:i/r d"];
+    let resources = ["test_get_thing", "test_provider", "other_x", "test_ab", "test_a_b"];
     let package = package_with(
         all(),
         resources.map(|name| (name, all())).into(),
@@ -297,7 +299,7 @@ fn no_package_has_names_that_the_engine_refuses() {
     let schema = parsed(&package);
     let keys = |of: &Value| of.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     let tokens = [keys(&schema["resources"]), keys(&schema["functions"])].concat();
-    assert_eq!(tokens.len(), 14, "everything is there, and the provider's own method: {tokens:?}");
+    assert_eq!(tokens.len(), 12, "everything is there, and the provider's own method: {tokens:?}");
     let folded: BTreeSet<_> = tokens.iter().map(|token| token.to_lowercase()).collect();
     assert_eq!(folded.len(), tokens.len(), "they differ in more than case: {tokens:?}");
     for token in tokens.iter().filter(|token| !token.starts_with("pulumi:")) {
@@ -309,6 +311,138 @@ fn no_package_has_names_that_the_engine_refuses() {
     assert!(!keys(&schema["provider"]["inputProperties"]).contains(&"version".to_owned()));
     assert!(!keys(&schema["config"]["variables"]).contains(&"version".to_owned()));
     no_property_is_refused(&schema, "");
+}
+
+/// Names that would be code where a generator writes names as they are.
+const HOSTILE: [&str; 9] = [
+    "[require(`fs`).writeFileSync(`owned`,``)]",
+    "a\"]=run();//",
+    "a'+run()+'",
+    "a*/run();/*",
+    "a\"\"\"+run()+\"\"\"",
+    "${run()}",
+    "\\u0022;run()",
+    "a:run()",
+    "a,b=run()",
+];
+
+/// A package with `names` in every position of a schema.
+fn package_of_names(names: &[&str]) -> Package {
+    let object = format!(
+        "[\"object\",{{{}}}]",
+        names.iter().map(|name| format!("{}:\"string\"", json!(name))).collect::<Vec<_>>().join(",")
+    );
+    let texts = || names.iter().map(|name| attribute(name, "\"string\"")).collect::<Vec<_>>();
+    let all = || {
+        let mut attributes: Vec<_> = names.iter().map(|name| required(name, "\"string\"")).collect();
+        attributes.push(required("usual", "\"string\""));
+        attributes.push(attribute("plain", &format!("[\"list\",{object}]")));
+        attributes.push(nested_attribute("nested", Objects::Map, texts()));
+        attributes.extend(names.iter().map(|name| Attribute {
+            name: format!("{name}{name}"),
+            ..nested_attribute("", Objects::Single, vec![required("usual", "\"string\"")])
+        }));
+        // Names of blocks are refused with their members.
+        schema(attributes, vec![block("usual_block", Blocks::List, (0, 0), body(texts(), vec![]))])
+    };
+    let members = names.iter().copied().chain(["test_usual"]).map(|name| (name, all())).collect::<Vec<_>>();
+    let mut functions: Vec<_> = names
+        .iter()
+        .map(|name| (*name, function(vec![parameter("usual", "\"string\"")], "\"string\"")))
+        .collect();
+    functions.push(("works", function(vec![parameter("usual", "\"string\"")], "\"string\"")));
+    functions.push(("named", function(texts_of(names), "\"string\"")));
+    functions.push(("taking", function(vec![parameter("usual", &object)], "\"string\"")));
+    functions.push(("giving", function(vec![], &object)));
+    package_with(all(), members.clone(), members, functions)
+}
+
+fn texts_of(names: &[&str]) -> Vec<tfplugin6::function::Parameter> {
+    names.iter().map(|name| parameter(name, "\"string\"")).collect()
+}
+
+/// The names that generated code takes from a schema.
+fn names_in_code(schema: &Value) -> BTreeSet<String> {
+    fn search(value: &Value, key: &str, found: &mut BTreeSet<String>) {
+        match value {
+            Value::Object(members) => {
+                let are_names =
+                    ["properties", "inputProperties", "variables", "resources", "functions", "types"]
+                        .contains(&key);
+                for (name, member) in members {
+                    if are_names {
+                        found.extend(name.rsplit([':', '/']).take(2).map(str::to_owned));
+                    }
+                    search(member, if are_names { "" } else { name }, found);
+                }
+            }
+            Value::Array(items) => {
+                let are_names =
+                    ["required", "requiredInputs", "requiredOutputs", "multiArgumentInputs", "defaults"]
+                        .contains(&key);
+                for item in items {
+                    match item.as_str() {
+                        Some(name) if are_names => _ = found.insert(name.to_owned()),
+                        _ => search(item, "", found),
+                    }
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    let mut found = BTreeSet::new();
+    search(schema, "", &mut found);
+    found
+}
+
+#[test]
+fn what_is_no_name_is_in_no_package_and_told_once() {
+    let schema = package_schema(&package_of_names(&HOSTILE), "1.1.3", None);
+    let document: Value = serde_json::from_str(&schema.to_json()).unwrap();
+    for name in names_in_code(&document) {
+        assert!(is_name(&name), "{name}");
+    }
+    let usual = &document["resources"]["test:index/usual:Usual"];
+    assert_eq!(usual["requiredInputs"], json!(["usual"]));
+    for property in ["usual", "plains", "nested", "usualBlocks"] {
+        assert!(usual["inputProperties"][property].is_object(), "{property}");
+    }
+    let functions: Vec<_> = document["functions"].as_object().unwrap().keys().collect();
+    assert_eq!(
+        functions,
+        ["pulumi:providers:test/terraformConfig", "test:index/getUsual:getUsual", "test:index/works:works"]
+    );
+    let warnings: Vec<_> = schema.left_out.iter().map(ToString::to_string).collect();
+    // The configuration, a resource and a data source in part, three functions, and each member with such a name.
+    assert_eq!(warnings.len(), 3 + 3 + 3 * HOSTILE.len(), "{warnings:#?}");
+    let told = |text: &str| warnings.iter().filter(|warning| warning.contains(text)).count();
+    assert_eq!(told("of resource test_usual are not in this package: their names hold other characters"), 1);
+    assert_eq!(told(", and the provider requires one of them"), 3);
+    assert_eq!(
+        told(r#"resource "a\"]=run();//" is not in this package: its name holds other characters"#),
+        1
+    );
+    assert_eq!(told("function named is not in this package: \""), 1);
+    assert!(warnings.iter().all(|warning| warning.len() < 600), "{warnings:#?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn packages_have_names_only(names in proptest::collection::btree_set("[a-z]{1,2}|.{1,6}", 1..5)) {
+        let names: Vec<_> = names.iter().map(String::as_str).collect();
+        let schema = parsed(&package_of_names(&names));
+        for name in names_in_code(&schema) {
+            prop_assert!(is_name(&name), "{:?}", name);
+        }
+        let mut references = BTreeSet::new();
+        collect_references(&schema, &mut references);
+        for reference in references {
+            let token = reference.strip_prefix("#/types/").unwrap();
+            prop_assert!(schema["types"][token].is_object(), "{} leads nowhere", reference);
+        }
+    }
 }
 
 fn no_property_is_refused(value: &Value, place: &str) {

@@ -160,7 +160,8 @@ impl<'a> Types<'a> {
         fields: impl IntoIterator<Item = &'f Field>,
     ) -> Declared {
         let mut found = Vec::new();
-        for field in fields.into_iter().filter(|field| field.shape.has_objects()) {
+        let fields = fields.into_iter().filter(|field| field.has_name() && field.shape.has_objects());
+        for field in fields {
             let in_inputs = field.optional || field.required;
             // A configuration variable's type is named after the variable.
             let name = match owner {
@@ -258,7 +259,7 @@ impl<'a> Types<'a> {
             | Shape::FlattenedSet(element) => self.find(owner, name, element, in_inputs, found),
             Shape::Object(object) => {
                 let name = self.claim(owner, name, object, in_inputs, found);
-                for field in object.fields.iter().filter(|field| field.shape.has_objects()) {
+                for field in object.named().filter(|field| field.shape.has_objects()) {
                     self.find(owner, &below(&name, field), &field.shape, in_inputs, found);
                 }
             }
@@ -315,7 +316,7 @@ impl<'a> Types<'a> {
             Owner::Resource | Owner::Provider => Classes::of_type(member_name(token), true),
             Owner::DataSource | Owner::Config => Classes::of_type(member_name(token), in_inputs),
         };
-        let required = |side| required(object.fields.iter(), side);
+        let required = |side| required(object.named(), side);
         let (inputs, outputs) = (required(Side::Input), required(Side::Output));
         let as_set = |names: &[String]| names.iter().cloned().collect::<BTreeSet<_>>();
         let (required, hint, other) = match owner {
@@ -325,7 +326,7 @@ impl<'a> Types<'a> {
             Owner::DataSource | Owner::Config => (outputs, "requiredInputs", BTreeSet::new()),
         };
         let property = |field: &Field| self.nested_property(field, classes, names);
-        let properties = object.fields.iter().map(|field| (field.pulumi.clone(), property(field)));
+        let properties = object.named().map(|field| (field.pulumi.clone(), property(field)));
         let mut described = ObjectType::new(properties.collect::<Properties>(), required);
         if as_set(&described.required) != other {
             described.language.insert("nodejs", nodejs_hint(hint, other));

@@ -50,7 +50,7 @@ impl Arguments<'_> {
     pub(super) fn of_object(&self, object: &ObjectShape, autonamed: Option<&Field>) -> Vec<(String, Value)> {
         let autonamed = autonamed.map(|field| &field.terraform);
         let required =
-            object.fields.iter().filter(|field| is_required(field) && Some(&field.terraform) != autonamed);
+            object.named().filter(|field| is_required(field) && Some(&field.terraform) != autonamed);
         required.map(|field| (field.pulumi.clone(), self.of_field(field, ""))).collect()
     }
 
@@ -106,7 +106,7 @@ impl Arguments<'_> {
         let declared = self.types.and_then(|types| types.name(object));
         let type_name = declared.map_or_else(|| upper_first(path), str::to_owned);
         let is_result = matches!(self.form, Form::Named { .. });
-        let fields = object.fields.iter().filter_map(|field| {
+        let fields = object.named().filter_map(|field| {
             let for_python = is_result && field.computed && !is_required(field);
             (is_required(field) || for_python).then(|| Member {
                 name: field.pulumi.clone(),
