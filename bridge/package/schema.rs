@@ -29,7 +29,7 @@ use serde_json::value::RawValue;
 use super::catalogue::{Package, TokenError};
 use super::parameters::ParameterSource;
 use super::shape::ResourceShape;
-use crate::names::tokens::member_name;
+use crate::names::tokens::{Tokens, member_name};
 pub(crate) use docs::{Names, clean as documentation, python_name};
 pub(super) use document::raw;
 use document::{
@@ -127,7 +127,8 @@ pub(crate) fn package_schema(
         left_out.extend(nameless::within("the provider's configuration", &config.object).map(LeftOut::from));
         document.config = members::config_variables(&mut types, config);
     }
-    let members: Vec<_> = package.resources().iter().collect();
+    document.provider = members::provider(&mut types, &identity.name, config.as_deref());
+    let members = backwards(package.resources());
     let shape = |terraform: &str| {
         written_unless(nameless::member("resource", terraform))?;
         let shape = package.passing_resource(terraform)?;
@@ -161,7 +162,7 @@ pub(crate) fn package_schema(
     describe_members(&mut types, &members, shape, declare, described, &mut document.resources, &mut left_out);
     left_out.extend(partly);
 
-    let members: Vec<_> = package.data_sources().iter().collect();
+    let members = backwards(package.data_sources());
     let writable = |kind: &str, terraform: &str, shape: Result<Arc<ResourceShape>, TokenError>| {
         written_unless(nameless::member(kind, terraform))?;
         let shape = shape?;
@@ -192,7 +193,6 @@ pub(crate) fn package_schema(
             document.functions.insert(token.to_owned(), raw(&functions::function(&mut types, &shape)));
         }
     }
-    document.provider = members::provider(&mut types, &identity.name, config.as_deref());
     // Last, so that these change no other name.
     for (terraform, token) in package.ephemeral_resources().iter() {
         if let Some(shape) = usable(
@@ -220,6 +220,13 @@ pub(crate) fn package_schema(
     document.functions.insert(token, raw(&method));
     document.types = types.finish();
     Rendering { content: document, left_out }
+}
+
+/// Members by their module in tokens, the last one first, which is the order in which names of types are claimed.
+fn backwards(tokens: &Tokens) -> Vec<(&Arc<str>, &str)> {
+    let mut members: Vec<_> = tokens.iter().collect();
+    members.sort_by(|(_, one), (_, other)| other.rsplit(':').nth(1).cmp(&one.rsplit(':').nth(1)));
+    members
 }
 
 /// Size of a batch of members. A shape takes far more memory than its text, so few exist at a time.

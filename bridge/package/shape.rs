@@ -118,7 +118,7 @@ impl ObjectShape {
     }
 
     /// The fields that have names in generated code.
-    pub(crate) fn named(&self) -> impl Iterator<Item = &Field> {
+    pub(crate) fn named(&self) -> impl DoubleEndedIterator<Item = &Field> {
         self.fields.iter().filter(|field| field.has_name())
     }
 

@@ -165,22 +165,44 @@ fn a_faulty_resource_is_left_out_and_told() {
 }
 
 #[test]
-fn objects_that_come_to_one_name_are_told_apart() {
+fn of_objects_of_one_name_the_last_one_has_it_as_in_the_go_bridge() {
     let items = |name: &str, inner: &str, most| -> NestedBlock {
         block(name, Blocks::List, (0, most), body(vec![attribute(inner, "\"string\"")], vec![]))
     };
-    let one = schema(vec![], vec![items("rule", "a", 1), items("rules", "b", 0)]);
-    let schema = parsed(&package_with(
-        schema(vec![], vec![]),
-        vec![("test_x", one), ("test_y", everything())],
+    let object = |inner: &str| format!("[\"list\",[\"object\",{{\"{inner}\":\"string\"}}]]");
+    let x = schema(vec![], vec![items("rule", "first", 1), items("rules", "last", 0)]);
+    // As in hosts of Proxmox: a block that can be set, and a list that is computed, in both orders.
+    let hosts = schema(vec![computed("entries", &object("first"))], vec![items("entry", "last", 0)]);
+    let zones = schema(vec![attribute("zone", &object("first"))], vec![items("zones", "last", 0)]);
+    let deep = schema(
         vec![],
-        vec![],
-    ));
-    let properties = &schema["resources"]["test:index/x:X"]["properties"];
-    assert_eq!(properties["rule"]["$ref"], "#/types/test:index/XRule:XRule");
-    assert_eq!(properties["rules"]["items"]["$ref"], "#/types/test:index/XRule2:XRule2");
-    assert!(schema["types"]["test:index/XRule:XRule"]["properties"]["a"].is_object());
-    assert!(schema["types"]["test:index/XRule2:XRule2"]["properties"]["b"].is_object());
+        vec![
+            block("a", Blocks::List, (0, 1), body(vec![], vec![items("b", "first", 1)])),
+            items("a_b", "last", 1),
+        ],
+    );
+    let outer = schema(vec![], vec![items("inner_part", "first", 0)]);
+    let outer_inner = schema(vec![], vec![items("part", "last", 0)]);
+    let resources = vec![
+        ("test_x", x),
+        ("test_hosts", hosts.clone()),
+        ("test_zones", zones),
+        ("test_deep", deep),
+        ("test_outer", outer),
+        ("test_outer_inner", outer_inner),
+        ("test_y", everything()),
+    ];
+    let package = package_with(schema(vec![], vec![]), resources, vec![("test_hosts", hosts)], vec![]);
+    let schema = parsed(&package);
+    for name in ["XRule", "HostsEntry", "ZonesZone", "DeepAB", "OuterInnerPart", "getHostsEntry"] {
+        for (name, property) in [(name.to_owned(), "last"), (format!("{name}2"), "first")] {
+            let properties = &schema["types"][format!("test:index/{name}:{name}")]["properties"];
+            assert!(properties[property].is_object(), "{name}: {properties}");
+        }
+    }
+    let properties = &schema["resources"]["test:index/hosts:Hosts"]["properties"];
+    assert_eq!(properties["entry"]["items"]["$ref"], "#/types/test:index/HostsEntry:HostsEntry");
+    assert_eq!(properties["entries"]["items"]["$ref"], "#/types/test:index/HostsEntry2:HostsEntry2");
 }
 
 #[test]

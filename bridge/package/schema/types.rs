@@ -5,8 +5,10 @@
 //! required properties; a type has only one list of these, so the other one goes into a hint for
 //! the generator of Node.js SDKs, as generators expect it.
 //!
-//! If two different objects have the same name, the later one gets a number; the Go bridge silently
-//! merges them.
+//! If several different objects have the same name, the last one has it, and the others get numbers:
+//! the Go bridge silently keeps the last one alone. Last is by the names of the members, and within a
+//! member an object comes before the objects in it, and these by their Terraform names. So names
+//! are claimed backwards.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
@@ -157,11 +159,11 @@ impl<'a> Types<'a> {
         &mut self,
         owner: Owner,
         name: &str,
-        fields: impl IntoIterator<Item = &'f Field>,
+        fields: impl IntoIterator<Item = &'f Field, IntoIter: DoubleEndedIterator>,
     ) -> Declared {
         let mut found = Vec::new();
         let fields = fields.into_iter().filter(|field| field.has_name() && field.shape.has_objects());
-        for field in fields {
+        for field in fields.rev() {
             let in_inputs = field.optional || field.required;
             // A configuration variable's type is named after the variable.
             let name = match owner {
@@ -189,7 +191,7 @@ impl<'a> Types<'a> {
         &mut self,
         owner: Owner,
         name: &str,
-        fields: impl IntoIterator<Item = &'f Field>,
+        fields: impl IntoIterator<Item = &'f Field, IntoIter: DoubleEndedIterator>,
         names: &Names<'_>,
     ) {
         let declared = self.declare(owner, name, fields);
@@ -259,7 +261,7 @@ impl<'a> Types<'a> {
             | Shape::FlattenedSet(element) => self.find(owner, name, element, in_inputs, found),
             Shape::Object(object) => {
                 let name = self.claim(owner, name, object, in_inputs, found);
-                for field in object.named().filter(|field| field.shape.has_objects()) {
+                for field in object.named().filter(|field| field.shape.has_objects()).rev() {
                     self.find(owner, &below(&name, field), &field.shape, in_inputs, found);
                 }
             }
