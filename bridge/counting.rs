@@ -39,9 +39,9 @@ pub fn properties_to_store(state: &Value, shape: &ResourceShape, inputs: &Struct
     properties
 }
 
-/// The package schema for any language.
+/// The package schema.
 pub fn package_schema(package: &Package) -> String {
-    crate::package::schema::package_schema(package, "1.1.3", None).to_json()
+    crate::package::schema::package_schema(package, "1.1.3").to_json()
 }
 
 /// Notes the secrets in a bag.

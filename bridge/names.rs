@@ -7,12 +7,14 @@
 //!
 //! If two names collide after casing, the Go bridge rejects the provider, creates a package that
 //! the engine rejects, or merges the two; here the later one (ordered by Terraform name) gets a
-//! number, so that every provider has a package.
+//! number, so that every provider has a package. Other names, too, have what no SDK of a language can
+//! have by its name ([`impossible`]).
 
 pub(crate) mod casing;
 pub(crate) mod choices;
 #[cfg(test)]
 mod go_bridge_tests;
+pub(crate) mod impossible;
 pub(crate) mod inflector;
 pub(crate) mod plain_results;
 pub(crate) mod properties;

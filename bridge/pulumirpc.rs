@@ -30,9 +30,7 @@ use crate::daemon::{Instance, Session, SessionError};
 use crate::invoke::{self, Invocation};
 use crate::list;
 use crate::package::catalogue::TokenError;
-use crate::package::schema::SdkLanguage;
 use crate::package::{mapping, schema};
-use crate::process_context::ProcessContext;
 use crate::resource::{
     self, Changes, Comparison, EngineState, Naming, Operation, OperationError, OperationWarnings,
 };
@@ -141,7 +139,7 @@ impl ResourceProvider for PulumiService {
                 session.flush_logs(true).await;
                 schema::base_schema(&session.context().plugin_version().to_string()).into()
             }
-            Some(package) => session.package_schema(package, language_of_project).await.map_err(of_token)?,
+            Some(package) => session.package_schema(package).await.map_err(of_token)?,
         };
         if schema.size() > LARGEST_TEXT {
             let (size, most) = (schema.size() >> 20, LARGEST_TEXT >> 20);
@@ -577,9 +575,4 @@ async fn report(session: &Session, instance: &Instance, warnings: &OperationWarn
         session.warn(text, urn);
     }
     show_texts(session, warnings, urn).await;
-}
-
-/// The language of the project around the engine's working directory, for which the CLI generates SDKs there.
-fn language_of_project(context: &ProcessContext) -> Option<SdkLanguage> {
-    SdkLanguage::of_runtime(&context.runtime()?)
 }

@@ -1,8 +1,7 @@
 //! Package schemas and mappings: from the schema cache, or rendered.
 //!
-//! Both are functions of the provider's schema, the package's identity, the versions of the plugin and
-//! of its code, and the language of the SDK. A document that was rendered once is therefore read from
-//! the cache, by all processes, whether the provider runs or not. It may have hundreds of megabytes, so
+//! Both are functions of the provider's schema, the package's identity, and the versions of the plugin
+//! and of its code. A document that was rendered once is therefore read from the cache, by all processes, whether the provider runs or not. It may have hundreds of megabytes, so
 //! it is written to the cache in parts and read from there in chunks; it is in memory as a whole only
 //! without a cache.
 
@@ -16,8 +15,7 @@ use super::Session;
 use crate::engine::Severity;
 use crate::package::catalogue::{Package, TokenError};
 use crate::package::mapping;
-use crate::package::schema::{self, Rendering, SdkLanguage};
-use crate::process_context::ProcessContext;
+use crate::package::schema::{self, Rendering};
 
 /// The text of a document.
 #[derive(Clone, Debug)]
@@ -52,25 +50,16 @@ impl From<String> for Text {
 }
 
 impl Session {
-    /// The schema of the session's package for SDKs of a language, which may have to be looked up in
-    /// files. Warns of members that are left out.
+    /// The schema of the session's package. Warns of members that are left out.
     ///
     /// # Errors
     /// When a part of the provider's schema cannot be read.
-    pub(crate) async fn package_schema(
-        &self,
-        package: Arc<Package>,
-        language: impl FnOnce(&ProcessContext) -> Option<SdkLanguage> + Send + 'static,
-    ) -> Result<Text, TokenError> {
+    pub(crate) async fn package_schema(&self, package: Arc<Package>) -> Result<Text, TokenError> {
         let plugin_version = self.context().plugin_version().to_string();
-        let context = Arc::clone(self.context());
         let of = Arc::clone(&package);
         self.document(&of, move |cache| {
-            let language = language(&context);
-            let options = ["schema", plugin_version.as_str(), language.map_or("", SdkLanguage::name)];
-            rendered(cache, &package, &options, || {
-                schema::package_schema(&package, &plugin_version, language)
-            })
+            let options = ["schema", plugin_version.as_str()];
+            rendered(cache, &package, &options, || schema::package_schema(&package, &plugin_version))
         })
         .await
     }
@@ -184,13 +173,12 @@ mod tests {
             Self { cache, directory, count: Cell::default() }
         }
 
-        fn schema(&self, package: &Package, version: &str, language: Option<SdkLanguage>) -> Rendered {
-            let options = ["schema", version, language.map_or("", SdkLanguage::name)];
+        fn schema(&self, package: &Package, version: &str) -> Rendered {
             let render = || {
                 self.count.set(self.count.get() + 1);
-                schema::package_schema(package, version, language)
+                schema::package_schema(package, version)
             };
-            rendered(Some(&self.cache), package, &options, render).expect("it is in memory")
+            rendered(Some(&self.cache), package, &["schema", version], render).expect("it is in memory")
         }
     }
 
@@ -208,9 +196,9 @@ mod tests {
     #[test]
     fn what_was_rendered_once_is_the_same_from_the_cache_with_its_warnings() {
         let counted = Counted::new();
-        let [first, second] = [(); 2].map(|()| counted.schema(&package(), "1.1.3", None));
+        let [first, second] = [(); 2].map(|()| counted.schema(&package(), "1.1.3"));
         assert_eq!(counted.count.get(), 1);
-        let expected = schema::package_schema(&package(), "1.1.3", None);
+        let expected = schema::package_schema(&package(), "1.1.3");
         assert_eq!([text(&first), text(&second)], [expected.to_json(), expected.to_json()]);
         let warnings: Vec<_> = expected.left_out.iter().map(ToString::to_string).collect();
         assert!(!warnings.is_empty());
@@ -220,7 +208,7 @@ mod tests {
     #[test]
     fn whatever_changes_a_document_makes_it_another() {
         let counted = Counted::new();
-        counted.schema(&package(), "1.1.3", None);
+        counted.schema(&package(), "1.1.3");
         let parameters = [
             Parameter { provider_name: Some("dice".into()), ..local("./terraform-provider-test") },
             Parameter { excludes: vec!["test_pet".into()], ..local("./terraform-provider-test") },
@@ -228,15 +216,12 @@ mod tests {
             local("../terraform-provider-test"),
         ];
         for parameter in parameters {
-            counted.schema(&package_of(parameter), "1.1.3", None);
+            counted.schema(&package_of(parameter), "1.1.3");
         }
-        counted.schema(&package(), "1.1.4", None);
-        for language in [SdkLanguage::Go, SdkLanguage::Java] {
-            counted.schema(&package(), "1.1.3", Some(language));
-        }
+        counted.schema(&package(), "1.1.4");
         let nothing = provider_schema(vec![], vec![]);
-        counted.schema(&listable(&nothing, &nothing), "1.1.3", None);
-        assert_eq!(counted.count.get(), 9);
+        counted.schema(&listable(&nothing, &nothing), "1.1.3");
+        assert_eq!(counted.count.get(), 7);
         let mapped =
             rendered(Some(&counted.cache), &package(), &["mapping"], || mapping::rendering(&package()));
         assert_eq!(text(&mapped.expect("it is in memory")), mapping::rendering(&package()).to_json());
@@ -246,14 +231,14 @@ mod tests {
     fn without_a_cache_that_can_be_written_a_document_is_in_memory() {
         let counted = Counted::new();
         std::fs::write(counted.directory.path().join("cache"), "in the way").expect("a file");
-        let expected = schema::package_schema(&package(), "1.1.3", None).to_json();
+        let expected = schema::package_schema(&package(), "1.1.3").to_json();
         for time in 1..=2 {
-            let of = counted.schema(&package(), "1.1.3", None);
+            let of = counted.schema(&package(), "1.1.3");
             assert!(matches!(of.text, Text::Memory(_)));
             assert_eq!((text(&of), counted.count.get()), (expected.clone(), time));
             assert!(of.failure.is_some_and(|failure| failure.contains("failed to write the schema cache")));
         }
-        let render = || schema::package_schema(&package(), "1.1.3", None);
+        let render = || schema::package_schema(&package(), "1.1.3");
         let of = rendered(None, &package(), &["schema"], render).expect("it is in memory");
         assert_eq!((text(&of), of.failure), (expected, None));
     }

@@ -25,6 +25,7 @@ pub(super) async fn call(
     numbers: NumberForm,
     warnings: &mut OperationWarnings,
 ) -> Result<Struct, OperationError> {
+    let arguments = &*shape.named(arguments);
     let is_unknown = |argument| contains_unknown(argument) == Ok(true);
     let takes_unknown = |name: &str| {
         let parameter = shape.parameters.iter().find(|parameter| parameter.pulumi == *name);

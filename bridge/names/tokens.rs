@@ -6,11 +6,13 @@
 //! come first, because states contain their tokens, then data sources, functions, ephemeral
 //! resources and actions, each ordered by Terraform name.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::casing::{camel, lower_first, spell_leading_digit, upper_camel, upper_first};
 use super::choices::{MemberKind, NameChoices};
+use super::impossible;
 
 /// The tokens of one kind (resources, data sources, functions, …), in both directions.
 #[derive(Clone, Debug, Default)]
@@ -18,7 +20,7 @@ pub struct Tokens {
     by_terraform: BTreeMap<Arc<str>, String>,
     /// Former tokens, too, which no other member has.
     by_token: HashMap<String, Arc<str>>,
-    /// The tokens by rule of members with a chosen name, which states may contain.
+    /// The tokens by rule of members with a chosen name or one instead of an impossible one, which states may contain.
     former: BTreeMap<Arc<str>, String>,
 }
 
@@ -58,19 +60,40 @@ impl Tokens {
         Self { by_terraform, by_token, former: BTreeMap::new() }
     }
 
-    /// The token by rule of a member that has another one by choice.
+    /// The token by rule of a member that has another one.
     pub(crate) fn former(&self, terraform: &str) -> Option<&str> {
         self.former.get(terraform).map(String::as_str)
     }
 
-    /// Gives members their chosen names, as far as these are free.
-    fn choose(&mut self, package: &str, taken: &mut Unique, chosen: impl Fn(&str) -> Option<String>) {
+    /// Tokens of members with their tokens by rule, where these are impossible.
+    pub(crate) fn instead_of_impossible(&self) -> impl Iterator<Item = (&str, &str)> {
+        let renamed =
+            self.former.iter().map(|(terraform, former)| (&*self.by_terraform[terraform], former.as_str()));
+        renamed.filter(|(_, former)| {
+            let name = member_name(former);
+            [impossible::resource(name), impossible::function(name)].iter().any(|possible| possible != name)
+        })
+    }
+
+    /// Gives members their chosen names, as far as these are free, and others instead of impossible ones.
+    fn choose(
+        &mut self,
+        package: &str,
+        taken: &mut Unique,
+        chosen: impl Fn(&str) -> Option<String>,
+        possible: fn(&str) -> Cow<'_, str>,
+    ) {
         for (terraform, token) in &mut self.by_terraform {
-            let Some(name) = chosen(terraform) else { continue };
+            let natural = member_name(token);
+            let name = match chosen(terraform) {
+                Some(name) if name != natural && taken.0.insert(name.to_lowercase()) => name,
+                Some(name) if name == natural => continue,
+                _ => match possible(natural) {
+                    name if name == natural => continue,
+                    name => taken.claim(&name),
+                },
+            };
             let name = member_token(package, &name);
-            if *token == name || !taken.0.insert(member_name(&name).to_lowercase()) {
-                continue;
-            }
             self.by_token.insert(name.clone(), Arc::clone(terraform));
             self.former.insert(Arc::clone(terraform), std::mem::replace(token, name));
         }
@@ -88,22 +111,26 @@ pub(crate) fn resource_prefix(resource_types: &[&str], package: &str) -> String 
     }
 }
 
-/// Gives members of a package, by kind, the names that are chosen for them. A name that a member has by rule or by an earlier
-/// choice stays its own: states with that token are of that member.
+/// Gives members of a package, by kind, the names that are chosen for them, and others instead of impossible ones. A name that
+/// a member has by rule or by an earlier choice stays its own: states with that token are of that member.
 pub(crate) fn choose_names(package: &str, choices: &NameChoices, kinds: &mut [(MemberKind, Tokens); 5]) {
-    if choices.types.is_empty() {
-        return;
-    }
     let mut taken = Unique::beside(&kinds.each_ref().map(|(_, tokens)| tokens));
     for reserved in ["pulumi", "provider"] {
         taken.claim(reserved);
     }
     for (kind, tokens) in kinds {
-        tokens.choose(package, &mut taken, |terraform| {
+        let chosen = |terraform: &str| {
             let name = choices.member(*kind, terraform)?;
             // As all names of their kinds: SDKs make classes of the ones and functions of the others.
             Some(if *kind == MemberKind::Resource { upper_first(name) } else { lower_first(name) })
-        });
+        };
+        let possible: fn(&str) -> Cow<'_, str> = match kind {
+            MemberKind::Resource => impossible::resource,
+            MemberKind::Function => impossible::function,
+            // Their names begin with a verb.
+            MemberKind::DataSource | MemberKind::EphemeralResource | MemberKind::Action => |name| name.into(),
+        };
+        tokens.choose(package, &mut taken, chosen, possible);
     }
 }
 
@@ -337,6 +364,44 @@ mod tests {
             assert_eq!(resources.terraform(token).map(AsRef::as_ref), Some("p_b"));
         }
         assert_eq!(data_sources.token("p_a"), Some("p:index/findA:findA"));
+    }
+
+    #[test]
+    fn what_no_sdk_can_call_so_has_another_name_and_is_still_found_by_its_own() {
+        let all = ["p_array", "p_error", "p_object", "p_object_resource"];
+        let named = |choices: &str| {
+            let none = Tokens::default;
+            let resources = resource_tokens("p", "p", &all, &all);
+            let functions = function_tokens("p", &["double", "import", "shout"], &[&resources]);
+            let mut kinds = [
+                (MemberKind::Resource, resources),
+                (MemberKind::DataSource, data_source_tokens("p", "p", &["p_object"], &none())),
+                (MemberKind::EphemeralResource, none()),
+                (MemberKind::Action, none()),
+                (MemberKind::Function, functions),
+            ];
+            choose_names("p", &serde_json::from_str(choices).unwrap(), &mut kinds);
+            kinds.map(|(_, tokens)| tokens)
+        };
+        let names = |tokens: &Tokens| {
+            tokens.iter().map(|(_, token)| member_name(token).to_owned()).collect::<Vec<_>>()
+        };
+        let [resources, data_sources, .., functions] = named("{}");
+        assert_eq!(names(&resources), ["Array", "ErrorResource", "ObjectResourceV2", "ObjectResource"]);
+        assert_eq!(names(&data_sources), ["getObject"]);
+        assert_eq!(names(&functions), ["doubleFunction", "importFunction", "shout"]);
+        let terraform = resources.terraform("p:index/object:Object").map(AsRef::as_ref);
+        assert_eq!(terraform, Some("p_object"));
+        assert_eq!(
+            resources.instead_of_impossible().collect::<Vec<_>>(),
+            [
+                ("p:index/errorResource:ErrorResource", "p:index/error:Error"),
+                ("p:index/objectResourceV2:ObjectResourceV2", "p:index/object:Object"),
+            ]
+        );
+        // A project can choose the name in spite of that.
+        let [resources, ..] = named("{\"types\":{\"p_object\":\"Object\",\"p_error\":\"Mistake\"}}");
+        assert_eq!(names(&resources), ["Array", "Mistake", "Object", "ObjectResource"]);
     }
 
     #[test]

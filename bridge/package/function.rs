@@ -1,13 +1,16 @@
 //! Provider functions: positional in Terraform, named in Pulumi.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use isthmus_cty::Type;
+use isthmus_proto::property::Struct;
 use isthmus_proto::tfplugin6;
 use isthmus_provider::schema::TextKind;
 
 use super::shape::{Shape, compile_chosen_type};
 use crate::names::choices::{NameChoices, PropertyNames};
+use crate::names::impossible;
 
 /// A function on both sides.
 #[derive(Debug)]
@@ -37,6 +40,8 @@ pub struct FunctionShape {
 pub struct FunctionParameter {
     /// The Pulumi name.
     pub pulumi: String,
+    /// Its name in generated SDKs, which is another one where a language has the name itself.
+    pub sdk_name: String,
     /// Terraform's name, which may be empty.
     pub terraform: String,
     /// Its type; of a variadic one the type of each argument.
@@ -65,6 +70,20 @@ pub struct FunctionFault {
 }
 
 impl FunctionShape {
+    /// Arguments by the names of the parameters, some of which have other ones in SDKs.
+    pub(crate) fn named<'s>(&self, arguments: &'s Struct) -> Cow<'s, Struct> {
+        let renamed = |parameter: &&FunctionParameter| {
+            arguments.contains_key(&parameter.sdk_name) && !arguments.contains_key(&parameter.pulumi)
+        };
+        let mut named = Cow::Borrowed(arguments);
+        for parameter in self.parameters.iter().filter(renamed) {
+            if let Some(argument) = named.to_mut().remove(&parameter.sdk_name) {
+                named.to_mut().insert(parameter.pulumi.clone(), argument);
+            }
+        }
+        named
+    }
+
     /// Compiles the provider's signature.
     pub fn compile(
         terraform_name: &str,
@@ -83,10 +102,14 @@ impl FunctionShape {
         let names = parameter_names(&given, choices.property_names);
         let last_required = function.parameters.iter().rposition(|parameter| !parameter.allow_null_value);
         let mut parameters = Vec::with_capacity(given.len());
-        for (index, (parameter, pulumi)) in given.into_iter().zip(names).enumerate() {
+        let sdk_names: Vec<_> = names.iter().map(|name| sdk_name(name, &names)).collect();
+        for (index, (parameter, (pulumi, sdk_name))) in
+            given.into_iter().zip(names.into_iter().zip(sdk_names)).enumerate()
+        {
             let parameter_type = read(&format!("parameter {}", index + 1), &parameter.r#type)?;
             parameters.push(FunctionParameter {
                 pulumi,
+                sdk_name,
                 terraform: parameter.name.clone(),
                 shape: compile_chosen_type(&parameter_type, choices),
                 parameter_type,
@@ -133,6 +156,15 @@ fn parameter_names(parameters: &[&tfplugin6::function::Parameter], rule: Propert
     names
 }
 
+/// The name of a parameter in SDKs, beside those of all.
+fn sdk_name(name: &str, all: &[String]) -> String {
+    let mut possible = impossible::parameter(name).into_owned();
+    while possible != name && all.contains(&possible) {
+        possible.push('2');
+    }
+    possible
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::testing::{function, parameter};
@@ -155,6 +187,24 @@ mod tests {
         assert_eq!(names(&["separator"], Some("parts")), ["separator", "parts"]);
         assert_eq!(names(&["separator"], Some("")), ["separator", "arg2"]);
         assert_eq!(names(&["pulumi", "a b"], None), ["pulumiInfo", "aB"]);
+    }
+
+    #[test]
+    fn a_parameter_that_a_language_has_itself_has_another_name_in_sdks_and_is_known_by_both() {
+        let text = |name| parameter(name, "\"string\"");
+        let described =
+            function(vec![text("default"), text("err"), text("err_value"), text("x")], "\"bool\"");
+        let shape = FunctionShape::compile("f", "p:index/f:f", &described, &NO_CHOICES).unwrap();
+        let names: Vec<_> = shape.parameters.iter().map(|parameter| parameter.sdk_name.as_str()).collect();
+        assert_eq!(names, ["defaultValue", "errValue2", "errValue", "x"]);
+        let bag = |names: [&str; 3]| {
+            names.into_iter().map(|name| (name.to_owned(), name.to_owned().into())).collect()
+        };
+        let given: Struct = bag(["x", "defaultValue", "err"]);
+        let named = shape.named(&given);
+        assert_eq!(named.keys().collect::<Vec<_>>(), ["x", "err", "default"]);
+        let given = bag(["x", "default", "err"]);
+        assert!(matches!(shape.named(&given), Cow::Borrowed(_)));
     }
 
     #[test]

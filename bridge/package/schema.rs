@@ -29,13 +29,12 @@ use serde_json::value::RawValue;
 use super::catalogue::{Package, TokenError};
 use super::parameters::ParameterSource;
 use super::shape::ResourceShape;
-use crate::names::tokens::{Tokens, member_name};
+use crate::names::tokens::{Tokens, member_name, member_token};
 pub(crate) use docs::{Names, clean as documentation, python_name};
 pub(super) use document::raw;
 use document::{
     BaseProvider, Document, Fragments, Function, ObjectType, Outputs, Parameterization, Property, Type,
 };
-pub(crate) use generators::SdkLanguage;
 use generators::Unwritable;
 use language::Facts;
 pub(crate) use language::go_import_path;
@@ -80,7 +79,7 @@ impl<Content> Rendering<Content> {
     }
 }
 
-/// Why a member is not in a document about a package.
+/// Why a member is not in a document about a package, or of which SDKs it breaks.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LeftOut {
     #[error(transparent)]
@@ -110,16 +109,11 @@ pub(crate) fn base_schema(plugin_version: &str) -> String {
     written(&document)
 }
 
-/// The schema of a package. `language` is that of the SDK, if it is known: what its generator
-/// cannot write is left out.
-pub(crate) fn package_schema(
-    package: &Package,
-    plugin_version: &str,
-    language: Option<SdkLanguage>,
-) -> Rendering<impl Serialize + use<>> {
+/// The schema of a package, which is the same for all languages.
+pub(crate) fn package_schema(package: &Package, plugin_version: &str) -> Rendering<impl Serialize + use<>> {
     let identity = package.identity();
     let mut left_out = Vec::new();
-    let mut types = Types::new(package, language == Some(SdkLanguage::Go));
+    let mut types = Types::new(package);
     let mut document = header(package, plugin_version);
 
     let config = usable(package.config_shape(), &mut left_out);
@@ -132,7 +126,6 @@ pub(crate) fn package_schema(
     let shape = |terraform: &str| {
         written_unless(nameless::member("resource", terraform))?;
         let shape = package.passing_resource(terraform)?;
-        written_unless(language.and_then(|language| language.refuses_resource(&shape)))?;
         let former = package.resources().former(terraform).map(str::to_owned);
         Ok(Managed { shape, list: package.list(terraform), former })
     };
@@ -163,16 +156,13 @@ pub(crate) fn package_schema(
     left_out.extend(partly);
 
     let members = backwards(package.data_sources());
-    let writable = |kind: &str, terraform: &str, shape: Result<Arc<ResourceShape>, TokenError>| {
-        written_unless(nameless::member(kind, terraform))?;
-        let shape = shape?;
-        written_unless(language.and_then(|language| language.refuses_data_source(kind, &shape)))?;
-        Ok::<_, LeftOut>(shape)
+    let shape = |terraform: &str| {
+        written_unless(nameless::member("data source", terraform))?;
+        Ok(package.passing_data_source(terraform)?)
     };
-    let shape = |terraform: &str| writable("data source", terraform, package.passing_data_source(terraform));
     let mut partly = Vec::new();
     let declare = |types: &mut Types<'_>, shape: &Arc<ResourceShape>| {
-        partly.extend(nameless_properties("data source", shape));
+        partly.extend(faults("data source", shape));
         types.declare(Owner::DataSource, member_name(&shape.token), &shape.object.fields)
     };
     let described = |types: &Types<'_>, shape: &Arc<ResourceShape>, found: &Declared| {
@@ -186,20 +176,23 @@ pub(crate) fn package_schema(
         let writable = package.function(terraform).map_err(LeftOut::from).and_then(|shape| {
             written_unless(nameless::member("function", terraform))?;
             written_unless(nameless::function(&shape))?;
-            written_unless(language.and_then(|language| language.refuses_function(&shape)))?;
             Ok(shape)
         });
         if let Some(shape) = usable(writable, &mut left_out) {
+            left_out.extend(generators::function(&shape).map(LeftOut::from));
             document.functions.insert(token.to_owned(), raw(&functions::function(&mut types, &shape)));
         }
     }
+    if let Some(function) = functions::objects_in_arguments(&types) {
+        let token = member_token(&identity.name, "objectsInArguments");
+        document.functions.entry(token).or_insert_with(|| raw(&function));
+    }
     // Last, so that these change no other name.
     for (terraform, token) in package.ephemeral_resources().iter() {
-        if let Some(shape) = usable(
-            writable("ephemeral resource", terraform, package.ephemeral_resource(terraform)),
-            &mut left_out,
-        ) {
-            left_out.extend(nameless_properties("ephemeral resource", &shape));
+        let shape = written_unless(nameless::member("ephemeral resource", terraform))
+            .and_then(|()| Ok(package.ephemeral_resource(terraform)?));
+        if let Some(shape) = usable(shape, &mut left_out) {
+            left_out.extend(faults("ephemeral resource", &shape));
             let (fields, names) = (&shape.object.fields, &Names::of(&shape.object));
             types.declare_and_describe(Owner::DataSource, member_name(&shape.token), fields, names);
             document
@@ -208,8 +201,10 @@ pub(crate) fn package_schema(
         }
     }
     for (terraform, token) in package.actions().iter() {
-        if let Some(shape) = usable(writable("action", terraform, package.action(terraform)), &mut left_out) {
-            left_out.extend(nameless_properties("action", &shape));
+        let shape = written_unless(nameless::member("action", terraform))
+            .and_then(|()| Ok(package.action(terraform)?));
+        if let Some(shape) = usable(shape, &mut left_out) {
+            left_out.extend(faults("action", &shape));
             let (fields, names) = (&shape.object.fields, &Names::of(&shape.object));
             types.declare_and_describe(Owner::DataSource, member_name(&shape.token), fields, names);
             document.functions.insert(token.to_owned(), raw(&members::action(&types, &shape, names)));
@@ -218,8 +213,25 @@ pub(crate) fn package_schema(
     let (token, method) = terraform_config(&identity.name);
     document.provider.methods.insert(TERRAFORM_CONFIG, token.clone());
     document.functions.insert(token, raw(&method));
+    keep_former(package.resources(), &mut document.resources);
+    keep_former(package.functions(), &mut document.functions);
     document.types = types.finish();
     Rendering { content: document, left_out }
+}
+
+/// Keeps members that have other names in SDKs by their own: programs without SDKs know them by these. Generators pass over
+/// overlays.
+fn keep_former(tokens: &Tokens, described: &mut Fragments) {
+    for (token, former) in tokens.instead_of_impossible() {
+        if let Some(text) = described.get(token) {
+            // Stacks go from one to the other in both directions.
+            let alias = |token| format!("\"aliases\":[{{\"type\":\"{token}\"}}]");
+            let text = text.get()[1..].replace(&alias(former), &alias(token));
+            let overlay = format!("{{\"isOverlay\":true,{text}");
+            let overlay = RawValue::from_string(overlay).expect("no description of a member is empty");
+            described.insert(former.to_owned(), overlay);
+        }
+    }
 }
 
 /// Members by their module in tokens, the last one first, which is the order in which names of types are claimed.
@@ -283,6 +295,12 @@ fn usable<Shape, Fault: Into<LeftOut>>(
 
 fn written_unless(refused: Option<impl Into<LeftOut>>) -> Result<(), LeftOut> {
     refused.map_or(Ok(()), |reason| Err(reason.into()))
+}
+
+/// What is to be said of a data source, an ephemeral resource or an action.
+fn faults(kind: &'static str, shape: &ResourceShape) -> impl Iterator<Item = LeftOut> {
+    let unwritable = generators::data_source(kind, shape).map(LeftOut::from);
+    nameless_properties(kind, shape).into_iter().chain(unwritable)
 }
 
 fn nameless_properties(kind: &str, shape: &ResourceShape) -> Option<LeftOut> {

@@ -211,7 +211,7 @@ pub(super) fn digest(package: &Package, member: &Member) -> Digest {
             let description = documentation(package, names, &function.description, function.description_kind);
             let parameters = function.parameters.iter();
             return Digest {
-                properties: parameters.map(|parameter| parameter.pulumi.clone()).collect(),
+                properties: parameters.map(|parameter| parameter.sdk_name.clone()).collect(),
                 summary: summary(&description),
             };
         }

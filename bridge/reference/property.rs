@@ -89,7 +89,7 @@ impl<'a, 'n> Properties<'a, 'n> {
         let one = type_text(&parameter.shape);
         let (nested, left_out) = self.nested(&parameter.shape);
         Property {
-            name: parameter.pulumi.clone(),
+            name: parameter.sdk_name.clone(),
             terraform: parameter.terraform.clone(),
             type_text: if takes_rest { format!("list of {one}") } else { one },
             required: parameter.required,

@@ -24,6 +24,7 @@ mod harness {
     pub(crate) mod tools;
 }
 
+mod names;
 mod packages;
 mod workshop;
 

@@ -17,6 +17,7 @@ mod harness {
     pub(crate) mod tools;
 }
 
+mod names;
 mod packages;
 mod workshop;
 

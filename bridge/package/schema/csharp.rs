@@ -1,4 +1,4 @@
-//! Names of properties in C#, where the usual one does not compile.
+//! Names of properties in C# and Java, where the usual one does not compile.
 //!
 //! A member of a C# class cannot be called like the class, and every generated class of inputs has a
 //! member `Empty`. No SDK with such a property compiles, so no program relies on its name.
@@ -38,8 +38,12 @@ impl<'a> Classes<'a> {
         Self { name, suffixes, has_empty: is_input }
     }
 
-    /// The language block of a property: another name in C# if the usual one does not compile.
+    /// The language block of a property: another name in C# or in Java if the usual one does not compile.
     pub(super) fn language(self, field: &Field) -> BTreeMap<&'static str, Value> {
+        if field.pulumi == "yield" {
+            // Java reads a call of it as a statement.
+            return [("java", json!({ "name": "yieldValue" }))].into();
+        }
         let name = upper_first(&field.pulumi);
         let is_class = || {
             !self.name.is_empty()

@@ -166,6 +166,9 @@ pub(super) struct Function {
     pub(super) outputs: Option<Outputs>,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) deprecation_message: String,
+    /// Whether generators pass over it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_overlay: bool,
 }
 
 /// The result of a function.
@@ -216,8 +219,8 @@ impl Type {
 
     /// The same type, which is `any` in Go.
     ///
-    /// A union of a type with itself is that type in every language but Go, which has no unions.
-    /// The kind is the type of results in Python.
+    /// A union of a type with itself is that type in every language but Go, which has no unions. The
+    /// kind is the type of results in Python and TypeScript, which have `any` for unions of collections.
     pub(super) fn any_in_go(self) -> Self {
         let kind = if self.is_simple() { self.kind } else { "" };
         Self { kind, one_of: vec![self.clone(), self], ..Self::default() }

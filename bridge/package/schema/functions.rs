@@ -15,42 +15,56 @@ use crate::names::tokens::member_name;
 pub(super) fn function(types: &mut Types<'_>, shape: &FunctionShape) -> Function {
     let name = member_name(&shape.token);
     let mut inputs = ObjectType::new(Properties::new(), Vec::new());
+    let mut multi_argument_inputs = Vec::with_capacity(shape.parameters.len());
     let last = shape.parameters.len();
     for (index, parameter) in shape.parameters.iter().enumerate() {
         let hint = format!("{name}{}", upper_first(&parameter.pulumi));
         let one = type_of(types, &parameter.parameter_type, &parameter.shape, &hint);
+        if parameter.shape.has_objects() {
+            types.in_arguments.insert(hint, Property { of: one.clone(), ..Property::default() });
+        }
         let of = if shape.variadic && index + 1 == last { Type::array(one) } else { one };
         let property = Property {
-            of: types.known(of),
+            of: of.known_in_go(),
             description: documentation(&parameter.description, parameter.description_kind),
             ..Property::default()
         };
-        inputs.properties.insert(parameter.pulumi.clone(), property);
         if parameter.required {
-            inputs.required.push(parameter.pulumi.clone());
+            inputs.required.push(parameter.sdk_name.clone());
         }
+        multi_argument_inputs.push(parameter.sdk_name.clone());
+        inputs.properties.insert(parameter.sdk_name.clone(), property);
     }
     let result = format!("{name}Result");
     let outputs = match (&shape.returns, &shape.return_shape) {
         (cty::Type::Object(object), Shape::Object(named)) => {
             Outputs::Object(object_type(types, object, named, &result))
         }
-        (returned, shape) => {
-            let of = type_of(types, returned, shape, &result);
-            Outputs::Single(types.result_known(of))
-        }
+        (returned, shape) => Outputs::Single(type_of(types, returned, shape, &result).result_known_in_go()),
     };
     Function {
         description: documentation(&shape.description, shape.description_kind),
-        // Without inputs, Go's generator imports what it does not use.
-        inputs: (types.are_for_go() || !shape.parameters.is_empty()).then_some(inputs),
-        multi_argument_inputs: shape.parameters.iter().map(|parameter| parameter.pulumi.clone()).collect(),
+        // Without inputs, Go's generator imports what only an object as the result uses.
+        inputs: (matches!(outputs, Outputs::Single(_)) || !shape.parameters.is_empty()).then_some(inputs),
+        multi_argument_inputs,
         outputs: Some(outputs),
         deprecation_message: match shape.deprecation_message.as_str() {
             "" => String::new(),
             message => deprecation(message),
         },
+        ..Function::default()
     }
+}
+
+/// A function that is written in no language, with the objects in arguments of others as results: the generator of TypeScript
+/// takes an argument's type from those of results, and writes that only for objects that are results as well.
+pub(super) fn objects_in_arguments(types: &Types<'_>) -> Option<Function> {
+    let properties = types.in_arguments.clone();
+    (!properties.is_empty()).then(|| Function {
+        is_overlay: true,
+        outputs: Some(Outputs::Object(ObjectType::new(properties, Vec::new()))),
+        ..Function::default()
+    })
 }
 
 /// Names are not translated: those of parameters are Terraform's.
@@ -89,8 +103,8 @@ fn object_type(
             &field.shape,
             &format!("{name}{}", upper_first(&field.pulumi)),
         );
-        let of = types.known(of);
-        described.properties.insert(field.pulumi.clone(), Property { of, ..Property::default() });
+        let property = Property { of: of.known_in_go(), ..Property::default() };
+        described.properties.insert(field.pulumi.clone(), property);
         if !object.optional.contains(&field.terraform) {
             described.required.push(field.pulumi.clone());
         }

@@ -122,13 +122,10 @@ pub(super) fn data_source(types: &Types<'_>, shape: &ResourceShape, names: &Name
         }
     };
     let inputs: Vec<_> = fields.iter().copied().filter(is_input).collect();
-    // Go's generator writes no valid function that has neither inputs nor outputs.
-    let is_written_out = fields.is_empty() && types.are_for_go();
     Function {
-        inputs: (!inputs.is_empty() || is_written_out)
-            .then(|| object(inputs, Side::Input, "arguments for invoking")),
-        outputs: (!fields.is_empty() || is_written_out)
-            .then(|| Outputs::Object(object(fields, Side::Output, "values returned by"))),
+        inputs: (!inputs.is_empty()).then(|| object(inputs, Side::Input, "arguments for invoking")),
+        // Written even if there are none: Go's generator writes no valid function without inputs and outputs.
+        outputs: Some(Outputs::Object(object(fields, Side::Output, "values returned by"))),
         description: types.documentation(shape, names),
         deprecation_message: deprecation_of(shape),
         ..Function::default()

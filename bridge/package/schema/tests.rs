@@ -26,7 +26,7 @@ fn described(text: &str, attribute: Attribute) -> Attribute {
 }
 
 fn parsed(package: &Package) -> Value {
-    serde_json::from_str(&package_schema(package, "1.1.3", None).to_json()).unwrap()
+    serde_json::from_str(&package_schema(package, "1.1.3").to_json()).unwrap()
 }
 
 /// A resource with every schema feature.
@@ -84,7 +84,7 @@ fn a_package_holds_all_that_the_provider_offers() {
         vec![("test_everything", everything())],
         vec![("parse_name", parse), ("join", join)],
     );
-    let schema = package_schema(&package, "1.1.3", None);
+    let schema = package_schema(&package, "1.1.3");
     assert!(schema.left_out.is_empty(), "{:?}", schema.left_out);
     insta::assert_snapshot!(pretty(&schema.to_json()));
 }
@@ -126,7 +126,7 @@ fn what_can_be_listed_says_by_what() {
 fn a_faulty_list_costs_the_resource_its_list_and_nothing_else() {
     let resource = schema(vec![computed("id", "\"string\"")], vec![]);
     let package = listable(&resource, &schema(vec![attribute("x", "\"nonsense\"")], vec![]));
-    let described = package_schema(&package, "1.1.3", None);
+    let described = package_schema(&package, "1.1.3");
     let [fault] = &*described.left_out else { panic!("{:?}", described.left_out) };
     assert!(fault.to_string().contains("schema of list resource test_thing cannot be used"), "{fault}");
     let schema: Value = serde_json::from_str(&described.to_json()).unwrap();
@@ -158,7 +158,7 @@ fn a_provider_of_a_registry_is_attributed_to_its_namespace() {
 
 #[test]
 fn a_faulty_resource_is_left_out_and_told() {
-    let schema = package_schema(&package(), "1.1.3", None);
+    let schema = package_schema(&package(), "1.1.3");
     assert_eq!(schema.left_out.len(), 1);
     assert!(schema.left_out[0].to_string().contains("test_broken"), "{}", schema.left_out[0]);
     assert!(schema.to_json().contains("test:index/pet:Pet") && !schema.to_json().contains("Broken"));
@@ -246,31 +246,45 @@ fn collect_references(value: &Value, found: &mut BTreeSet<String>) {
     }
 }
 
-/// The rules are those of the engine's own binder: `pulumi schema check` accepts this package.
 #[test]
-fn what_a_generator_cannot_write_is_left_out_for_its_language_alone() {
-    let yielding = schema(vec![attribute("yield", "\"string\"")], vec![]);
+fn what_no_sdk_can_call_so_is_an_overlay_by_its_own_name() {
+    let text = |name| attribute(name, "\"string\"");
     let package = package_with(
         schema(vec![], vec![]),
-        vec![("test_bond", yielding)],
-        vec![],
-        vec![("import", function(vec![parameter("value", "\"string\"")], "\"string\""))],
+        vec![("test_object", schema(vec![text("yield")], vec![]))],
+        vec![("test_bond", schema(vec![text("opts")], vec![]))],
+        vec![
+            ("import", function(vec![parameter("default", "\"string\"")], "\"string\"")),
+            (
+                "give",
+                function(vec![parameter("v", "[\"list\",[\"object\",{\"x\":\"string\"}]]")], "\"string\""),
+            ),
+            ("now", function(vec![], "\"string\"")),
+        ],
     );
-    let left_out = |language| {
-        let schema = package_schema(&package, "1.1.3", language);
-        let document: Value = serde_json::from_str(&schema.to_json()).unwrap();
-        let has = |kind: &str, token: &str| !document[kind][token].is_null();
-        let warnings: Vec<_> = schema.left_out.iter().map(ToString::to_string).collect();
-        (
-            has("resources", "test:index/bond:Bond"),
-            has("functions", "test:index/import:import"),
-            warnings.len(),
-        )
-    };
-    assert_eq!(left_out(None), (true, true, 0));
-    assert_eq!(left_out(Some(SdkLanguage::Python)), (true, true, 0));
-    assert_eq!(left_out(Some(SdkLanguage::NodeJs)), (true, false, 1));
-    assert_eq!(left_out(Some(SdkLanguage::Java)), (false, false, 2));
+    let schema = package_schema(&package, "1.1.3");
+    let document: Value = serde_json::from_str(&schema.to_json()).unwrap();
+    let (resources, functions) = (&document["resources"], &document["functions"]);
+    let renamed = &resources["test:index/objectResource:ObjectResource"];
+    let own = &resources["test:index/object:Object"];
+    assert_eq!((&renamed["isOverlay"], &own["isOverlay"]), (&Value::Null, &json!(true)));
+    assert_eq!(renamed["aliases"], json!([{ "type": "test:index/object:Object" }]));
+    assert_eq!(own["aliases"], json!([{ "type": "test:index/objectResource:ObjectResource" }]));
+    assert_eq!(renamed["inputProperties"], own["inputProperties"]);
+    assert_eq!(renamed["inputProperties"]["yield"]["language"], json!({ "java": { "name": "yieldValue" } }));
+    let renamed = &functions["test:index/importFunction:importFunction"];
+    assert_eq!(functions["test:index/import:import"]["isOverlay"], true);
+    assert_eq!(renamed["multiArgumentInputs"], json!(["defaultValue"]));
+    assert!(renamed["inputs"]["properties"]["defaultValue"].is_object());
+    assert_eq!(functions["test:index/now:now"]["inputs"], json!({ "type": "object" }));
+    // TypeScript has objects as arguments only if they are results, too.
+    let objects = &functions["test:index/objectsInArguments:objectsInArguments"];
+    assert_eq!(objects["isOverlay"], true);
+    assert_eq!(objects["outputs"]["properties"]["giveV"]["items"]["$ref"], "#/types/test:index/giveV:giveV");
+    let warnings: Vec<_> = schema.left_out.iter().map(ToString::to_string).collect();
+    assert_eq!(warnings.len(), 2, "{warnings:#?}");
+    assert!(warnings[0].starts_with("no Python SDK of this package compiles: "), "{warnings:#?}");
+    assert!(warnings[1].ends_with("`--exclude give`"), "{warnings:#?}");
 }
 
 #[test]
@@ -321,7 +335,11 @@ fn no_package_has_names_that_the_engine_refuses() {
     let schema = parsed(&package);
     let keys = |of: &Value| of.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     let tokens = [keys(&schema["resources"]), keys(&schema["functions"])].concat();
-    assert_eq!(tokens.len(), 12, "everything is there, and the provider's own method: {tokens:?}");
+    assert_eq!(
+        tokens.len(),
+        13,
+        "everything is there, the provider's own method and the objects in arguments: {tokens:?}"
+    );
     let folded: BTreeSet<_> = tokens.iter().map(|token| token.to_lowercase()).collect();
     assert_eq!(folded.len(), tokens.len(), "they differ in more than case: {tokens:?}");
     for token in tokens.iter().filter(|token| !token.starts_with("pulumi:")) {
@@ -419,7 +437,7 @@ fn names_in_code(schema: &Value) -> BTreeSet<String> {
 
 #[test]
 fn what_is_no_name_is_in_no_package_and_told_once() {
-    let schema = package_schema(&package_of_names(&HOSTILE), "1.1.3", None);
+    let schema = package_schema(&package_of_names(&HOSTILE), "1.1.3");
     let document: Value = serde_json::from_str(&schema.to_json()).unwrap();
     for name in names_in_code(&document) {
         assert!(is_name(&name), "{name}");

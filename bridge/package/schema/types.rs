@@ -43,8 +43,8 @@ pub(super) enum Owner {
 #[derive(Debug)]
 pub(super) struct Types<'a> {
     package: &'a Package,
-    /// Whether the schema is shaped for Go's generator, which compiles no package otherwise.
-    for_go: bool,
+    /// Names of the types of objects in the arguments of functions, with these types.
+    pub(super) in_arguments: Properties,
     /// By token.
     types: Fragments,
     /// The token of each object, by address.
@@ -75,7 +75,7 @@ impl<'a> TypeNames<'a> {
     }
 
     fn new(package: &'a Package, owner: Owner, name: &str, shape: &ResourceShape) -> Self {
-        let mut types = Types::new(package, false);
+        let mut types = Types::new(package);
         types.declare(owner, name, &shape.object.fields);
         Self(types)
     }
@@ -135,22 +135,14 @@ impl Declared {
 }
 
 impl<'a> Types<'a> {
-    pub(super) fn new(package: &'a Package, for_go: bool) -> Self {
-        Self { package, for_go, types: BTreeMap::new(), tokens: HashMap::new(), claims: HashMap::new() }
-    }
-
-    pub(super) fn are_for_go(&self) -> bool {
-        self.for_go
-    }
-
-    /// The type of a property or argument, as the project's language can have it.
-    pub(super) fn known(&self, of: Type) -> Type {
-        if self.for_go { of.known_in_go() } else { of }
-    }
-
-    /// The type of a function's result, as the project's language can have it.
-    pub(super) fn result_known(&self, of: Type) -> Type {
-        if self.for_go { of.result_known_in_go() } else { of }
+    pub(super) fn new(package: &'a Package) -> Self {
+        Self {
+            package,
+            in_arguments: Properties::new(),
+            types: BTreeMap::new(),
+            tokens: HashMap::new(),
+            claims: HashMap::new(),
+        }
     }
 
     /// Names every object at and below `fields`, the properties of `name`. Returns those that are
@@ -344,7 +336,7 @@ impl<'a> Types<'a> {
 
     fn property(&self, field: &Field, description: String, classes: Classes<'_>) -> Property {
         Property {
-            of: self.known(self.type_of(&field.shape)),
+            of: self.type_of(&field.shape).known_in_go(),
             description,
             deprecation_message: field.deprecated.as_deref().map_or_else(String::new, deprecation),
             secret: field.sensitive || field.write_only,

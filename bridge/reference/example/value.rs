@@ -63,7 +63,7 @@ impl Arguments<'_> {
             let origin = Origin { name: &parameter.terraform, description: &parameter.description };
             let one = self.value(&parameter.shape, &parameter.parameter_type, origin, &path);
             let is_rest = shape.variadic && index + 1 == last;
-            (parameter.pulumi.clone(), if is_rest { Value::List(Box::new(one)) } else { one })
+            (parameter.sdk_name.clone(), if is_rest { Value::List(Box::new(one)) } else { one })
         });
         arguments.collect()
     }

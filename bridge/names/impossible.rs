@@ -1,0 +1,69 @@
+//! Names that a language has itself, or that every SDK in it has.
+//!
+//! One member with such a name breaks the SDK of its whole package in that language: the generator
+//! fails, or its code does not compile. A package schema is the same for all languages, and most
+//! languages have no way to call a member otherwise, so these names are others in all of them. The
+//! natural name goes on working where it did: in stacks, in SDKs that were generated with it, and in
+//! programs without SDKs.
+//!
+//! The lists are of what the generators of Pulumi 3.259 and pulumi-java 1.34 get wrong. What they
+//! mend themselves is in none: a name that works is no other.
+
+use std::borrow::Cow;
+
+/// The name of a resource type, which is a class.
+pub(crate) fn resource(name: &str) -> Cow<'_, str> {
+    possible(&RESOURCES, name, "Resource")
+}
+
+/// The name of a provider function.
+pub(crate) fn function(name: &str) -> Cow<'_, str> {
+    possible(&FUNCTIONS, name, "Function")
+}
+
+/// The name of a parameter of a provider function.
+pub(crate) fn parameter(name: &str) -> Cow<'_, str> {
+    possible(&PARAMETERS, name, "Value")
+}
+
+fn possible<'n>(names: &[&[&str]], name: &'n str, suffix: &str) -> Cow<'n, str> {
+    if names.iter().any(|names| names.contains(&name)) {
+        format!("{name}{suffix}").into()
+    } else {
+        name.into()
+    }
+}
+
+/// TypeScript: `Error` (thrown by the class itself), `Object` (TS2725). Modules of SDKs: `Outputs` in
+/// Python, `Doc` and `Init` in Go, `Utilities` in Java and .NET.
+const RESOURCES: [&[&str]; 1] = [&["Doc", "Error", "Init", "Object", "Outputs", "Utilities"]];
+
+/// Modules of SDKs: `index` in TypeScript, `doc` and `init` in Go, `utilities` in .NET.
+const FUNCTIONS: [&[&str]; 4] = [&JAVASCRIPT, &JAVA, &JAVA_METHODS, &["doc", "index", "init", "utilities"]];
+
+/// Variables of generated functions: `opts` and `utilities` in TypeScript, `opts` in Python, `err`,
+/// `internal`, `options`, `ref`, `result` and `rv` in Go, `options` in Java, which reserves `yield`.
+const PARAMETERS: [&[&str]; 2] =
+    [&JAVASCRIPT, &["err", "internal", "options", "opts", "ref", "result", "rv", "utilities"]];
+
+/// Reserved words of ECMAScript, with those of strict mode and of modules, and what strict mode lets
+/// nobody bind.
+#[rustfmt::skip]
+const JAVASCRIPT: [&str; 48] = [
+    "arguments", "await", "break", "case", "catch", "class", "const", "continue", "debugger", "default", "delete",
+    "do", "else", "enum", "eval", "export", "extends", "false", "finally", "for", "function", "if",
+    "implements", "import", "in", "instanceof", "interface", "let", "new", "null", "package", "private",
+    "protected", "public", "return", "static", "super", "switch", "this", "throw", "true", "try", "typeof",
+    "var", "void", "while", "with", "yield",
+];
+
+/// The reserved words that only Java has (JLS 3.9).
+#[rustfmt::skip]
+const JAVA: [&str; 18] = [
+    "abstract", "assert", "boolean", "byte", "char", "double", "final", "float", "goto", "int", "long", "native",
+    "short", "strictfp", "synchronized", "throws", "transient", "volatile",
+];
+
+/// Methods of every object of Java, which a function without arguments cannot be called like.
+const JAVA_METHODS: [&str; 8] =
+    ["clone", "finalize", "getClass", "hashCode", "notify", "notifyAll", "toString", "wait"];
