@@ -14,6 +14,7 @@ mod daemon;
 mod doctor;
 mod engine;
 pub mod error_code;
+mod file_fault;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;

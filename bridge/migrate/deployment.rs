@@ -13,6 +13,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::property_json::{ExportedValueError, bag_from_json, bag_to_json};
 use super::secrets_provider::{PassphraseCrypter, SecretsProvider};
+use crate::file_fault::FileFault;
 use crate::urn::Urn;
 
 const VERSION: u64 = 3;
@@ -234,7 +235,7 @@ pub(crate) struct ReadResource {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ExportError {
     #[error("it is not a stack export")]
-    Syntax(#[source] serde_json::Error),
+    Syntax(#[source] FileFault),
     #[error("its version is {0}, but only versions {VERSION} to {NEWEST} are known")]
     Version(u64),
 }
@@ -300,7 +301,8 @@ struct Resource {
 /// # Errors
 /// If it is none.
 pub(crate) fn read_export(bytes: &[u8]) -> Result<ReadExport, ExportError> {
-    let document: Document = serde_json::from_slice(bytes).map_err(ExportError::Syntax)?;
+    let document: Document =
+        serde_json::from_slice(bytes).map_err(|error| ExportError::Syntax(error.into()))?;
     if !(VERSION..=NEWEST).contains(&document.version) {
         return Err(ExportError::Version(document.version));
     }

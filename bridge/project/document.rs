@@ -11,6 +11,8 @@ use base64::Engine as _;
 use semver::Version;
 use serde_json::Value;
 
+use crate::file_fault::FileFault;
+
 /// The plugin's name in these files.
 pub(crate) const PLUGIN: &str = "terraform-provider";
 
@@ -71,9 +73,9 @@ pub(crate) struct GeneratedPackage {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DocumentError {
     #[error("not a JSON document")]
-    Json(#[source] serde_json::Error),
+    Json(#[source] FileFault),
     #[error("not a YAML document")]
-    Yaml(#[source] Box<serde_saphyr::Error>),
+    Yaml(#[source] FileFault),
     #[error(
         "the version of package {package:?} is {version}, which is not a semantic version, such as 1.1.3"
     )]
@@ -159,13 +161,9 @@ pub(super) fn plugin_directory(name: &str, text: &str) -> Option<(String, Option
 fn parse(name: &str, text: &str) -> Result<Value, DocumentError> {
     let format = if name.ends_with(".json") { Format::Json } else { Format::Yaml };
     match format {
-        Format::Json => serde_json::from_str(text).map_err(DocumentError::Json),
-        // The parser limits depth, size and alias expansion. A snippet could show a secret.
-        Format::Yaml => {
-            let options = serde_saphyr::options! { with_snippet: false };
-            serde_saphyr::from_str_with_options(text, options)
-                .map_err(|error| DocumentError::Yaml(Box::new(error)))
-        }
+        Format::Json => serde_json::from_str(text).map_err(|error| DocumentError::Json(error.into())),
+        // The parser limits depth, size and alias expansion.
+        Format::Yaml => serde_saphyr::from_str(text).map_err(|error| DocumentError::Yaml(error.into())),
     }
 }
 

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::{Project, read_file};
+use crate::file_fault::FileFault;
 use crate::names::choices::{ChosenName, NameChoices, PropertyNames, SingleItems};
 use crate::names::plain_results::PlainResults;
 
@@ -43,8 +44,10 @@ pub(crate) enum NamesFileError {
         #[source]
         source: io::Error,
     },
-    #[error("invalid {path}: {reason}\nhelp: `isthmus explain names` describes its tables", path = path.display())]
-    Invalid { path: PathBuf, reason: String },
+    #[error("invalid {path}: {fault}\nhelp: `isthmus explain names` describes its tables", path = path.display())]
+    Invalid { path: PathBuf, fault: FileFault },
+    #[error("{path} is a link that leads out of the project, so it is not read\nhelp: put the file itself there", path = path.display())]
+    Outside { path: PathBuf },
 }
 
 #[derive(Debug, Deserialize)]
@@ -58,7 +61,11 @@ impl NamesFile {
     /// The file of the project around a directory, or of the directory itself if it is in no project. Blocks on the file system.
     pub(crate) fn around(directory: &Path) -> Result<Option<Self>, NamesFileError> {
         let project = Project::around(directory);
-        let path = project.map_or_else(|| directory.to_owned(), |project| project.directory).join(FILE);
+        let directory = project.map_or_else(|| directory.to_owned(), |project| project.directory);
+        let path = directory.join(FILE);
+        if leads_out(&path, &directory) {
+            return Err(NamesFileError::Outside { path });
+        }
         let text = match read_file(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -66,20 +73,25 @@ impl NamesFile {
         };
         match Self::parse(&text) {
             Ok(packages) => Ok(Some(Self { packages })),
-            Err(error) => {
-                Err(NamesFileError::Invalid { path, reason: error.to_string().trim_end().to_owned() })
-            }
+            Err(fault) => Err(NamesFileError::Invalid { path, fault }),
         }
     }
 
-    fn parse(text: &str) -> Result<BTreeMap<String, PackageNames>, toml::de::Error> {
-        Ok(toml::from_str::<Document>(text)?.packages)
+    fn parse(text: &str) -> Result<BTreeMap<String, PackageNames>, FileFault> {
+        let document = toml::from_str::<Document>(text).map_err(|error| FileFault::of_toml(text, &error))?;
+        Ok(document.packages)
     }
 
     /// What it says about the package of this name.
     pub(crate) fn package(&self, name: &str) -> Option<&PackageNames> {
         self.packages.get(name)
     }
+}
+
+/// Whether a path is a link to something outside of a directory.
+fn leads_out(path: &Path, directory: &Path) -> bool {
+    let inside = |real: PathBuf| directory.canonicalize().is_ok_and(|directory| real.starts_with(directory));
+    path.is_symlink() && path.canonicalize().is_ok_and(|real| !inside(real))
 }
 
 impl PackageNames {
@@ -126,14 +138,17 @@ mod tests {
     #[test]
     fn what_is_not_understood_is_an_error_with_its_line() {
         for (text, reason) in [
-            ("[packages.a]\nproperty-name = \"terraform\"", "property-name"),
-            ("[packages.a]\nproperty-names = \"snake\"", "snake"),
-            ("[package.a]", "package"),
-            ("[packages.a.types]\nx = \"a b\"", "invalid name \"a b\""),
-            ("[packages.a]\nplain-results = [\"a\"]", "invalid function \"a\""),
+            (
+                "[packages.a]\nproperty-name = \"terraform\"",
+                "line 2, column 1: unknown field, expected one of `property-names`",
+            ),
+            ("[packages.a]\nproperty-names = \"snake\"", "line 2, column 18: unknown variant, expected"),
+            ("[package.a]", "line 1, column 2: unknown field, expected `packages`"),
+            ("[packages.a.types]\nx = \"a b\"", "line 2, column 5: invalid name"),
+            ("[packages.a]\nplain-results = [\"a\"]", "line 2, column 17: invalid function"),
         ] {
             let error = NamesFile::parse(text).expect_err(text).to_string();
-            assert!(error.contains(reason) && error.contains("line "), "{error}");
+            assert!(error.starts_with(reason), "{error}");
         }
     }
 
@@ -148,5 +163,20 @@ mod tests {
         let found = NamesFile::around(&below).expect("it is valid").expect("it is there");
         assert_eq!(found.package("a").expect("it is named").exclude, ["b"]);
         assert!(found.package("b").is_none());
+    }
+
+    #[test]
+    fn a_link_is_followed_within_the_project_only() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (project, file) = (directory.path().join("project"), directory.path().join("project").join(FILE));
+        std::fs::create_dir(&project).expect("a new directory");
+        std::fs::write(project.join("Pulumi.yaml"), "name: x\nruntime: yaml\n").expect("a new file");
+        for (target, is_read) in [(project.join("names"), true), (directory.path().join("names"), false)] {
+            std::fs::write(&target, "[packages.a]\n").expect("a new file");
+            std::os::unix::fs::symlink(&target, &file).expect("a new link");
+            let found = NamesFile::around(&project);
+            assert_eq!(found.is_ok(), is_read, "{target:?}: {found:?}");
+            std::fs::remove_file(&file).expect("it is ours");
+        }
     }
 }

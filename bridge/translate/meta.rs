@@ -19,6 +19,7 @@ use thiserror::Error;
 
 use super::property::{self, PropertyView};
 use super::unread::UnreadAttribute;
+use crate::file_fault::FileFault;
 
 /// The property of this name.
 pub const META_KEY: &str = "__meta";
@@ -75,7 +76,7 @@ pub enum MetaError {
     #[error(
         "the state's `__meta` is not a JSON object; if it was edited by hand, restore it from a backup of the state"
     )]
-    Syntax(#[source] serde_json::Error),
+    Syntax(#[source] FileFault),
     #[error(
         "the state's `__meta.schema_version` is not a decimal number from 0; if it was edited by hand, restore it"
     )]
@@ -85,7 +86,7 @@ pub enum MetaError {
     #[error(
         "the state's `__meta.isthmus` cannot be read; a newer version of this program may have written it"
     )]
-    Own(#[source] serde_json::Error),
+    Own(#[source] FileFault),
 }
 
 /// Our own object within the JSON.
@@ -123,7 +124,8 @@ impl Meta {
     /// # Errors
     /// As [`Self::from_properties`].
     pub fn parse(text: &str) -> Result<Self, MetaError> {
-        let mut members: Map<String, Json> = serde_json::from_str(text).map_err(MetaError::Syntax)?;
+        let mut members: Map<String, Json> =
+            serde_json::from_str(text).map_err(|error| MetaError::Syntax(error.into()))?;
         let private = match members.remove(PRIVATE_STATE) {
             None | Some(Json::Null) => Bytes::new(),
             Some(Json::String(text)) => BASE64.decode(text).map_err(|_| MetaError::PrivateState)?.into(),
@@ -141,7 +143,7 @@ impl Meta {
         }
         let own: Own = match members.remove(OWN) {
             None | Some(Json::Null) => Own::default(),
-            Some(own) => serde_json::from_value(own).map_err(MetaError::Own)?,
+            Some(own) => serde_json::from_value(own).map_err(|error| MetaError::Own(error.into()))?,
         };
         let mut extra = members;
         if !own.extra.is_empty() {

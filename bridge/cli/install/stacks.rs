@@ -14,6 +14,7 @@ use semver::Version;
 use serde_json::Value;
 
 use crate::cli::missing_file::explain_missing;
+use crate::file_fault::FileFault;
 use crate::project::document::{PLUGIN, parse_version};
 
 /// The largest export of a stack.
@@ -67,7 +68,7 @@ pub(super) fn of_project(project: &Path, step: &dyn Fn(String)) -> Result<BTreeS
         step(format!("listing the stacks of {}", project.display()));
         let listed = run_pulumi(project, &["stack", "ls", "--json"]).await.map_err(failed)?;
         let stacks: Vec<Value> = serde_json::from_slice(&listed)
-            .map_err(|error| failed(io::Error::new(io::ErrorKind::InvalidData, error)))?;
+            .map_err(|error| failed(io::Error::new(io::ErrorKind::InvalidData, FileFault::from(error))))?;
         let mut versions = BTreeSet::new();
         for (index, stack) in stacks.iter().enumerate() {
             let Some(name) = stack["name"].as_str() else { continue };

@@ -60,7 +60,7 @@ fn read_module(
         let text = String::from_utf8_lossy(&bytes);
         let calls = configuration
             .add(module, &text)
-            .map_err(|error| MigrateError::Configuration { file: file.clone(), error: Box::new(error) })?;
+            .map_err(|error| MigrateError::Configuration { file: file.clone(), error: error.into() })?;
         children.extend(calls.into_iter().map(|(name, source)| (name, directory.join(source))));
     }
     Ok(children)

@@ -9,6 +9,7 @@ use isthmus_state::tfstate::{Collision, TfStateError};
 
 use crate::cli::consent::NoConsent;
 use crate::cli::state::StateError;
+use crate::file_fault::FileFault;
 use crate::migrate::addresses::AddressesError;
 use crate::migrate::deployment::ExportError;
 use crate::migrate::shown::ShownError;
@@ -59,13 +60,13 @@ pub(super) enum MigrateError {
     Settings {
         file: PathBuf,
         #[source]
-        error: Box<serde_saphyr::Error>,
+        error: FileFault,
     },
     #[error("{file} is not a configuration", file = .file.display())]
     Configuration {
         file: PathBuf,
         #[source]
-        error: Box<hcl_edit::parser::Error>,
+        error: FileFault,
     },
     /// Providers of the file are not started.
     #[error(transparent)]

@@ -105,7 +105,7 @@ impl Migrate {
             let text = read_file(&file)?;
             let text = String::from_utf8_lossy(&text);
             let settings: StackSettings = serde_saphyr::from_str(&text)
-                .map_err(|error| MigrateError::Settings { file, error: Box::new(error) })?;
+                .map_err(|error| MigrateError::Settings { file, error: error.into() })?;
             return Ok(SecretsProvider::of_settings(&settings, &stack.project, &stack.stack));
         }
         let environment = Environment::current();

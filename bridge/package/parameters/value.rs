@@ -7,6 +7,7 @@
 use serde_json::Value;
 
 use super::arguments::{Arguments, LocalArguments, RemoteArguments, Source};
+use crate::file_fault::FileFault;
 use crate::names::choices::NameChoices;
 
 /// A resolved provider, and the members that the package includes.
@@ -45,14 +46,14 @@ pub enum ParameterSource {
 pub enum ParameterError {
     /// Not JSON, or no object.
     #[error("failed to unmarshal")]
-    Json(#[source] serde_json::Error),
+    Json(#[source] FileFault),
     /// A value has the wrong type.
     #[error("failed to unmarshal {field}")]
     Field {
         /// The key, with its parents.
         field: &'static str,
         #[source]
-        source: serde_json::Error,
+        source: FileFault,
     },
     /// Two providers.
     #[error("cannot specify both \"remote\" and \"local\"")]
@@ -109,7 +110,8 @@ impl Parameter {
     /// case-insensitive.
     pub fn decode(bytes: &[u8]) -> Result<Self, ParameterError> {
         let mut found = Found::default();
-        let object: Option<JsonObject> = serde_json::from_slice(bytes).map_err(ParameterError::Json)?;
+        let object: Option<JsonObject> =
+            serde_json::from_slice(bytes).map_err(|error| ParameterError::Json(error.into()))?;
         for (key, value) in object.unwrap_or_default() {
             match key.to_ascii_lowercase().as_str() {
                 "remote" => found.remote = typed("remote", value)?,
@@ -187,7 +189,7 @@ fn typed<T: serde::de::DeserializeOwned>(
     field: &'static str,
     value: Value,
 ) -> Result<Option<T>, ParameterError> {
-    serde_json::from_value(value).map_err(|source| ParameterError::Field { field, source })
+    serde_json::from_value(value).map_err(|error| ParameterError::Field { field, source: error.into() })
 }
 
 fn required(fields: &mut JsonObject, key: &str, path: &'static str) -> Result<String, ParameterError> {
