@@ -53,7 +53,7 @@ Examples:
   isthmus daemon --replace
   ISTHMUS_METRICS=127.0.0.1:9464 isthmus daemon --socket /run/isthmus/daemon.sock
 
-Plugins of the same user find the daemon by themselves; those of others name its socket by ISTHMUS_DAEMON.";
+Plugins of the same user find the daemon by themselves, or by ISTHMUS_DAEMON if it has another socket.";
 
 /// Serve the plugins of any number of engines, which share its providers.
 #[derive(Debug, Args)]
@@ -316,8 +316,12 @@ fn bind(path: PathBuf) -> Result<Bound, DaemonError> {
         return Err(DaemonError::Lock(lock_path.into()));
     }
     match path.symlink_metadata() {
-        // Of a daemon that was killed: it would hold the lock. Another program's may have got its inode.
-        Ok(found) if is_named(&mut lock, &found) && is_abandoned(&path) => {
+        // Of a daemon that was killed: it would hold the lock.
+        Ok(found) if is_named(&mut lock, &found) => {
+            // It dies at this moment, and has not closed its socket yet. Or another program's socket has got its inode.
+            if !is_abandoned(&path) {
+                return Err(DaemonError::Taken(path));
+            }
             std::fs::remove_file(&path).map_err(failed)?
         }
         Ok(_) => return Err(DaemonError::Occupied(path)),

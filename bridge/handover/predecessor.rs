@@ -6,13 +6,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use isthmus_common::fail_point;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::UnixStream;
 use tokio::sync::{Mutex, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::ListeningSocket;
-use crate::settings::AllowedUsers;
 
 /// How long the connection to the successor, which listens already, and the descriptors may take.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -70,6 +70,7 @@ impl Handover {
     /// Hands the socket over to the process that listens at `meeting` and that a process of this `user` asks for.
     pub(crate) async fn hand_over(&self, user: u32, meeting: &Path) -> Result<(), HandoverError> {
         require_own(user)?;
+        fail_point("handover-asked");
         // One successor at a time: the next one finds that there is one.
         let mut held = self.held.lock().await;
         let Held::Listening(socket) = &*held else { return Err(HandoverError::NotListening) };
@@ -77,7 +78,9 @@ impl Handover {
             let stream = UnixStream::connect(meeting).await.map_err(HandoverError::Unreachable)?;
             let peer = stream.peer_cred().map_err(HandoverError::Unreachable)?;
             require_own(peer.uid())?;
+            fail_point("handover-met");
             socket.send(&stream).await.map_err(HandoverError::Unreachable)?;
+            fail_point("handover-sent");
             Ok((stream, peer.pid()))
         };
         let offered = tokio::time::timeout(PATIENCE, offered).await;
@@ -93,6 +96,7 @@ impl Handover {
                 return Err(HandoverError::NotListening);
             }
         }
+        fail_point("handover-taken");
         *held = Held::HandedOver;
         self.successor.send_replace(Some(Successor(process)));
         Ok(())
@@ -135,6 +139,6 @@ impl Handover {
 }
 
 fn require_own(user: u32) -> Result<(), HandoverError> {
-    let own = AllowedUsers::own();
+    let own = rustix::process::geteuid().as_raw();
     if user == own { Ok(()) } else { Err(HandoverError::OtherUser { user, own }) }
 }

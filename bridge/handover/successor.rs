@@ -17,7 +17,6 @@ use tonic::{Code, Status};
 
 use super::ListeningSocket;
 use crate::attach::{DaemonSocket, SocketError};
-use crate::settings::AllowedUsers;
 
 const SETTINGS: ChannelSettings =
     ChannelSettings { stream_window: 1 << 16, connection_window: 1 << 16, largest_headers: 1 << 16 };
@@ -25,8 +24,9 @@ const SETTINGS: ChannelSettings =
 /// How long a daemon may take to hand its socket over.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How often it is asked: meanwhile, another process may have replaced it, which is asked then.
+/// How often it is asked: meanwhile, another process may have replaced it, which is asked then, or it may have died.
 const ATTEMPTS: usize = 5;
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// The socket of a daemon that was replaced.
 #[derive(Debug)]
@@ -63,7 +63,11 @@ pub(crate) enum TakeOverError {
 
 /// Takes over the socket of the daemon that listens on `path`; `None` if none does.
 pub(crate) async fn take_over(path: &Path) -> Result<Option<Taken>, TakeOverError> {
-    for _ in 0..ATTEMPTS {
+    let mut fault = TakeOverError::Contended(path.to_owned());
+    for attempt in 0..ATTEMPTS {
+        if attempt > 0 {
+            tokio::time::sleep(PAUSE).await;
+        }
         let stream = match DaemonSocket::connect(path).await {
             Ok(stream) => stream,
             Err(SocketError::Absent { .. } | SocketError::Kind(_)) => return Ok(None),
@@ -76,10 +80,20 @@ pub(crate) async fn take_over(path: &Path) -> Result<Option<Taken>, TakeOverErro
         match taken.await.unwrap_or_else(|_| Err(TakeOverError::Silent(path.to_owned()))) {
             // It has a successor, or ends.
             Err(TakeOverError::Refused { status, .. }) if status.code() == Code::FailedPrecondition => {}
+            // It may have died: then nothing listens at the next attempt, or a successor.
+            Err(error @ TakeOverError::Taken { .. }) => fault = error,
+            Err(TakeOverError::Refused { path, status }) if may_be_lost(&status) => {
+                fault = TakeOverError::Refused { path, status };
+            }
             taken => return taken.map(Some),
         }
     }
-    Err(TakeOverError::Contended(path.to_owned()))
+    Err(fault)
+}
+
+/// Whether this may be the end of the connection, and not an answer.
+fn may_be_lost(status: &Status) -> bool {
+    matches!(status.code(), Code::Unavailable | Code::Cancelled | Code::Unknown)
 }
 
 /// A socket for the daemon to connect to, with a path that is removed with it.
@@ -118,12 +132,13 @@ async fn received(meeting: &UnixListener) -> io::Result<Taken> {
     loop {
         let (stream, _) = meeting.accept().await?;
         let peer = stream.peer_cred()?;
-        if peer.uid() != AllowedUsers::own() {
+        if peer.uid() != rustix::process::geteuid().as_raw() {
             continue;
         }
         let socket = ListeningSocket::receive(&stream).await?;
-        // From here on, this process is the owner. At once, so that nothing else can come first.
-        rustix::net::send(&stream, &[1], SendFlags::empty())?;
+        // From here on, this process is the owner. At once, so that nothing else can come first. One that does not read it any more has died
+        // or ends, and leaves the socket to this process.
+        let _ = rustix::net::send(&stream, &[1], SendFlags::empty());
         return Ok(Taken { socket, predecessor: peer.pid() });
     }
 }

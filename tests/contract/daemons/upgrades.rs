@@ -341,28 +341,9 @@ async fn the_daemon_of_another_user_is_left_alone() {
 }
 
 #[tokio::test]
-async fn a_daemon_is_handed_over_to_no_other_user_even_if_it_serves_them() {
+async fn a_successor_that_does_not_come_changes_nothing() {
     let directory = tempfile::tempdir().expect("a directory");
-    let serves_all = [("ISTHMUS_ALLOW_USERS".to_owned(), "*".into())];
-    let daemon =
-        Daemon::start(EXECUTABLE.as_ref(), directory.path(), &serves_all).await.expect("none listens there");
-    let socket = socket_in(directory.path());
-    for path in [directory.path(), socket.parent().expect("a directory"), &socket] {
-        std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o777))
-            .expect("it is ours");
-    }
-    let asked = as_stranger(move || async move {
-        let mut daemon = DaemonClient::new(channel(socket).await);
-        daemon.hand_over(HandOverRequest { socket: "/nowhere".into() }).await.map(drop)
-    });
-    match asked.await {
-        Some(answer) => {
-            let status = answer.expect_err("it is another user");
-            assert_eq!(status.code(), Code::PermissionDenied, "{status}");
-        }
-        None => left_out("a successor of another user"),
-    }
-    // Nor is it over because a successor does not come.
+    let daemon = replace(directory.path()).await;
     let mut client = DaemonClient::new(daemon.channel().await);
     let status = client
         .hand_over(HandOverRequest { socket: "/nowhere".into() })
@@ -370,6 +351,27 @@ async fn a_daemon_is_handed_over_to_no_other_user_even_if_it_serves_them() {
         .expect_err("none listens there");
     assert_eq!(status.code(), Code::Unavailable, "{status}");
     drop(daemon.channel().await);
+}
+
+#[tokio::test]
+async fn a_daemon_that_dies_while_it_is_replaced_leaves_its_socket_to_its_successor() {
+    for point in ["handover-asked", "handover-met", "handover-sent", "handover-taken"] {
+        let directory = tempfile::tempdir().expect("a directory");
+        let dies = [("FAIL_POINT".to_owned(), point.into())];
+        let mut old =
+            Daemon::start(EXECUTABLE.as_ref(), directory.path(), &dies).await.expect("none listens there");
+        let new = replace(directory.path()).await;
+        old.ended().await;
+        // It serves, and is its socket's owner.
+        let mut client = DaemonClient::new(new.channel().await);
+        let request = OpenRequest { plugin_version: "1.1.3".to_owned(), ..OpenRequest::default() };
+        client.open(request).await.unwrap_or_else(|status| panic!("{point}: {status}"));
+        drop(client);
+        let mut newer = replace(directory.path()).await;
+        newer.signal(Signal::TERM);
+        newer.ended().await;
+        assert!(!socket_in(directory.path()).exists(), "{point}");
+    }
 }
 
 #[tokio::test]
