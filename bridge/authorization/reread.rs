@@ -1,6 +1,6 @@
-//! Files that are read again when they change, so that a certificate, a token or a rule is replaced without a restart.
+//! Files that are read again when they change, so that a certificate or a token is replaced without a restart.
 //!
-//! A file that is being written may have the beginning of its content only: of a policy, a rule without its conditions.
+//! A file that is being written may have the beginning of its content only.
 //! So what was read before counts until nothing has been written for a moment.
 
 use std::path::PathBuf;
@@ -30,6 +30,8 @@ struct Last<Content> {
     stamps: Option<Vec<FileStamp>>,
     /// `None` if it could not be read.
     content: Option<Arc<Content>>,
+    /// Why not, as it was returned.
+    fault: Option<String>,
     /// Since when there is something newer that is not read yet.
     waiting_since: Option<Instant>,
 }
@@ -37,11 +39,11 @@ struct Last<Content> {
 /// The files have changed, and cannot be read.
 #[derive(Debug)]
 pub(super) struct Unreadable<Error> {
-    /// `None` if the fault was returned before.
+    /// `None` if it was returned before, and nothing else since.
     pub(super) error: Option<Error>,
 }
 
-impl<Files, Content, Error> Reread<Files, Content, Error> {
+impl<Files, Content, Error: std::error::Error> Reread<Files, Content, Error> {
     /// Reads the files for the first time: `files`, which are at these paths. Blocks on the file system, as every method.
     pub(super) fn read(
         paths: Vec<PathBuf>,
@@ -50,7 +52,12 @@ impl<Files, Content, Error> Reread<Files, Content, Error> {
     ) -> Result<Self, Error> {
         let stamps = stamps(&paths);
         let content = Some(Arc::new(read(&files)?));
-        Ok(Self { paths, files, read, last: Mutex::new(Last { stamps, content, waiting_since: None }) })
+        Ok(Self {
+            paths,
+            files,
+            read,
+            last: Mutex::new(Last { stamps, content, fault: None, waiting_since: None }),
+        })
     }
 
     /// What is in the files, as of when they were last written to as a whole.
@@ -66,16 +73,18 @@ impl<Files, Content, Error> Reread<Files, Content, Error> {
                 return Ok(content);
             }
         }
-        let was_readable = last.content.is_some();
         match (self.read)(&self.files) {
             Ok(content) => {
                 let content = Arc::new(content);
-                *last = Last { stamps, content: Some(Arc::clone(&content)), waiting_since: None };
+                *last =
+                    Last { stamps, content: Some(Arc::clone(&content)), fault: None, waiting_since: None };
                 Ok(content)
             }
             Err(error) => {
-                *last = Last { stamps, content: None, waiting_since: None };
-                Err(Unreadable { error: Some(error).filter(|_| was_readable) })
+                let fault = Some(isthmus_common::error_chain(&error));
+                let is_new = fault != last.fault;
+                *last = Last { stamps, content: None, fault, waiting_since: None };
+                Err(Unreadable { error: is_new.then_some(error) })
             }
         }
     }
@@ -99,15 +108,35 @@ fn are_written_to(paths: &[PathBuf]) -> bool {
 #[cfg(test)]
 mod tests {
     use std::fs::{File, FileTimes};
-    use std::io::Write as _;
+    use std::io::{self, Write as _};
     use std::path::Path;
     use std::time::SystemTime;
 
     use super::*;
 
-    fn reread(path: &Path) -> Reread<PathBuf, String, std::io::Error> {
+    fn reread(path: &Path) -> Reread<PathBuf, String, io::Error> {
         Reread::read(vec![path.to_owned()], path.to_owned(), |path| std::fs::read_to_string(path))
             .expect("it is there")
+    }
+
+    #[test]
+    fn each_fault_is_returned_once() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("file");
+        std::fs::write(&path, "old").expect("a new file");
+        let content = reread(&path);
+        let fault = || content.current().expect_err("it cannot be read").error.map(|error| error.kind());
+        std::fs::remove_file(&path).expect("it is ours");
+        assert_eq!([fault(), fault()], [Some(io::ErrorKind::NotFound), None]);
+        std::fs::create_dir(&path).expect("a new directory");
+        assert_eq!([fault(), fault()], [Some(io::ErrorKind::IsADirectory), None]);
+        std::fs::remove_dir(&path).expect("it is ours");
+        assert_eq!([fault(), fault()], [Some(io::ErrorKind::NotFound), None]);
+        std::fs::write(&path, "new").expect("a new file");
+        was_written(&path, QUIET);
+        assert_eq!(*content.current().expect("it can be read"), "new");
+        std::fs::remove_file(&path).expect("it is ours");
+        assert_eq!([fault(), fault()], [Some(io::ErrorKind::NotFound), None]);
     }
 
     fn was_written(path: &Path, ago: Duration) {

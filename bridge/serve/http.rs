@@ -5,12 +5,11 @@
 //! read the answer otherwise.
 
 use std::convert::Infallible;
-use std::net::IpAddr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HOST, X_CONTENT_TYPE_OPTIONS};
-use http::uri::Authority;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -99,13 +98,26 @@ async fn serve_connection<Answered>(
     }
 }
 
-/// Whether a request names `localhost`, an IP address, or nothing, as no browser does.
-fn names_this_machine(request: &Request<Incoming>) -> bool {
-    let Some(host) = request.headers().get(HOST) else { return true };
-    let Ok(authority) = Authority::try_from(host.as_bytes()) else { return false };
-    let host = authority.host();
-    let literal = host.trim_start_matches('[').trim_end_matches(']');
-    host.eq_ignore_ascii_case("localhost") || literal.parse::<IpAddr>().is_ok()
+/// Whether a request names `localhost`, an IP address, or nothing, as no browser does: in its header, and in its target, where that has
+/// a host.
+fn names_this_machine<Body>(request: &Request<Body>) -> bool {
+    let mut headers = request.headers().get_all(HOST).iter();
+    let host = headers.next().map(HeaderValue::as_bytes);
+    let target = request.uri().authority().map(|authority| authority.as_str().as_bytes());
+    headers.next().is_none() && [host, target].into_iter().flatten().all(is_of_machine)
+}
+
+/// Whether this is `localhost` or an IP address, with or without a port, and nothing else: no user before it either.
+fn is_of_machine(host: &[u8]) -> bool {
+    let Ok(host) = str::from_utf8(host) else { return false };
+    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok();
+    if let Some((literal, rest)) = host.strip_prefix('[').and_then(|host| host.split_once(']')) {
+        let is_end = rest.is_empty() || rest.strip_prefix(':').is_some_and(is_port);
+        return literal.parse::<Ipv6Addr>().is_ok() && is_end;
+    }
+    let (name, port) = host.split_once(':').map_or((host, None), |(name, port)| (name, Some(port)));
+    let is_named = name.eq_ignore_ascii_case("localhost") || name.parse::<Ipv4Addr>().is_ok();
+    is_named && port.is_none_or(is_port)
 }
 
 /// A response that is not stored.
@@ -121,4 +133,46 @@ pub(crate) fn response(
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_this_machine_is_a_host() {
+        let request = |target: &str, hosts: &[&str]| {
+            let request =
+                hosts.iter().fold(Request::get(target), |request, host| request.header(HOST, *host));
+            names_this_machine(&request.body(()).expect("a request"))
+        };
+        for host in
+            ["localhost", "LocalHost:9464", "127.0.0.1", "127.0.0.1:80", "[::1]", "[::1]:9464", "10.0.0.1"]
+        {
+            assert!(request("/", &[host]), "{host}");
+        }
+        for host in [
+            "",
+            "evil",
+            "evil@127.0.0.1",
+            "evil:x@127.0.0.1",
+            "127.0.0.1@evil",
+            "127.0.0.1:",
+            "127.0.0.1:+80",
+            "127.0.0.1:65536",
+            "127.0.0.1:80:80",
+            "127.0.0.1.evil",
+            "0x7f.1",
+            "localhost.",
+            "[::1",
+            "[::1]evil",
+            "[127.0.0.1]",
+            "::1",
+            "127.0.0.1 evil",
+        ] {
+            assert!(!request("/", &[host]), "{host}");
+        }
+        assert!(request("/", &[]) && request("http://127.0.0.1/", &[]));
+        assert!(!request("http://evil/", &["127.0.0.1"]) && !request("/", &["127.0.0.1", "evil"]));
+    }
 }
