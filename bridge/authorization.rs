@@ -1,15 +1,12 @@
-//! Who may use a daemon, and for what.
+//! Who may use a daemon: its own user and root, and who holds one of its certificates or tokens.
 //!
-//! Each connection has an [`Identity`]: the user at its other end, or the name in its certificate, or that of its token. The
-//! [`Policy`] says what the identity may do. What cannot be determined, and what no rule permits, is refused, before anything is
-//! started for it.
+//! Each of them is trusted as the user of the daemon. The [`Identity`] of a connection is for logs: the user at its other end, or
+//! the name in its certificate, or that of its token. A peer that cannot be determined is refused, before anything is started for
+//! it.
 
 mod certificates;
 mod denied;
-mod environment;
 mod identity;
-mod pattern;
-mod policy;
 mod reread;
 #[cfg(target_os = "linux")]
 mod socket_owner;
@@ -21,10 +18,6 @@ pub(crate) use certificates::{
     private_key,
 };
 pub(crate) use denied::AccessDenied;
-pub(crate) use environment::{EnvironmentRule, of_session};
 pub(crate) use identity::Identity;
-pub(crate) use policy::{
-    NoPermissions, Operation, Permissions, Policy, PolicyDenied, PolicyError, ProviderName,
-};
 pub(crate) use tokens::{TokenDenied, Tokens, TokensError, header_of, is_token};
 pub(crate) use users::LocalUsers;

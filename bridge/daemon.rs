@@ -63,7 +63,7 @@ pub(crate) use pool::Pool;
 pub(crate) use progress_reporter::ProgressReporter;
 pub(crate) use provider_log::CALL_MARK;
 pub(crate) use resolve::ResolveError;
-pub(crate) use session::{PluginSide, Session, SessionError};
+pub(crate) use session::{ClientSide, Session, SessionError};
 pub(crate) use sessions::{SessionGuard, Sessions};
 pub(crate) use start::{Program, ProviderSource, StartError, start, unverified};
 pub(crate) use unconfirmed::UnconfirmedCreations;

@@ -12,7 +12,7 @@ use isthmus_state::{
     database_in,
 };
 
-use crate::settings::{AllowedUsers, Settings};
+use crate::settings::Settings;
 
 /// The database of local users.
 const PASSWD: &str = "/etc/passwd";
@@ -125,7 +125,7 @@ pub(crate) fn directory(settings: &Settings, environment: &Environment) -> Resul
 /// `os/user` does. In containers of build services the two differ.
 pub(crate) fn pulumi_cli_home(environment: &Environment) -> Option<PathBuf> {
     let passwd = || std::fs::read_to_string(PASSWD).unwrap_or_default();
-    let of_user = || home_of(AllowedUsers::own(), &passwd()).map(|home| home.join(".pulumi"));
+    let of_user = || home_of(rustix::process::geteuid().as_raw(), &passwd()).map(|home| home.join(".pulumi"));
     environment.path("PULUMI_HOME").or_else(of_user).or_else(|| pulumi_home(environment))
 }
 

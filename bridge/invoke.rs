@@ -90,11 +90,6 @@ pub(crate) fn must_end(package: &Package, token: &str) -> bool {
     matches!(Kind::of(package, token), Ok(Kind::EphemeralResource(_) | Kind::Action(_)))
 }
 
-/// Whether the invocation is an action, which changes resources.
-pub(crate) fn is_action(package: &Package, token: &str) -> bool {
-    matches!(Kind::of(package, token), Ok(Kind::Action(_)))
-}
-
 /// What a token names, with Terraform's name.
 #[derive(Clone, Copy)]
 enum Kind<'a> {

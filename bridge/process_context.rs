@@ -1,5 +1,7 @@
 //! The process on whose behalf work is done: this one, or the plugin of an engine that is served by a shared daemon.
 
+mod machine;
+
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,7 +13,7 @@ use crate::authorization::Identity;
 use crate::project::Project;
 use crate::project::backend::Backend;
 use crate::recording::Recording;
-use crate::settings::{AllowedUsers, Settings};
+use crate::settings::Settings;
 
 /// The version under which packages refer to this plugin if it does not run from a plugin
 /// directory: that of the newest Go bridge, so that a machine without isthmus falls back to a
@@ -32,6 +34,8 @@ pub(crate) enum StartedBy {
 pub(crate) struct ProcessContext {
     started_by: StartedBy,
     environment: Environment,
+    /// What providers inherit, if it is not all of that.
+    inherited: Option<Environment>,
     /// `None` if it was removed.
     working_directory: Option<PathBuf>,
     settings: Arc<Settings>,
@@ -47,10 +51,11 @@ impl ProcessContext {
         Self {
             started_by,
             environment: Environment::current(),
+            inherited: None,
             working_directory: std::env::current_dir().ok(),
             settings,
             plugin_version: own_plugin_version(),
-            identity: Identity::User(AllowedUsers::own()),
+            identity: Identity::User(rustix::process::geteuid().as_raw()),
             recording: None,
         }
     }
@@ -65,24 +70,39 @@ impl ProcessContext {
         self.recording.as_ref()
     }
 
-    /// That of the plugin whose engine a connection of another process serves.
+    /// That of the plugin whose engine a connection of this daemon serves. One on another machine has the variables and the
+    /// working directory of this one.
     pub(crate) fn of_plugin(
+        &self,
         started_by: StartedBy,
-        environment: Environment,
+        environment: &Environment,
         working_directory: Option<PathBuf>,
         settings: Arc<Settings>,
         plugin_version: semver::Version,
         identity: Identity,
     ) -> Self {
+        let (environment, working_directory) = match identity.is_remote() {
+            true => {
+                (machine::of_remote_plugin(environment, &self.environment), self.working_directory.clone())
+            }
+            false => (environment.clone(), working_directory),
+        };
         Self {
             started_by,
             environment,
+            inherited: None,
             working_directory,
             settings,
             plugin_version,
             identity,
             recording: None,
         }
+    }
+
+    /// That of an engine that has attached to this daemon without a plugin, and has sent no environment.
+    pub(crate) fn of_attached_engine(&self, identity: Identity) -> Self {
+        let inherited = Some(machine::without_plugin(&self.environment, &self.settings));
+        Self { inherited, identity, ..self.clone() }
     }
 
     /// Who the process belongs to.
@@ -133,7 +153,7 @@ impl ProcessContext {
 
     /// The variables that a provider inherits.
     pub(crate) fn provider_environment(&self) -> Environment {
-        self.settings.provider_environment.of(&self.environment)
+        self.settings.provider_environment.of(self.inherited.as_ref().unwrap_or(&self.environment))
     }
 
     /// The warning for a provider of this type that uses a variable which it does not inherit.

@@ -24,7 +24,6 @@ use isthmus_proto::pulumirpc::{
 use tonic::codegen::BoxStream;
 use tonic::{Request, Response, Status};
 
-use crate::authorization::Operation as Permitted;
 use crate::config;
 use crate::daemon::{Instance, Session, SessionError};
 use crate::invoke::{self, Invocation};
@@ -35,8 +34,7 @@ use crate::resource::{
     self, Changes, Comparison, EngineState, Naming, Operation, OperationError, OperationWarnings,
 };
 use crate::serve::{
-    LARGEST_MESSAGE, connected_session, limit, require, run_to_completion, session_of as session, show_texts,
-    streamed,
+    LARGEST_MESSAGE, connected_session, limit, run_to_completion, session_of as session, show_texts, streamed,
 };
 use crate::settings::WriteOnly;
 use crate::status::{self, RequestError};
@@ -211,9 +209,7 @@ impl ResourceProvider for PulumiService {
             let mut warnings = OperationWarnings::default();
             let call = instance.calls.begin(request.urn.as_deref().unwrap_or_default());
             let provider = instance.provider().within(&limit(&session, &call));
-            let configured =
-                config::configure(&instance, &provider, arguments, session.permissions(), &mut warnings)
-                    .await;
+            let configured = config::configure(&instance, &provider, arguments, &mut warnings).await;
             report(&session, &instance, &warnings, request.urn.as_deref().unwrap_or_default()).await;
             fail_point("provider-configured");
             configured.map_err(status::of_operation)?;
@@ -235,14 +231,10 @@ impl ResourceProvider for PulumiService {
     }
 
     async fn invoke(&self, request: Request<InvokeRequest>) -> Result<Response<InvokeResponse>, Status> {
-        require(&request, Permitted::Read)?;
         let (session, instance) = parameterized(&request).await?;
         let request = request.into_inner();
         let call = instance.calls.begin("");
         let must_end = invoke::must_end(&instance.package, &request.tok);
-        if !request.preview && invoke::is_action(&instance.package, &request.tok) {
-            session.permissions().may(Permitted::Update).map_err(RequestError::Denied)?;
-        }
         let running = Arc::clone(&session);
         let work = async move {
             let mut warnings = OperationWarnings::default();
@@ -270,7 +262,6 @@ impl ResourceProvider for PulumiService {
     }
 
     async fn call(&self, request: Request<CallRequest>) -> Result<Response<CallResponse>, Status> {
-        require(&request, Permitted::Read)?;
         let instance = chosen(&session(&request)?).await?;
         let token = request.into_inner().tok;
         // It is called on the provider of this session.
@@ -333,7 +324,6 @@ impl ResourceProvider for PulumiService {
     }
 
     async fn create(&self, request: Request<CreateRequest>) -> Result<Response<CreateResponse>, Status> {
-        require(&request, if request.get_ref().preview { Permitted::Preview } else { Permitted::Create })?;
         let work = Work::begin(&request, |request| &request.urn).await?;
         let request = request.into_inner();
         let (session, preview) = (Arc::clone(&work.session), request.preview);
@@ -365,7 +355,6 @@ impl ResourceProvider for PulumiService {
     }
 
     async fn read(&self, request: Request<ReadRequest>) -> Result<Response<ReadResponse>, Status> {
-        require(&request, Permitted::Read)?;
         let work = Work::begin(&request, |request| &request.urn).await?;
         let request = request.into_inner();
         let target = work.configured_target(&request.r#type, request.properties.as_ref()).await?;
@@ -407,7 +396,6 @@ impl ResourceProvider for PulumiService {
     }
 
     async fn list(&self, request: Request<ListRequest>) -> Result<Response<BoxStream<ListResponse>>, Status> {
-        require(&request, Permitted::Read)?;
         let (session, instance) = parameterized(&request).await?;
         let call = instance.calls.begin("");
         let ListRequest { token, query, limit, page_size, continuation_token } = request.into_inner();
@@ -440,7 +428,6 @@ impl ResourceProvider for PulumiService {
     }
 
     async fn update(&self, request: Request<UpdateRequest>) -> Result<Response<UpdateResponse>, Status> {
-        require(&request, if request.get_ref().preview { Permitted::Preview } else { Permitted::Update })?;
         let work = Work::begin(&request, |request| &request.urn).await?;
         let request = request.into_inner();
         let (session, preview) = (Arc::clone(&work.session), request.preview);
@@ -473,7 +460,6 @@ impl ResourceProvider for PulumiService {
     }
 
     async fn delete(&self, request: Request<DeleteRequest>) -> Result<Response<()>, Status> {
-        require(&request, Permitted::Delete)?;
         let work = Work::begin(&request, |request| &request.urn).await?;
         let request = request.into_inner();
         run_to_completion(Arc::clone(&work.session), async move {

@@ -29,7 +29,6 @@ use isthmus_provider::Limit;
 use tonic::{Request, Response, Status};
 use tracing::Instrument as _;
 
-use crate::authorization::Operation;
 use crate::daemon::{Call, Session};
 use crate::package::shape::ObjectShape;
 use crate::resource::{self, OperationWarnings};
@@ -58,12 +57,6 @@ pub(crate) fn session_of<Message>(request: &Request<Message>) -> Result<Arc<Sess
 /// "exited prematurely", which "is *always* a bug in the provider".
 pub(crate) fn connected_session<Message>(request: &Request<Message>) -> Result<Arc<Session>, Status> {
     request.extensions().get::<Arc<Session>>().cloned().ok_or_else(|| RequestError::NoConnection.into())
-}
-
-/// Refuses a call that the policy does not permit to its session.
-pub(crate) fn require<Message>(request: &Request<Message>, operation: Operation) -> Result<(), Status> {
-    let permitted = connected_session(request)?.permissions().may(operation);
-    permitted.map_err(|denied| RequestError::Denied(denied).into())
 }
 
 /// When a call is interrupted.

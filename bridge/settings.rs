@@ -9,7 +9,6 @@
 //! Variables of others (`TF_LOG`, `PULUMI_HOME`, …) are read where they are used; `foreign` warns
 //! of their values.
 
-mod allowed_users;
 mod daemon_address;
 pub(crate) mod foreign;
 mod http_address;
@@ -17,11 +16,11 @@ mod json;
 mod parsed;
 mod provider_environment;
 mod values;
+mod variable_names;
 
 use std::ffi::OsStr;
 use std::time::Duration;
 
-pub use allowed_users::AllowedUsers;
 pub use daemon_address::{DaemonAddress, DaemonHost};
 pub use http_address::HttpAddress;
 pub use json::{NameProperties, ProviderMeta};
@@ -77,15 +76,6 @@ pub(crate) fn is_sent(name: &OsStr) -> bool {
 
 /// Description of a boolean; [`values`] accepts more spellings.
 const BOOLEAN: &str = "`true` or `false`";
-
-/// Users that are served besides the daemon's own and root.
-pub const ALLOW_USERS: Setting = Setting {
-    name: "ISTHMUS_ALLOW_USERS",
-    scope: Scope::Daemon,
-    value: "user names or numeric user ids, separated by commas, or `*`",
-    default: "its own user and root",
-    effect: "Serves the connections of these local users too; `*` serves every user; see below.",
-};
 
 /// The audit log of a shared daemon.
 pub const AUDIT_LOG: Setting = Setting {
@@ -189,15 +179,6 @@ pub const TOKENS: Setting = Setting {
     value: "a path",
     default: "plugins need a certificate",
     effect: "A file whose lines are names and tokens, which identify plugins at `ISTHMUS_LISTEN`. It is read again when it changes.",
-};
-
-/// What identities may do.
-pub const POLICY: Setting = Setting {
-    name: "ISTHMUS_POLICY",
-    scope: Scope::Daemon,
-    value: "a path of a file in TOML",
-    default: "local users may do everything, others may use every provider of a registry",
-    effect: "The policy of a shared daemon: which identity may use which provider, version, configuration and operation.",
 };
 
 /// How long a shared daemon lets calls end by themselves before it ends.
@@ -393,14 +374,15 @@ pub const PROVIDER: Setting = Setting {
     effect: "Provider binary that `lumi-resource-PKG` runs.",
 };
 
-/// Variables that providers get although they are withheld.
+/// What providers get of the environment although they would not by themselves.
 pub const PROVIDER_ENVIRONMENT: Setting = Setting {
     name: "ISTHMUS_PROVIDER_ENVIRONMENT",
     scope: Scope::Run,
-    value: "names of variables, separated by commas; `*` at the end stands for any characters",
+    value: "names of variables, separated by commas; `*` at the end of one stands for the rest of a name",
     default: "none of them",
     effect: "Variables that providers get although they are withheld from them: credentials of Pulumi, backends and registries; see \
-             [below](#what-providers-inherit).",
+             [below](#what-providers-inherit). In a daemon's environment, also those that providers get whose engine has attached to \
+             the daemon without a plugin ([daemon](daemon.md#an-engine-without-a-plugin)).",
 };
 
 /// The limit of a provider's memory.
@@ -494,7 +476,6 @@ const TOOLS_DIR: Setting = Setting {
 
 /// All settings, in the order of the reference page.
 pub const ALL: &[Setting] = &[
-    ALLOW_USERS,
     AUDIT_LOG,
     DAEMON,
     DAEMON_AUTHORITIES,
@@ -516,7 +497,6 @@ pub const ALL: &[Setting] = &[
     OFFLINE,
     PASSPHRASE,
     PLAIN_RESULTS,
-    POLICY,
     POOL_AGE,
     POOL_IDLE,
     POOL_MEMORY,
@@ -552,6 +532,18 @@ pub(crate) fn find(name: &str) -> Result<Setting, String> {
         }
     })
 }
+
+/// Settings of earlier versions, and what to do instead. What they protected is not left open: each is an error.
+pub(crate) const REMOVED: [(&str, &str); 2] = [
+    (
+        "ISTHMUS_ALLOW_USERS",
+        "a daemon serves its own user and root: unset it, and run a daemon for each user",
+    ),
+    (
+        "ISTHMUS_POLICY",
+        "who may connect to a daemon is trusted as its user: unset it, and run a daemon for each team, with credentials of its own",
+    ),
+];
 
 /// The reference table of all variables, in Markdown.
 pub fn reference() -> String {

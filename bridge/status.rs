@@ -10,7 +10,6 @@ use isthmus_provider::{Interruption, ProviderError};
 use prost::Message as _;
 use tonic::{Code, Status};
 
-use crate::authorization::PolicyDenied;
 use crate::config::MethodError;
 use crate::daemon::{ResolveError, SessionError};
 use crate::error_code::{self, ErrorCode};
@@ -27,9 +26,6 @@ use crate::settings::InvalidSettings;
 pub(crate) enum RequestError {
     #[error("{0}")]
     AccessDenied(String),
-    /// The policy of a shared daemon does not permit it.
-    #[error(transparent)]
-    Denied(#[from] PolicyDenied),
     /// The engine cancelled while others of its calls were worked on.
     #[error("{method} was cancelled before it began, so nothing was changed")]
     CancelledInTurn { method: String },
@@ -107,7 +103,7 @@ impl From<RequestError> for Status {
     fn from(error: RequestError) -> Self {
         let text = ErrorCode::named_in(isthmus_common::error_chain(&error), error.code());
         match error {
-            RequestError::AccessDenied(_) | RequestError::Denied(_) => Self::permission_denied(text),
+            RequestError::AccessDenied(_) => Self::permission_denied(text),
             RequestError::DamagedDocument => Self::aborted(text),
             RequestError::Handover(HandoverError::OtherUser { .. } | HandoverError::Remote) => {
                 Self::permission_denied(text)
@@ -160,7 +156,6 @@ pub(super) fn of_operation(error: OperationError) -> Status {
     let text = error.to_string();
     match error {
         OperationError::Inputs(_) | OperationError::Continuation { .. } => Status::invalid_argument(text),
-        OperationError::Denied(_) => Status::permission_denied(text),
         OperationError::Token(TokenError::Schema(CatalogueError::Unreadable { .. })) => Status::aborted(text),
         OperationError::NotJournalled { .. } | OperationError::Overtaken => Status::unavailable(text),
         OperationError::Token(_) | OperationError::RemovedType { .. } => Status::not_found(text),
@@ -207,7 +202,6 @@ pub(super) fn of_session(error: SessionError) -> Status {
         | SessionError::Engine(_)
         | SessionError::Parameter(_) => Status::invalid_argument(text),
         SessionError::Cancelled { .. } => Status::cancelled(text),
-        SessionError::Denied(_) => Status::permission_denied(text),
         SessionError::NotParameterized | SessionError::Moved { .. } | SessionError::Start(_) => {
             Status::failed_precondition(text)
         }

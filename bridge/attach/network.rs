@@ -27,8 +27,7 @@ use crate::authorization::{
 };
 use crate::process_context::ProcessContext;
 use crate::settings::{
-    AllowedUsers, DAEMON_AUTHORITIES, DAEMON_CERTIFICATE, DAEMON_KEY, DAEMON_TOKEN_FILE, DaemonAddress,
-    DaemonHost, Setting,
+    DAEMON_AUTHORITIES, DAEMON_CERTIFICATE, DAEMON_KEY, DAEMON_TOKEN_FILE, DaemonAddress, DaemonHost, Setting,
 };
 
 /// How long a daemon may take to accept a connection.
@@ -217,7 +216,7 @@ async fn connect(
 
 /// Requires that a process of this user or of root is at the other end of a connection on the loopback.
 async fn listener_is_ours(stream: &TcpStream) -> Result<(), AccessDenied> {
-    let users = LocalUsers::new(AllowedUsers::default());
+    let users = LocalUsers::new();
     loop {
         match users.identify(stream).await {
             // It has not accepted the connection yet, which it says nothing of.

@@ -220,7 +220,7 @@ fn name_of(certificate: &CertificateDer<'_>) -> Option<String> {
             .find(|name| name.oid == COMMON_NAME)
             .and_then(text_of)
     });
-    // It is written into logs and compared with patterns.
+    // It is written into logs.
     name.filter(|name| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_graphic()))
 }
 

@@ -1,6 +1,6 @@
 //! Why a connection is not served.
 
-use crate::settings::{ALLOW_USERS, DAEMON_CERTIFICATE, DAEMON_KEY};
+use crate::settings::{DAEMON_CERTIFICATE, DAEMON_KEY};
 
 #[derive(Clone, Debug, thiserror::Error)]
 #[cfg_attr(
@@ -10,19 +10,19 @@ use crate::settings::{ALLOW_USERS, DAEMON_CERTIFICATE, DAEMON_KEY};
 pub(crate) enum AccessDenied {
     #[error(
         "the connection belongs to user {user}, and this daemon serves only user {own} and root\n\
-         help: set {}={user} in the environment of the daemon to serve this user as well", ALLOW_USERS.name
+         help: run a daemon for each user"
     )]
     OtherUser { user: u32, own: u32 },
     /// It belongs to a user of another user namespace, all of whom have the same id here.
     #[error(
         "the connection belongs to a user that has no id in the user namespace of this daemon\n\
-         help: run both in one user namespace, or set {}=* in the environment of the daemon to serve every user", ALLOW_USERS.name
+         help: run both in one user namespace"
     )]
     UnmappedUser,
     /// No open socket of this machine is at the other end.
     #[error(
         "the connection has no open socket at its other end in the network namespace of this daemon, so its user is unknown\n\
-         help: keep the connection open, or set {}=* in the environment of the daemon to serve every user", ALLOW_USERS.name
+         help: keep the connection open"
     )]
     NoSocket,
     /// Nothing identifies a peer over TLS.
@@ -34,8 +34,7 @@ pub(crate) enum AccessDenied {
     /// The system denies the lookup.
     #[error(
         "failed to determine the user of the connection: {reason}\n\
-         help: allow netlink sock_diag sockets or mount /proc, or set {}=* in the environment of the daemon to serve \
-         every user", ALLOW_USERS.name
+         help: allow netlink sock_diag sockets or mount /proc"
     )]
     Undetermined { reason: String },
 }

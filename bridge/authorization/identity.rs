@@ -3,10 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// An identity that was verified. Sessions of different identities share no provider process.
+/// An identity that was verified. Each is trusted as the user of the daemon.
 ///
-/// Its text is what a policy names, and what the audit log says: `user:1000`, `certificate:build.example.org`, `token:build`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// Its text is in the audit log: `user:1000`, `certificate:build.example.org`, `token:build`.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Identity {
     /// A user of this machine, by its id, as the kernel says.
     User(u32),
@@ -20,17 +20,6 @@ impl Identity {
     /// Whether it may be on another machine, whose files and executables are not those of this one.
     pub(crate) fn is_remote(&self) -> bool {
         !matches!(self, Self::User(_))
-    }
-
-    /// Whether it is the user of this process, or root, who can do what this process can do. The environment of any other identity may not name
-    /// what this process loads, runs, reads or writes.
-    pub(crate) fn is_own(&self) -> bool {
-        matches!(self, Self::User(user) if *user == 0 || *user == rustix::process::geteuid().as_raw())
-    }
-
-    /// Whether it may see what is of another one: its own, and root everything.
-    pub(crate) fn may_see(&self, owner: &Self) -> bool {
-        *self == Self::User(0) || self == owner
     }
 }
 

@@ -2,8 +2,7 @@
 //!
 //! A loopback port is open to every user of the machine, and a provider runs whatever executable a call names, with the
 //! daemon's rights. So the user of each connection is looked up in the kernel's table of sockets, once, before any byte
-//! of the connection is read. Other users are served only if `ISTHMUS_ALLOW_USERS` lists them. A user that cannot be
-//! determined is refused.
+//! of the connection is read. Other users are refused, and so is a user that cannot be determined.
 //!
 //! Only Linux has that table in a form that an ordinary process can read; elsewhere every connection is served, as by
 //! every other Pulumi plugin.
@@ -13,20 +12,16 @@ use tokio::net::{TcpStream, UnixStream};
 use super::denied::AccessDenied;
 #[cfg(target_os = "linux")]
 use super::socket_owner::{Owner, SocketOwners};
-use crate::settings::AllowedUsers;
 
 #[derive(Debug)]
 pub(crate) struct LocalUsers {
-    allowed: AllowedUsers,
     #[cfg(target_os = "linux")]
     owners: SocketOwners,
 }
 
 impl LocalUsers {
-    /// Serves the daemon's user, root, and whom `allowed` lists.
-    pub(crate) fn new(allowed: AllowedUsers) -> Self {
+    pub(crate) fn new() -> Self {
         Self {
-            allowed,
             #[cfg(target_os = "linux")]
             owners: SocketOwners::open(),
         }
@@ -35,9 +30,6 @@ impl LocalUsers {
     /// Checks the user at the other end of a connection before anything is read from it.
     #[cfg(target_os = "linux")]
     pub(crate) async fn check(&self, stream: &TcpStream) -> Result<(), AccessDenied> {
-        if self.allowed.is_everyone() {
-            return Ok(());
-        }
         self.identify(stream).await.map(|_| ())
     }
 
@@ -46,20 +38,14 @@ impl LocalUsers {
     pub(crate) async fn identify(&self, stream: &TcpStream) -> Result<u32, AccessDenied> {
         let owner = self.owners.of_peer(stream).await?;
         let Owner::User(user) = owner else { return Err(AccessDenied::UnmappedUser) };
-        if self.allowed.is_everyone() || self.allowed.contains(user) {
-            return Ok(user);
-        }
-        Err(AccessDenied::OtherUser { user, own: AllowedUsers::own() })
+        served(user)
     }
 
     /// The user at the other end of a local socket.
     pub(crate) fn check_local(&self, stream: &UnixStream) -> Result<u32, AccessDenied> {
         let peer = stream.peer_cred();
         let peer = peer.map_err(|error| AccessDenied::Undetermined { reason: error.to_string() })?.uid();
-        if self.allowed.is_everyone() || self.allowed.contains(peer) {
-            return Ok(peer);
-        }
-        Err(AccessDenied::OtherUser { user: peer, own: AllowedUsers::own() })
+        served(peer)
     }
 
     /// No user can be looked up here.
@@ -71,7 +57,12 @@ impl LocalUsers {
     /// Serves every connection: its user cannot be looked up here.
     #[cfg(not(target_os = "linux"))]
     pub(crate) async fn check(&self, _: &TcpStream) -> Result<(), AccessDenied> {
-        let _ = &self.allowed;
         Ok(())
     }
+}
+
+/// The user, if it is the daemon's own or root.
+fn served(user: u32) -> Result<u32, AccessDenied> {
+    let own = rustix::process::geteuid().as_raw();
+    if [own, 0].contains(&user) { Ok(user) } else { Err(AccessDenied::OtherUser { user, own }) }
 }

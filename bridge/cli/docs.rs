@@ -16,7 +16,6 @@ use isthmus_common::counted;
 
 use super::output::{fail, inform, print, warn};
 use super::runtime;
-use crate::authorization::Permissions;
 use crate::daemon::{Daemon, Sessions};
 use crate::engine::EngineLog;
 use crate::package::catalogue::Package;
@@ -138,7 +137,7 @@ impl Docs {
         let log = EngineLog::start(None);
         let daemon = Daemon::new(log, StartedBy::Other, Ok(Settings::clone(settings)));
         let sessions = Sessions::new(daemon);
-        let session = sessions.open(None, Permissions::everything());
+        let session = sessions.open(None);
         let mut arguments = vec![self.provider.clone()];
         arguments.extend(self.version.clone());
         if let Some(name) = &self.provider_name {

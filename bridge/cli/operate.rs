@@ -1,6 +1,6 @@
 //! `isthmus ps`, `top` and `logs`: what runs in a shared daemon, and its recent log lines.
 //!
-//! The daemon shows a user what is of that user, and root everything.
+//! The daemon shows everything to who may connect to it.
 
 mod client;
 mod follow;

@@ -2,13 +2,11 @@
 
 use std::collections::HashMap;
 
-use isthmus_cty::Value;
 use isthmus_proto::property::Struct;
 use isthmus_provider::{Provider, ProviderError, Retention};
 
 use super::check_failures::in_pulumis_names;
 use super::{by_pulumi_names, sorted, target};
-use crate::authorization::Permissions;
 use crate::daemon::{ConfigureError, Instance};
 use crate::package::shape::ObjectShape;
 use crate::resource::{Failure, Inputs, MissingKey, OperationError, OperationWarnings, Target};
@@ -34,7 +32,6 @@ pub(crate) async fn configure(
     instance: &Instance,
     provider: &Provider,
     arguments: Arguments<'_>,
-    permissions: &Permissions,
     warnings: &mut OperationWarnings,
 ) -> Result<(), OperationError> {
     let target = target(instance, provider)?;
@@ -67,7 +64,6 @@ pub(crate) async fn configure(
     }
     let config =
         config_from_stored(&own, object, &target.shape.schema.block, Unknowns::Keep).map_err(as_given)?.value;
-    permissions.configured(|name| text_of(&config, name)).map_err(OperationError::Denied)?;
     match instance.configured().await {
         Some(present) if present == config => return Ok(()),
         Some(_) => return Err(OperationError::ConfiguredAlready { package: package.clone() }),
@@ -99,15 +95,5 @@ fn in_words_of_pulumi(error: ProviderError, target: &Target<'_>) -> OperationErr
             outcome_unknown,
         },
         other => other,
-    }
-}
-/// The text of an attribute of the configuration, as a policy compares it; `None` if it has none that is known.
-fn text_of(config: &Value, name: &str) -> Option<String> {
-    let Value::Object(attributes) = config else { return None };
-    match attributes.get(name)? {
-        Value::String(text) => Some(text.to_string()),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Bool(value) => Some(value.to_string()),
-        _ => None,
     }
 }

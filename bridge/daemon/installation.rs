@@ -50,8 +50,8 @@ impl Installation {
         let config = CliConfig::load(environment)?;
         warnings.extend(config.warnings.iter().map(ToString::to_string));
         let lock = settings.lock_file.as_deref().map(|path| context.resolve(path));
-        // Another user's directory may hold executables that this process's user must not run.
-        let here = context.working_directory().filter(|_| context.identity().is_own());
+        // A project on another machine has its providers there.
+        let here = context.working_directory().filter(|_| !context.identity().is_remote());
         let sources = sources(&config, environment, here, lock.is_some());
         let origins = if settings.offline {
             Origins::offline(sources, format!("{} is set", settings::OFFLINE.name))

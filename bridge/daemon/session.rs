@@ -1,11 +1,9 @@
 //! A session: one connection of an engine, with at most one provider.
 
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use isthmus_common::{blocking, fail_point};
-use isthmus_install::ProviderAddress;
 use isthmus_provider::{KnownSecrets, Provider};
 use tokio::sync::{Mutex, Notify, OnceCell};
 
@@ -13,15 +11,13 @@ use super::provider_slot::{ProviderSlot, StartFailure};
 use super::resolve::{ResolveError, Resolved, resolve};
 use super::scope::SessionScope;
 use super::session_log::SessionLog;
-use super::start::{Program, ProviderSource};
 use super::{Daemon, Instance, StartError};
-use crate::authorization::{Permissions, PolicyDenied, ProviderName};
 use crate::engine::{Engine, EngineError, EngineLog, Generation, OfferedConnections, Severity};
 use crate::error_code::{ErrorCode, of_start};
 use crate::observe::ObservedSession;
-use crate::package::catalogue::{Identity, Package};
+use crate::package::catalogue::Package;
 use crate::package::parameters::{
-    AlreadyParameterized, Arguments, ArgumentsError, Parameter, ParameterError, ParameterSource, Source,
+    AlreadyParameterized, Arguments, ArgumentsError, Parameter, ParameterError,
 };
 use crate::package::{plain_forms, selection, unused_choices};
 use crate::process_context::{ProcessContext, StartedBy};
@@ -45,7 +41,6 @@ pub(crate) struct Session {
     /// What is counted of it, in a shared daemon.
     observed: Option<Arc<ObservedSession>>,
     caller: Caller,
-    permissions: Permissions,
     /// The stack whose resources were worked on.
     stack: OnceLock<String>,
     /// Whether the engine was told of operations that are not settled.
@@ -63,11 +58,12 @@ pub(crate) struct Session {
     choice: Mutex<Option<Arc<ProviderSlot>>>,
 }
 
-/// A plugin that passes on the calls of its engine.
+/// The engine at a connection of a shared daemon: behind a plugin that passes on its calls, or without one.
 #[derive(Debug)]
-pub(crate) struct PluginSide {
+pub(crate) struct ClientSide {
     pub(crate) context: ProcessContext,
-    pub(crate) engine: OfferedConnections,
+    /// The connections to the engine that its plugin offers.
+    pub(crate) engine: Option<OfferedConnections>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -106,8 +102,6 @@ pub(crate) enum SessionError {
     /// The engine's address is invalid.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    #[error(transparent)]
-    Denied(#[from] PolicyDenied),
 }
 
 impl SessionError {
@@ -134,16 +128,14 @@ impl Session {
     pub(super) fn new(
         daemon: Arc<Daemon>,
         only_provider: Option<Arc<ProviderSlot>>,
-        plugin: Option<PluginSide>,
-        permissions: Permissions,
+        client: Option<ClientSide>,
         number: u64,
     ) -> Self {
         // A provider shared by all sessions has one set of secrets.
         let only = only_provider.as_ref();
         let secrets = only.map(|_| daemon.log.secrets().clone()).unwrap_or_default();
         let own = || (Arc::clone(daemon.context()), None);
-        let (context, engine) =
-            plugin.map_or_else(own, |plugin| (Arc::new(plugin.context), Some(plugin.engine)));
+        let (context, engine) = client.map_or_else(own, |client| (Arc::new(client.context), client.engine));
         let log = match &engine {
             Some(engine) if context.started_by() == StartedBy::Engine => {
                 EngineLog::start(Some(Engine::offered(engine.clone())))
@@ -165,7 +157,6 @@ impl Session {
             only_provider,
             observed,
             caller: Caller::new(number),
-            permissions,
             stack: OnceLock::new(),
             was_told: AtomicBool::new(false),
             considered_plain_forms: AtomicBool::new(false),
@@ -178,11 +169,6 @@ impl Session {
             is_connected: AtomicBool::new(true),
             choice: Mutex::new(None),
         }
-    }
-
-    /// What it may do.
-    pub(crate) fn permissions(&self) -> &Permissions {
-        &self.permissions
     }
 
     pub(crate) fn daemon(&self) -> &Arc<Daemon> {
@@ -383,12 +369,6 @@ impl Session {
         let mut slot = self.choice.lock().await;
         let mut cancelled = std::pin::pin!(self.cancelled.notified());
         let name = arguments.source.name().to_owned();
-        // Before anything is downloaded or started.
-        if self.permissions.are_restricted()
-            && let Some(wanted) = self.wanted(&arguments.source).await
-        {
-            self.permissions.may_use(&wanted)?;
-        }
         let report = |line| self.send_log(Severity::Info, line, "");
         let mut warnings = Vec::new();
         let resolved = tokio::select! {
@@ -408,9 +388,6 @@ impl Session {
             Ok(resolved) => resolved,
             Err(error) => return Err(SessionError::Resolve { error: Box::new(error), warnings }),
         };
-        if self.permissions.are_restricted() {
-            self.permissions.chosen(&provider_name(&source, &identity).await, &identity.version)?;
-        }
         let has_warnings = !warnings.is_empty();
         for warning in warnings {
             self.warn(warning, "");
@@ -434,14 +411,6 @@ impl Session {
         }
         *slot = Some(Arc::new(choice));
         Ok(package)
-    }
-
-    /// The provider that arguments name; `None` if they are invalid.
-    async fn wanted(&self, source: &Source) -> Option<ProviderName> {
-        match source {
-            Source::Local(local) => Some(at(self.scope.context.resolve(Path::new(&local.path))).await),
-            Source::Remote(remote) => ProviderAddress::parse(&remote.name).ok().map(ProviderName::Registry),
-        }
     }
 
     /// Warns of an SDK of the project around the working directory that does not match the project
@@ -570,20 +539,4 @@ impl Session {
             }
         });
     }
-}
-
-/// A provider as a policy names it. A process that runs already is no registry's, whatever address it is to stand for.
-async fn provider_name(source: &ProviderSource, identity: &Identity) -> ProviderName {
-    match (&source.program, &identity.parameter.source) {
-        (Program::Running(_), _) => ProviderName::File(PathBuf::new()),
-        (Program::File(path), ParameterSource::Local { .. }) => at(path.clone()).await,
-        (Program::File(path), ParameterSource::Remote { url, .. }) => match ProviderAddress::parse(url) {
-            Ok(address) => ProviderName::Registry(address),
-            Err(_) => at(path.clone()).await,
-        },
-    }
-}
-
-async fn at(executable: PathBuf) -> ProviderName {
-    blocking(move || ProviderName::of_file(&executable)).await
 }

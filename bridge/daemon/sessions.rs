@@ -10,9 +10,8 @@ use dashmap::DashMap;
 use tokio::task::JoinSet;
 
 use super::provider_slot::ProviderSlot;
-use super::session::PluginSide;
+use super::session::ClientSide;
 use super::{Daemon, Pool, Session};
-use crate::authorization::Permissions;
 
 /// Parts of the map, each with a lock. By default they are four for each processor, whose number is read from files.
 const SHARDS: usize = 4;
@@ -52,15 +51,11 @@ impl Sessions {
         &self.daemon
     }
 
-    /// Opens a session for a new connection: of an engine, or of the plugin of an engine.
-    pub(crate) fn open(
-        self: &Arc<Self>,
-        plugin: Option<PluginSide>,
-        permissions: Permissions,
-    ) -> SessionGuard {
+    /// Opens a session for a new connection: of an engine whose plugin this process is, or of another one.
+    pub(crate) fn open(self: &Arc<Self>, client: Option<ClientSide>) -> SessionGuard {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let (daemon, only_provider) = (Arc::clone(&self.daemon), self.only_provider.clone());
-        let session = Arc::new(Session::new(daemon, only_provider, plugin, permissions, number));
+        let session = Arc::new(Session::new(daemon, only_provider, client, number));
         self.daemon.operations().session_began(session.caller());
         self.open.insert(number, Arc::downgrade(&session));
         SessionGuard { sessions: Arc::clone(self), number, session }

@@ -18,7 +18,6 @@ use isthmus_state::Intent;
 
 use super::identity::identity;
 use super::link::PROVIDER_LINK;
-use crate::authorization::Permissions;
 use crate::cli::limits;
 use crate::cli::output::{fail, fail_as};
 use crate::cli::plugin::{PortError, Signals, announce, serve_until_ended};
@@ -270,7 +269,6 @@ async fn configure(instance: &Instance, variables: Struct, log: &EngineLog) -> R
                 instance,
                 &instance.provider(),
                 config::Arguments::Properties(&variables),
-                &Permissions::everything(),
                 &mut warnings,
             )
             .await

@@ -142,9 +142,9 @@ impl Observation {
         };
     }
 
-    /// A reader of the log lines that an identity may see, from the oldest that is remembered.
-    pub(crate) fn lines_of(&self, viewer: Identity) -> LineReader {
-        self.lines.reader(viewer)
+    /// A reader of the log lines, from the oldest that is remembered.
+    pub(crate) fn lines(&self) -> LineReader {
+        self.lines.reader()
     }
 
     /// The lines that a reader has not seen.

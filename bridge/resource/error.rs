@@ -4,7 +4,6 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::ProviderError;
 
 use super::failure::Failure;
-use crate::authorization::PolicyDenied;
 use crate::daemon::StartError;
 use crate::error_code::{ErrorCode, of_start};
 use crate::package::catalogue::TokenError;
@@ -18,9 +17,6 @@ pub(crate) enum OperationError {
     /// Invalid inputs. Check reports these too, unless it is skipped.
     #[error("{}", list(.0))]
     Inputs(Vec<Failure>),
-    /// The policy of the daemon does not permit it.
-    #[error(transparent)]
-    Denied(PolicyDenied),
     /// The journal that replicas share cannot be written.
     #[error(
         "nothing was changed, because the journal that replicas share cannot be written: {reason}\nhelp: run this again when \

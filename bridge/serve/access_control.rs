@@ -1,4 +1,4 @@
-//! Who is served by a shared daemon: its policy, and the address at which it serves plugins besides its socket.
+//! Who is served by a shared daemon at the address at which it serves plugins besides its socket.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener as StdTcpListener};
@@ -17,7 +17,7 @@ use super::limits::Peer;
 use super::places::{Place, Places};
 use crate::authorization::{
     AccessDenied, CertificateFiles, CertificatesError, HandshakeError, Identity, LocalUsers, NamedFile,
-    Policy, PolicyError, ServerCertificates, Tokens, TokensError,
+    ServerCertificates, Tokens, TokensError,
 };
 use crate::process_context::ProcessContext;
 use crate::settings::{Identification, LISTEN, Security, TLS_CERTIFICATE, TLS_CLIENT_AUTHORITIES, TLS_KEY};
@@ -39,8 +39,6 @@ pub(crate) enum AccessControlError {
     Certificates(#[from] CertificatesError),
     #[error(transparent)]
     Tokens(#[from] TokensError),
-    #[error(transparent)]
-    Policy(#[from] PolicyError),
 }
 
 /// The address of a daemon cannot be listened on.
@@ -53,17 +51,13 @@ pub(crate) struct ListenError {
     source: io::Error,
 }
 
-/// Whom a shared daemon serves, and at which address, at which it does not listen yet.
+/// The address of a shared daemon, at which it does not listen yet, if it has one.
 #[derive(Debug)]
-pub(crate) struct AccessControl {
-    policy: Arc<Policy>,
-    endpoint: Option<(SocketAddr, Authentication)>,
-}
+pub(crate) struct AccessControl(Option<(SocketAddr, Authentication)>);
 
 /// The same, as it is served by.
 #[derive(Debug)]
 pub(crate) struct Admission {
-    pub(super) policy: Arc<Policy>,
     pub(super) network: Option<Network>,
 }
 
@@ -111,21 +105,15 @@ impl AccessControl {
     /// Reads the files that the settings of a daemon name.
     pub(crate) async fn open(context: &ProcessContext) -> Result<Self, AccessControlError> {
         let (settings, of) = (context.settings(), context.clone());
-        let (policy, authentication) = blocking(move || {
-            let path = of.settings().policy.as_deref().map(|path| of.resolve(path));
-            Ok::<_, AccessControlError>((Policy::read(path)?, Authentication::of(&of)?))
-        })
-        .await?;
-        let endpoint = settings.network.as_ref().map(|network| network.listen).zip(authentication);
-        Ok(Self { policy: Arc::new(policy), endpoint })
+        let authentication = blocking(move || Authentication::of(&of)).await?;
+        Ok(Self(settings.network.as_ref().map(|network| network.listen).zip(authentication)))
     }
 
     /// Listens, by the listener that a predecessor has handed over if it has the same address. One that was replaced by
     /// a daemon with another address may listen at this for another moment.
     pub(crate) async fn listen(self, handed_over: Option<StdTcpListener>) -> Result<Admission, ListenError> {
-        let Self { policy, endpoint } = self;
-        let Some((address, authentication)) = endpoint else {
-            return Ok(Admission { policy, network: None });
+        let Some((address, authentication)) = self.0 else {
+            return Ok(Admission { network: None });
         };
         let until = Instant::now() + HANDOVER;
         let mut handed_over = handed_over.filter(|listener| is_at(listener, address));
@@ -140,13 +128,13 @@ impl AccessControl {
                     tokio::time::sleep(PAUSE).await;
                 }
                 Err(source) => {
-                    let without_network = Admission { policy, network: None };
+                    let without_network = Admission { network: None };
                     return Err(ListenError { address, without_network, source });
                 }
             }
         };
         let (authentication, unauthenticated) = (Arc::new(authentication), Places::new(MOST_UNAUTHENTICATED));
-        Ok(Admission { policy, network: Some(Network { listener, authentication, unauthenticated }) })
+        Ok(Admission { network: Some(Network { listener, authentication, unauthenticated }) })
     }
 }
 

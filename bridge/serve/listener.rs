@@ -36,7 +36,7 @@ use super::refusal::Refuser;
 use super::rejection::of_undecodable;
 use super::streamed::with_text;
 use crate::attach::{Here, Relay, RelayConnection};
-use crate::authorization::{HandshakeError, Identity, LocalUsers, Permissions, Policy, TokenDenied, Tokens};
+use crate::authorization::{HandshakeError, Identity, LocalUsers, TokenDenied, Tokens};
 use crate::daemon::{Daemon, Memory, Session, Sessions};
 use crate::handover::Handover;
 use crate::lumirpc::LumiService;
@@ -71,25 +71,12 @@ struct Shared {
     admission: Admission,
 }
 
-/// What the connections of a shared daemon have in common.
-#[derive(Clone)]
-struct Terms {
-    handover: Arc<Handover>,
-    policy: Arc<Policy>,
-}
-
-impl Shared {
-    fn terms(&self) -> Terms {
-        Terms { handover: Arc::clone(&self.handover), policy: Arc::clone(&self.admission.policy) }
-    }
-}
-
 /// A connection that was accepted.
 enum Accepted {
     Engine(TcpStream),
-    Plugin(UnixStream, Terms),
+    Plugin(UnixStream, Arc<Handover>),
     /// At the address of a shared daemon.
-    Unauthenticated(Unauthenticated, Terms),
+    Unauthenticated(Unauthenticated, Arc<Handover>),
 }
 
 impl Listener {
@@ -111,7 +98,7 @@ impl Listener {
         address.map_or(0, |address| address.port())
     }
 
-    /// Serves the daemon's own user, root, and those that the settings allow, until `ended`
+    /// Serves the daemon's own user, root, and who identifies itself at its address, until `ended`
     /// completes; then lets running calls finish. Once the socket is handed over, it serves the
     /// connections that it has, and ends with the last of them.
     pub(crate) async fn serve(
@@ -174,7 +161,7 @@ impl Listener {
     ) {
         let daemon = sessions.daemon();
         let pacer = AcceptPacer::new(|message| daemon.warn(message));
-        let users = Arc::new(LocalUsers::new(daemon.settings().allowed_users.clone()));
+        let users = Arc::new(LocalUsers::new());
         let refuser = Refuser::new();
         let place = |peer| services.limits.connection(peer).or_else(|| pacer.refuse());
         loop {
@@ -191,16 +178,16 @@ impl Listener {
                     }
                     Err(reason) => refuser.refuse(stream, reason),
                 },
-                Accepted::Plugin(stream, terms) => match users.check_local(&stream) {
+                Accepted::Plugin(stream, handover) => match users.check_local(&stream) {
                     Ok(user) => {
                         let Some(place) = place(process_of(&stream)) else { continue };
-                        let host = Host { sessions, terms, services, stopping };
+                        let host = Host { sessions, handover, services, stopping };
                         drop(connections.spawn(host.served(stream, place, user)));
                     }
                     Err(reason) => refuser.refuse(stream, reason),
                 },
-                Accepted::Unauthenticated(unauthenticated, terms) => {
-                    let host = Host { sessions, terms, services, stopping };
+                Accepted::Unauthenticated(unauthenticated, handover) => {
+                    let host = Host { sessions, handover, services, stopping };
                     let (users, refuser) = (Arc::clone(&users), refuser.clone());
                     drop(connections.spawn(host.served_unauthenticated(unauthenticated, users, refuser)));
                 }
@@ -217,14 +204,16 @@ impl Listener {
         };
         let plugin = async {
             match &self.shared {
-                Some(shared) => Ok(Accepted::Plugin(shared.socket.accept().await?.0, shared.terms())),
+                Some(shared) => {
+                    Ok(Accepted::Plugin(shared.socket.accept().await?.0, Arc::clone(&shared.handover)))
+                }
                 None => pending().await,
             }
         };
         let unauthenticated = async {
             match self.shared.as_ref().and_then(|shared| Some((shared.admission.network.as_ref()?, shared))) {
                 Some((network, shared)) => {
-                    Ok(Accepted::Unauthenticated(network.accept().await?, shared.terms()))
+                    Ok(Accepted::Unauthenticated(network.accept().await?, Arc::clone(&shared.handover)))
                 }
                 None => pending().await,
             }
@@ -246,13 +235,12 @@ async fn answer_probes(
     ending: &CancellationToken,
 ) -> Infallible {
     let Some(shared) = shared else { return pending().await };
-    let terms = shared.terms();
     // The network's listener ends here, so that plugins of other machines are refused at once.
-    let Shared { socket, admission, .. } = shared;
+    let Shared { socket, handover, admission } = shared;
     drop(admission);
     let daemon = sessions.daemon();
     let pacer = AcceptPacer::new(|message| daemon.warn(message));
-    let users = LocalUsers::new(daemon.settings().allowed_users.clone());
+    let users = LocalUsers::new();
     let mut connections = JoinSet::new();
     loop {
         let Ok((stream, _)) = pacer.pace(socket.accept().await).await else { continue };
@@ -261,8 +249,9 @@ async fn answer_probes(
         if let Ok(user) = users.check_local(&stream)
             && let Some(place) = services.limits.connection(process_of(&stream))
         {
-            let (sessions, terms, services) = (Arc::clone(sessions), terms.clone(), services.clone());
-            let host = Host { sessions, terms, services, stopping: ending.clone() };
+            let (sessions, handover, services) =
+                (Arc::clone(sessions), Arc::clone(&handover), services.clone());
+            let host = Host { sessions, handover, services, stopping: ending.clone() };
             connections.spawn(host.serve_until(
                 stream,
                 place,
@@ -331,7 +320,7 @@ async fn serve_engine(
         return;
     }
     let _buffers = services.memory.used();
-    let session = sessions.open(None, Permissions::everything());
+    let session = sessions.open(None);
     match relay {
         None => {
             let call = |request: Request<Incoming>| services.call(request, session.session());
@@ -348,7 +337,7 @@ async fn serve_engine(
 /// What the connections of a shared daemon are served with.
 struct Host {
     sessions: Arc<Sessions>,
-    terms: Terms,
+    handover: Arc<Handover>,
     services: Services,
     stopping: CancellationToken,
 }
@@ -478,9 +467,8 @@ impl Host {
     }
 
     fn connection(&self, identity: Identity, peer: Peer) -> Arc<PluginConnection> {
-        let (sessions, stopping) = (Arc::clone(&self.sessions), self.stopping.clone());
-        let Terms { handover, policy } = self.terms.clone();
-        Arc::new(PluginConnection::new(sessions, handover, policy, identity, peer, stopping))
+        let (sessions, handover) = (Arc::clone(&self.sessions), Arc::clone(&self.handover));
+        Arc::new(PluginConnection::new(sessions, handover, identity, peer, self.stopping.clone()))
     }
 }
 
@@ -541,7 +529,6 @@ impl Services {
     where
         Content: http_body::Body<Data = bytes::Bytes, Error = Status> + Send + 'static,
     {
-        let permitted = session.permissions().may_use_legacy_service();
         let observed = session.observed().and_then(|observed| {
             observed.begin(request.uri().path(), request.headers(), session.context().environment())
         });
@@ -550,12 +537,7 @@ impl Services {
         let service = request.uri().path().split('/').nth(1).unwrap_or_default();
         let answer = match service {
             pulumirpc::SERVICE_NAME => self.pulumi.call(request),
-            lumirpc::SERVICE_NAME => match permitted {
-                Ok(()) => self.lumi.call(request),
-                Err(denied) => {
-                    return Box::pin(ready(Status::from(RequestError::Denied(denied)).into_http()));
-                }
-            },
+            lumirpc::SERVICE_NAME => self.lumi.call(request),
             _ => return Box::pin(ready(unimplemented(request.uri().path()))),
         };
         let memory = self.memory.used();
@@ -606,7 +588,7 @@ impl Services {
             let (mut services, connection) = (self.clone(), Arc::clone(connection));
             return Box::pin(async move {
                 let _in_progress = in_progress;
-                match connection.session_of_call().await {
+                match connection.session_of_call() {
                     Ok(session) => services.call(request, session).await,
                     Err(status) => status.into_http(),
                 }

@@ -5,11 +5,11 @@
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use bytes::{Bytes, BytesMut};
-use isthmus_common::{Environment, blocking};
+use isthmus_common::Environment;
 use isthmus_proto::daemon::daemon_server::Daemon;
 use isthmus_proto::daemon::{self, HandOverRequest, HandOverResponse, OpenRequest, OpenResponse};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, duplex, split};
@@ -23,8 +23,8 @@ use tonic::codegen::BoxStream;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::turns::Turns;
-use crate::authorization::{EnvironmentRule, Identity, NoPermissions, Permissions, Policy, of_session};
-use crate::daemon::{PluginSide, Session, SessionGuard, Sessions};
+use crate::authorization::Identity;
+use crate::daemon::{ClientSide, Session, SessionGuard, Sessions};
 use crate::engine::OfferedConnections;
 use crate::handover::{Handover, HandoverError};
 use crate::process_context::{ProcessContext, StartedBy};
@@ -42,7 +42,6 @@ const LARGEST_PART: usize = 16 * 1024;
 pub(super) struct PluginConnection {
     sessions: Arc<Sessions>,
     handover: Arc<Handover>,
-    policy: Arc<Policy>,
     /// Whose calls they are.
     identity: Identity,
     peer: Peer,
@@ -61,14 +60,13 @@ impl PluginConnection {
     pub(super) fn new(
         sessions: Arc<Sessions>,
         handover: Arc<Handover>,
-        policy: Arc<Policy>,
         identity: Identity,
         peer: Peer,
         ending: CancellationToken,
     ) -> Self {
         let (engine, session, calls) = (OfferedConnections::new(), OnceLock::new(), TaskTracker::new());
         let turns = Turns::new();
-        Self { sessions, handover, policy, identity, peer, engine, session, calls, turns, ending }
+        Self { sessions, handover, identity, peer, engine, session, calls, turns, ending }
     }
 
     /// Whose calls they are.
@@ -111,42 +109,31 @@ impl PluginConnection {
         self.session.get().map(SessionGuard::session)
     }
 
-    async fn open(&self, request: OpenRequest) -> Result<(), Status> {
+    fn open(&self, request: OpenRequest) -> Result<(), Status> {
         if self.ending.is_cancelled() {
             return Err(RequestError::Draining.into());
         }
-        let (permissions, rule) = self.permissions().await?;
-        let own = self.sessions.daemon().context();
-        let context = context(request, &self.identity, own, rule.as_ref())?;
-        let plugin = PluginSide { context, engine: self.engine.clone() };
-        let opened = self.session.set(self.sessions.open(Some(plugin), permissions));
+        let context = context(request, &self.identity, self.sessions.daemon().context())?;
+        let client = ClientSide { context, engine: Some(self.engine.clone()) };
+        let opened = self.session.set(self.sessions.open(Some(client)));
         opened.map_err(|_| RequestError::Invalid("the connection has a session already".to_owned()).into())
     }
 
     /// The session of a call: where an engine attaches to the daemon itself, its first call opens it.
-    pub(super) async fn session_of_call(&self) -> Result<Arc<Session>, Status> {
+    pub(super) fn session_of_call(&self) -> Result<Arc<Session>, Status> {
         if let Some(session) = self.session() {
             return Ok(session);
         }
         match self.peer {
             Peer::Plugin => Err(RequestError::NoSession.into()),
             Peer::PluginOrEngine => {
-                let (permissions, _) = self.permissions().await?;
-                // Its calls may begin at once; they have one session.
-                Ok(self.session.get_or_init(|| self.sessions.open(None, permissions)).session())
+                let opened = self.session.get_or_init(|| {
+                    let context = self.sessions.daemon().context().of_attached_engine(self.identity.clone());
+                    self.sessions.open(Some(ClientSide { context, engine: None }))
+                });
+                Ok(opened.session())
             }
         }
-    }
-
-    async fn permissions(&self) -> Result<(Permissions, Option<EnvironmentRule>), Status> {
-        let (policy, identity) = (Arc::clone(&self.policy), self.identity.clone());
-        let permitted = blocking(move || policy.permissions(&identity)).await;
-        permitted.map_err(|NoPermissions { denied, fault }| {
-            if let Some(fault) = fault {
-                self.sessions.daemon().warn(isthmus_common::error_chain(&fault));
-            }
-            RequestError::Denied(denied).into()
-        })
     }
 }
 
@@ -158,43 +145,36 @@ pub(super) enum Peer {
     PluginOrEngine,
 }
 
-/// The context of a plugin's session. What names files counts only for the user of this process, and a working directory only on
-/// this machine.
+/// The context of a plugin's session. Settings of the daemon count only in the daemon's environment.
 fn context(
     request: OpenRequest,
     identity: &Identity,
     daemon: &ProcessContext,
-    rule: Option<&EnvironmentRule>,
 ) -> Result<ProcessContext, Status> {
     let os_string = |bytes: Bytes| OsString::from_vec(bytes.into());
     let variables = request.environment.into_iter();
-    let environment: Environment =
-        variables.map(|variable| (os_string(variable.name), os_string(variable.value))).collect();
-    if !identity.is_own() && environment.value(settings::LOCK_FILE.name).is_some() {
+    let variables = variables.map(|variable| (os_string(variable.name), os_string(variable.value)));
+    let environment: Environment = variables.filter(|(name, _)| settings::is_sent(name)).collect();
+    if identity.is_remote() && environment.value(settings::LOCK_FILE.name).is_some() {
         // Without it, what it pins would not be.
         return Err(RequestError::Invalid(format!(
-            "{lock} names a file that the daemon does not read for {identity}\nhelp: unset {lock}, and let the policy of the daemon \
-             say which versions of providers count",
+            "{lock} names a file of another machine than the daemon's, which does not pin what the daemon starts\nhelp: unset {lock}, \
+             or set ISTHMUS_DAEMON=off",
             lock = settings::LOCK_FILE.name
         ))
         .into());
     }
-    let environment = of_session(&environment, daemon.environment(), identity.is_own(), rule);
     let own = environment.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
     let settings = Settings::parse(own).map_err(RequestError::Settings)?;
     let sent = Some(request.working_directory).filter(|directory| !directory.is_empty());
-    let working_directory = match sent {
-        _ if identity.is_remote() => daemon.working_directory().map(Path::to_owned),
-        sent => sent.map(|directory| PathBuf::from(os_string(directory))),
-    };
     let plugin_version = semver::Version::parse(&request.plugin_version);
     let plugin_version =
         plugin_version.map_err(|error| RequestError::Invalid(format!("invalid plugin version: {error}")))?;
     let started_by = if request.started_by_engine { StartedBy::Engine } else { StartedBy::Other };
-    Ok(ProcessContext::of_plugin(
+    Ok(daemon.of_plugin(
         started_by,
-        environment,
-        working_directory,
+        &environment,
+        sent.map(|directory| PathBuf::from(os_string(directory))),
         Arc::new(settings),
         plugin_version,
         identity.clone(),
@@ -212,7 +192,7 @@ pub(super) fn connection<Message>(request: &Request<Message>) -> Result<Arc<Plug
 #[tonic::async_trait]
 impl Daemon for PluginService {
     async fn open(&self, request: Request<OpenRequest>) -> Result<Response<OpenResponse>, Status> {
-        connection(&request)?.open(request.into_inner()).await?;
+        connection(&request)?.open(request.into_inner())?;
         Ok(Response::new(OpenResponse { version: env!("CARGO_PKG_VERSION").to_owned() }))
     }
 
@@ -305,40 +285,10 @@ mod tests {
             ..OpenRequest::default()
         };
         let daemon = ProcessContext::own(StartedBy::Other, Arc::default());
-        let opened = |user| context(request.clone(), &user, &daemon, None);
+        let opened = |user| context(request.clone(), &user, &daemon);
         let refused = opened(Identity::Token("build".into())).expect_err("it is refused");
-        assert!(refused.message().contains("ISTHMUS_LOCK_FILE names a file"), "{refused}");
+        assert!(refused.message().contains("ISTHMUS_LOCK_FILE names a file of another machine"), "{refused}");
         let own = opened(Identity::User(rustix::process::geteuid().as_raw())).expect("it is served");
         assert!(own.settings().lock_file.is_some());
-    }
-
-    fn variables(user: Identity) -> Vec<String> {
-        let variable = |name: &'static str| Variable {
-            name: Bytes::from_static(name.as_bytes()),
-            value: Bytes::from_static(b"/tmp/planted"),
-        };
-        let request = OpenRequest {
-            version: "1.0.0".to_owned(),
-            plugin_version: "1.1.3".to_owned(),
-            environment: ["LD_PRELOAD", "TF_CLI_CONFIG_FILE", "PULUMI_TF_DEBUG_GRPC", "AWS_REGION"]
-                .map(variable)
-                .into(),
-            ..OpenRequest::default()
-        };
-        let daemon = ProcessContext::own(StartedBy::Other, Arc::default());
-        let context = context(request, &user, &daemon, None).expect("a context");
-        let planted = context.environment().iter().filter(|(_, value)| *value == "/tmp/planted");
-        planted.map(|(name, _)| name.to_string_lossy().into_owned()).collect()
-    }
-
-    #[test]
-    fn what_names_files_counts_for_the_daemons_user_and_root_alone() {
-        let own = rustix::process::geteuid().as_raw();
-        for user in [own, 0] {
-            assert_eq!(variables(Identity::User(user)).len(), 4, "{user}");
-        }
-        for other in [Identity::User(own + 1), Identity::Token("build".into())] {
-            assert_eq!(variables(other.clone()), ["AWS_REGION"], "{other}");
-        }
     }
 }

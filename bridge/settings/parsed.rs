@@ -11,13 +11,13 @@ use isthmus_state::{JournalDurability, KeySource, StoreAddress};
 
 use super::values::{self, choice};
 use super::{
-    ALLOW_USERS, AUDIT_LOG, AllowedUsers, DAEMON, DAEMON_AUTHORITIES, DAEMON_CERTIFICATE, DAEMON_KEY,
-    DAEMON_TOKEN_FILE, DEFAULT_DRAIN_PERIOD, DEFAULT_STOP_GRACE_PERIOD, DRAIN_PERIOD, DURABILITY,
-    DaemonAddress, EXACT_NUMBERS, HOME, HttpAddress, KEY, KEY_FILE, KILL_SESSIONS, LISTEN, LOCK_FILE,
-    LOG_CALLS, METRICS, NAME_PROPERTIES, NameProperties, OFFLINE, PASSPHRASE, PLAIN_RESULTS, POLICY,
-    POOL_AGE, POOL_IDLE, POOL_MEMORY, POOL_PROCESSES, PREFIX, PROVIDER, PROVIDER_ENVIRONMENT, PROVIDER_MEMORY, PROVIDER_META,
-    ProviderEnvironment, ProviderMeta, RECORD, SCHEMA_CACHE, SENSITIVE_OUTPUTS, STOP_GRACE_PERIOD, STORE, STORE_CA, Setting,
-    TLS_CERTIFICATE, TLS_CLIENT_AUTHORITIES, TLS_KEY, TOKENS, WRITE_ONLY, foreign,
+    AUDIT_LOG, DAEMON, DAEMON_AUTHORITIES, DAEMON_CERTIFICATE, DAEMON_KEY, DAEMON_TOKEN_FILE,
+    DEFAULT_DRAIN_PERIOD, DEFAULT_STOP_GRACE_PERIOD, DRAIN_PERIOD, DURABILITY, DaemonAddress, EXACT_NUMBERS,
+    HOME, HttpAddress, KEY, KEY_FILE, KILL_SESSIONS, LISTEN, LOCK_FILE, LOG_CALLS, METRICS, NAME_PROPERTIES,
+    NameProperties, OFFLINE, PASSPHRASE, PLAIN_RESULTS, POOL_AGE, POOL_IDLE, POOL_MEMORY, POOL_PROCESSES, PREFIX, PROVIDER,
+    PROVIDER_ENVIRONMENT, PROVIDER_MEMORY, PROVIDER_META, ProviderEnvironment, ProviderMeta, RECORD, REMOVED, SCHEMA_CACHE,
+    SENSITIVE_OUTPUTS, STOP_GRACE_PERIOD, STORE, STORE_CA, Setting, TLS_CERTIFICATE, TLS_CLIENT_AUTHORITIES,
+    TLS_KEY, TOKENS, WRITE_ONLY, foreign,
 };
 use crate::names::plain_results::PlainResults;
 
@@ -30,8 +30,6 @@ const DURABILITIES: [(&str, JournalDurability); 2] =
 
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The users whose connections are served.
-    pub allowed_users: AllowedUsers,
     /// The audit log of a shared daemon.
     pub audit_log: Option<PathBuf>,
     /// The daemon that a plugin passes its calls on to.
@@ -42,8 +40,6 @@ pub struct Settings {
     pub to_daemon: ToDaemon,
     /// The address of a shared daemon besides its socket.
     pub network: Option<Network>,
-    /// The file of what identities may do.
-    pub policy: Option<PathBuf>,
     /// Time that a stopped call or provider has to finish.
     pub stop_grace_period: Duration,
     /// The directory of the state store, keys and caches.
@@ -233,7 +229,6 @@ impl Settings {
         let mut reader = Reader::new(&variables);
         let authorities = reader.value(STORE_CA, values::path);
         let settings = Self {
-            allowed_users: reader.value(ALLOW_USERS, AllowedUsers::parse).unwrap_or_default(),
             audit_log: reader.value(AUDIT_LOG, values::path),
             daemon: reader.value(DAEMON, DaemonChoice::parse).unwrap_or(DaemonChoice::WellKnown),
             drain_period: reader.value(DRAIN_PERIOD, values::seconds).unwrap_or(DEFAULT_DRAIN_PERIOD),
@@ -243,7 +238,6 @@ impl Settings {
                 token: reader.value(DAEMON_TOKEN_FILE, values::path),
             },
             network: reader.network(),
-            policy: reader.value(POLICY, values::path),
             stop_grace_period: reader
                 .value(STOP_GRACE_PERIOD, values::seconds)
                 .unwrap_or(DEFAULT_STOP_GRACE_PERIOD),
@@ -279,6 +273,7 @@ impl Settings {
             write_only: reader.value(WRITE_ONLY, choice(&WriteOnly::VALUES)).unwrap_or(WriteOnly::Secret),
             warnings: Vec::new(),
         };
+        reader.refuse_removed();
         let Reader { invalid, mut warnings, .. } = reader;
         if !invalid.is_empty() {
             return Err(InvalidSettings(invalid));
@@ -361,6 +356,15 @@ impl<'a> Reader<'a> {
         let value = self.variables.get(OsStr::new(setting.name))?;
         let parse = |value: &OsStr| if value.is_empty() { Err("empty".to_owned()) } else { parse(value) };
         self.parsed(setting, value, Showing::Nothing, parse)
+    }
+
+    /// Settings that are none any more, and protected something.
+    fn refuse_removed(&mut self) {
+        for (name, instead) in REMOVED {
+            if self.variables.get(OsStr::new(name)).is_some_and(|value| !value.is_empty()) {
+                self.invalid.push(format!("{name} is no setting any more: {instead}"));
+            }
+        }
     }
 
     /// The key of the store, which at most one of three variables sets.
@@ -495,6 +499,7 @@ fn misspelt(variables: &BTreeMap<OsString, OsString>) -> impl Iterator<Item = St
     let names = variables.keys().map(|name| name.to_string_lossy());
     names
         .filter(|name| name.get(..PREFIX.len()).is_some_and(|start| start.eq_ignore_ascii_case(PREFIX)))
+        .filter(|name| !REMOVED.iter().any(|(removed, _)| removed == name))
         .filter_map(|name| super::find(&name).err())
 }
 
@@ -527,9 +532,6 @@ mod tests {
                 settings.stop_grace_period == Duration::from_millis(500)
             }),
             (STOP_GRACE_PERIOD, &[""], |settings| settings.stop_grace_period == DEFAULT_STOP_GRACE_PERIOD),
-            (ALLOW_USERS, &["65534", "root, 65534"], |settings| settings.allowed_users.contains(65534)),
-            (ALLOW_USERS, &["", "1"], |settings| !settings.allowed_users.contains(65534)),
-            (ALLOW_USERS, &["*"], |settings| settings.allowed_users.is_everyone()),
             (HOME, &["/a b"], |settings| settings.home == Some("/a b".into())),
             (HOME, &[""], |settings| settings.home.is_none()),
             (
@@ -539,6 +541,9 @@ mod tests {
             ),
             (PASSPHRASE, &[" ", "x"], |settings| matches!(settings.key, Some(KeySource::Passphrase(_)))),
             (LOCK_FILE, &["a.hcl"], |settings| settings.lock_file == Some("a.hcl".into())),
+            (PROVIDER_ENVIRONMENT, &["CLOUD_*", "A, CLOUD_KEY"], |settings| {
+                settings.provider_environment.contain(OsStr::new("CLOUD_KEY"))
+            }),
             (PROVIDER_MEMORY, &["512", " 512\n"], |settings| settings.provider_memory == Some(512 << 20)),
             (PROVIDER_MEMORY, &[""], |settings| settings.provider_memory.is_none()),
             (KILL_SESSIONS, &["1", "yes", "TRUE", "On"], |settings| settings.kill_sessions),
@@ -590,7 +595,7 @@ mod tests {
     #[test]
     fn everything_that_is_wrong_is_listed_at_once_without_secrets() {
         let error = Settings::parse(environment(&[
-            ("ISTHMUS_ALLOW_USERS", b"root,-1"),
+            ("ISTHMUS_ALLOW_USERS", b"root"),
             ("ISTHMUS_LOG_CALLS", "ä".repeat(100).as_bytes()),
             ("ISTHMUS_OFFLINE", b"maybe"),
             ("ISTHMUS_STOP_GRACE_PERIOD", b"5s"),
@@ -607,8 +612,6 @@ mod tests {
             lines,
             [
                 "invalid settings in the environment:",
-                "  ISTHMUS_ALLOW_USERS=\"root,-1\": invalid user \"-1\"; expected user names or numeric user ids, separated by \
-                 commas, or `*`",
                 "  ISTHMUS_STOP_GRACE_PERIOD=\"5s\": not a number; expected a number of seconds, up to a day (86400)",
                 "  ISTHMUS_HOME=\"~/isthmus\": starts with `~`, which only a shell expands: write the whole path; expected a directory",
                 "  ISTHMUS_KEY: 6 characters instead of 64; expected 64 hexadecimal digits",
@@ -624,6 +627,8 @@ mod tests {
                 "  ISTHMUS_STORE: unknown scheme \"mysql\"; expected a file, or \
                  `postgres://USER:PASSWORD@HOST/DATABASE`",
                 "  ISTHMUS_WRITE_ONLY=\"hash\\xFF\": not UTF-8; expected `hash` or `secret`",
+                "  ISTHMUS_ALLOW_USERS is no setting any more: a daemon serves its own user and root: unset it, and run a daemon for \
+                 each user",
                 "help: correct or unset these variables; `isthmus explain settings` describes them all",
             ]
         );

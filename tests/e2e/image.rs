@@ -224,8 +224,7 @@ fn the_image_serves_plugins_as_a_user_without_rights_on_a_root_that_cannot_be_wr
     serves_another_machine(workshop, &unpacked);
 }
 
-/// Runs the image for plugins that have nothing of its file system, with the secrets that the page of Compose makes and the policy of
-/// the Kubernetes manifests.
+/// Runs the image for plugins that have nothing of its file system, with the secrets that the page of Compose makes.
 fn serves_another_machine(workshop: &Path, unpacked: &Path) {
     let lines =
         newcomer::block_of(COMPOSE_PAGE, "sh", "openssl rand").replace("isthmus.example.com", "localhost");
@@ -233,8 +232,6 @@ fn serves_another_machine(workshop: &Path, unpacked: &Path) {
     assert!(succeeded, "{messages}");
     let secrets = workshop.join("secrets");
     let secret = |name: &str| secrets.join(name).to_str().expect("text").to_owned();
-    let policies = root().join("deploy/kubernetes/base");
-    let policy = policies.join("policy.toml").to_str().expect("text").to_owned();
 
     // Installed where the daemon looks, and not where the plugin does.
     let project = Project::bare("another machine", &[]);
@@ -249,10 +246,9 @@ fn serves_another_machine(workshop: &Path, unpacked: &Path) {
         ("ISTHMUS_TLS_KEY", secret("tls.key")),
         ("ISTHMUS_TLS_CLIENT_AUTHORITIES", secret("authority.crt")),
         ("ISTHMUS_KEY_FILE", secret("state.key")),
-        ("ISTHMUS_POLICY", policy),
     ];
     let container =
-        Container::start(unpacked, &volume, &[&secrets, &policies], &variables, workshop.join("another-log"));
+        Container::start(unpacked, &volume, &[&secrets], &variables, workshop.join("another-log"));
     let address = || {
         let said = container.said();
         let port = said.split("listening on 127.0.0.1:").nth(1)?.lines().next()?.to_owned();

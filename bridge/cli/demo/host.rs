@@ -26,7 +26,7 @@ use crate::cli::role::{PULUMI_PLUGIN, SANDBOX_PROVIDER};
 use crate::daemon::CALL_MARK;
 use crate::lumirpc::PLUGIN_PREFIX;
 
-use crate::settings::{self, AllowedUsers};
+use crate::settings;
 
 #[derive(Debug)]
 pub(super) struct Host {
@@ -165,9 +165,9 @@ const SERVER: ServerSettings = ServerSettings { window: 1 << 20, most_calls: 100
 
 /// Serves own connections only: the configuration may contain secrets.
 async fn serve(listener: TcpListener, engine: Engine) {
-    let policy = LocalUsers::new(AllowedUsers::default());
+    let users = LocalUsers::new();
     while let Ok((stream, _)) = listener.accept().await {
-        if policy.check(&stream).await.is_ok() {
+        if users.check(&stream).await.is_ok() {
             tokio::spawn(serve_daemon(stream, engine.clone()));
         }
     }

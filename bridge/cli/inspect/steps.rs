@@ -10,7 +10,6 @@ use isthmus_provider::{KnownSecrets, Provider, Retention};
 use super::files::Prior;
 use super::report::{Action, Report, Step};
 use super::schema_rows::schema_rows;
-use crate::authorization::Permissions;
 use crate::config;
 use crate::daemon::Instance;
 use crate::package::parameters::ParameterSource;
@@ -138,14 +137,7 @@ impl<'a> Subject<'a> {
         }
         let mut warnings = OperationWarnings::default();
         let arguments = config::Arguments::Properties(&inputs);
-        let configured = config::configure(
-            self.instance,
-            &self.provider,
-            arguments,
-            &Permissions::everything(),
-            &mut warnings,
-        )
-        .await;
+        let configured = config::configure(self.instance, &self.provider, arguments, &mut warnings).await;
         let request = Shown::object([("args", shown_bag(&inputs, &shape, &self.masks))]);
         let response = configured.map(|()| Shown::Object(Vec::new()));
         self.add("Configure", request, response, &warnings, &shape)

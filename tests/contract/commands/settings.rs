@@ -42,11 +42,6 @@ const KEY: &[u8] = b"0123456789abcdef0123456789ABCDEF0123456789abcdef0123456789A
 /// Every variable of ours.
 const ROWS: &[Row] = &[
     row(
-        "ISTHMUS_ALLOW_USERS",
-        &[b"", b"0", b"root, 65534", b"*"],
-        &[b"-1", b"root,,1", b"*,root", b"no such user", b"\xff"],
-    ),
-    row(
         "ISTHMUS_DAEMON",
         // Addresses are understood as well (`bridge/settings/daemon_address.rs`): a plugin warns of these, which it cannot reach.
         &[b"", b"off", b"OFF"],
@@ -97,7 +92,6 @@ const ROWS: &[Row] = &[
     ),
     row("ISTHMUS_OFFLINE", BOOLEANS, NO_BOOLEANS),
     secret("ISTHMUS_PASSPHRASE", &[b"correct horse", b" "], &[b"", b"sesame\xff"]),
-    row("ISTHMUS_POLICY", PATHS, NO_PATHS),
     row("ISTHMUS_POOL_AGE", &[b"", b"0.5", b"86400"], &[b"1h", b"-1", b"1e9", b"\xff"]),
     row("ISTHMUS_POOL_IDLE", &[b"", b"0", b"86400"], &[b"10m", b"-1", b"1e9", b"\xff"]),
     row("ISTHMUS_POOL_MEMORY", &[b"", b"16", b"2048"], &[b"15", b"-1", b"64MiB", b"\xff"]),
@@ -107,6 +101,11 @@ const ROWS: &[Row] = &[
         &[b"0", b"-1", b"many", b"\xff", b"2305843009213693952"],
     ),
     row("ISTHMUS_PROVIDER", PATHS, NO_PATHS),
+    row(
+        "ISTHMUS_PROVIDER_ENVIRONMENT",
+        &[b"", b"CLOUD_*", b"A, B"],
+        &[b"A,,B", b"*_SECRET", b"A=b", b"A B", b"\xff"],
+    ),
     row(
         "ISTHMUS_PROVIDER_MEMORY",
         &[b"", b"16", b"2048"],

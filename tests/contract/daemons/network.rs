@@ -1,4 +1,4 @@
-//! A daemon at an address: whom it serves there, and what it permits to them.
+//! A daemon at an address: whom it serves there.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -74,12 +74,6 @@ impl Place {
         self.with("ISTHMUS_TOKENS", file)
     }
 
-    fn with_policy(self, policy: &str) -> Self {
-        let file = self.path().join("policy.toml");
-        std::fs::write(&file, policy).expect("a directory of the test's own");
-        self.with("ISTHMUS_POLICY", file)
-    }
-
     /// The files that were changed count from now on: they look as if nothing had been written to them for a while.
     fn is_written(&self) {
         let before = std::time::SystemTime::now() - std::time::Duration::from_secs(1);
@@ -118,13 +112,6 @@ impl Place {
         self.plugin(port).with_value("ISTHMUS_DAEMON_TOKEN_FILE", file.as_os_str())
     }
 }
-
-/// Permits everything to everyone, executables of this machine included.
-const EVERYTHING: &str = r#"
-    [[allow]]
-    identities = ["*"]
-    providers = ["*", "file:*"]
-"#;
 
 /// Adds a token to each call.
 #[derive(Clone)]
@@ -197,8 +184,7 @@ fn warnings(host: &Host) -> Vec<String> {
 
 #[tokio::test]
 async fn a_plugin_with_a_certificate_or_a_token_uses_a_daemon_over_tls() -> Outcome {
-    let place =
-        Place::new().with_authority().with_tokens(&format!("build {TOKEN}\n")).with_policy(EVERYTHING);
+    let place = Place::new().with_authority().with_tokens(&format!("build {TOKEN}\n"));
     let (daemon, port) = place.start().await;
     let own = place.authority.issue(place.path(), "build.example.org");
     let certified = place
@@ -219,13 +205,7 @@ async fn a_plugin_with_a_certificate_or_a_token_uses_a_daemon_over_tls() -> Outc
 
 #[tokio::test]
 async fn what_identifies_nobody_is_refused_for_each_call_and_nothing_is_started() {
-    let place = Place::new().with_authority().with_tokens(&format!("build {TOKEN}\n")).with_policy(
-        r#"
-            [[allow]]
-            identities = ["token:build"]
-            providers = ["file:*"]
-        "#,
-    );
+    let place = Place::new().with_authority().with_tokens(&format!("build {TOKEN}\n"));
     let (daemon, port) = place.start().await;
     let (provider, trace) = traced(place.path());
     let authority = place.authority.file(place.path());
@@ -235,13 +215,6 @@ async fn what_identifies_nobody_is_refused_for_each_call_and_nothing_is_started(
     assert_all_refused(&calls(nobody.clone(), &provider).await, &denied, "the call has no token");
     let wrong = InterceptedService::new(nobody, Bearer(OTHER_TOKEN));
     assert_all_refused(&calls(wrong, &provider).await, &denied, "not one of this daemon's");
-
-    let stranger = place.authority.issue(place.path(), "stranger.example.org");
-    let (unnamed, _) = tls(port, &authority, Some(&stranger)).await.expect("TLS");
-    let answers = calls(unnamed, &provider).await;
-    let (open, others) = answers.split_first().expect("calls");
-    assert_all_refused(&vec![open.clone()], &denied, "permits nothing to certificate:stranger.example.org");
-    assert_all_refused(&others.to_vec(), &[Code::FailedPrecondition], "no session");
 
     // One of an authority that the daemon does not know ends the handshake; TLS 1.3 says so after it.
     let foreign_directory = place.path().join("foreign");
@@ -258,8 +231,8 @@ async fn what_identifies_nobody_is_refused_for_each_call_and_nothing_is_started(
 }
 
 #[tokio::test]
-async fn tokens_certificates_and_rules_are_read_again_when_they_change() {
-    let place = Place::new().with_tokens(&format!("build {TOKEN}\n")).with_policy(EVERYTHING);
+async fn tokens_and_certificates_are_read_again_when_they_change() {
+    let place = Place::new().with_tokens(&format!("build {TOKEN}\n"));
     let (daemon, port) = place.start().await;
     let authority = place.authority.file(place.path());
     let (channel, first) = tls(port, &authority, None).await.expect("TLS");
@@ -283,15 +256,10 @@ async fn tokens_certificates_and_rules_are_read_again_when_they_change() {
     plugin.open(open_request()).await.expect("its token was added");
 
     // What cannot be read permits nothing.
-    std::fs::write(place.path().join("policy.toml"), "[[alow]]").expect("it is ours");
-    place.is_written();
     let open = async || {
         let (channel, _) = tls(port, &authority, None).await.expect("TLS");
         DaemonClient::new(InterceptedService::new(channel, Bearer(OTHER_TOKEN))).open(open_request()).await
     };
-    let status = open().await.expect_err("there is no policy");
-    assert!(status.message().contains("the daemon cannot read its policy"), "{status}");
-    daemon.said("unknown field `alow`").await;
     private(&place.path().join("tokens"), "build short");
     place.is_written();
     let status = open().await.expect_err("there are no tokens");
@@ -334,7 +302,11 @@ async fn on_the_loopback_users_are_served_by_their_id_and_others_by_a_token() ->
 #[tokio::test]
 async fn an_engine_that_attaches_to_the_daemon_itself_has_a_session_without_a_plugin() -> Outcome {
     // What it names, as `PULUMI_DEBUG_PROVIDERS=terraform-provider:PORT` does, is the daemon's port.
-    let place = Place::without_tls();
+    let place = Place::without_tls()
+        .with("CLOUD_SECRET", "of-the-daemon")
+        .with("CLOUD_REGION", "of-the-daemon")
+        .with("https_proxy", "http://of.the.daemon:1")
+        .with("ISTHMUS_PROVIDER_ENVIRONMENT", "CLOUD_REG*");
     let (daemon, port) = place.start().await;
     let beside = Setup::sandbox(Protocol::V6).start().await;
     let session = Session::new(channel(port).await, crate::harness::session::Transcript::default());
@@ -343,7 +315,12 @@ async fn an_engine_that_attaches_to_the_daemon_itself_has_a_session_without_a_pl
     session.configure(&json!({"directory": place.path()})).await?;
     let made = session.note().make(&json!({"title": "one"})).await?;
     session.note().delete(&made).await?;
-    assert_eq!(processes::children(daemon.process()).len(), 1);
+    // Nobody has sent an environment: what only the daemon has is no run's, but for the machine's and what is named.
+    let value = inherited(&daemon);
+    assert_eq!(value("CLOUD_SECRET"), None);
+    assert_eq!(value("CLOUD_REGION").as_deref(), Some("of-the-daemon"));
+    assert_eq!(value("https_proxy").as_deref(), Some("http://of.the.daemon:1"));
+    assert_eq!(value("HOME").as_deref(), place.path().to_str());
     Ok(())
 }
 
@@ -382,7 +359,7 @@ async fn a_plugin_uses_a_daemon_on_the_loopback_only_where_its_own_user_listens(
 
 #[tokio::test]
 async fn a_daemon_whose_certificate_is_not_verified_gets_nothing() -> Outcome {
-    let place = Place::new().with_tokens(&format!("build {TOKEN}\n")).with_policy(EVERYTHING);
+    let place = Place::new().with_tokens(&format!("build {TOKEN}\n"));
     let (daemon, port) = place.start().await;
     let directory = tempfile::tempdir().expect("a directory");
     let other = Authority::new().file(directory.path());
@@ -398,7 +375,7 @@ async fn a_daemon_whose_certificate_is_not_verified_gets_nothing() -> Outcome {
 
 #[tokio::test]
 async fn a_replica_that_is_gone_is_passed_over() -> Outcome {
-    let place = Place::new().with_tokens(&format!("build {TOKEN}\n")).with_policy(EVERYTHING);
+    let place = Place::new().with_tokens(&format!("build {TOKEN}\n"));
     let (daemon, port) = place.start().await;
     let gone =
         std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
@@ -414,7 +391,7 @@ async fn a_replica_that_is_gone_is_passed_over() -> Outcome {
 
 #[tokio::test]
 async fn connections_that_say_nothing_keep_no_one_else_out() -> Outcome {
-    let place = Place::new().with_tokens(&format!("build {TOKEN}\n")).with_policy(EVERYTHING);
+    let place = Place::new().with_tokens(&format!("build {TOKEN}\n"));
     let (_daemon, port) = place.start().await;
     let mut silent = Vec::new();
     for _ in 0..200 {
@@ -466,88 +443,35 @@ async fn the_address_is_handed_over_with_the_socket_and_refuses_no_connection_me
     Ok(())
 }
 
-#[tokio::test]
-async fn a_policy_says_which_provider_configuration_and_operation_an_identity_may_use() -> Outcome {
-    let place = Place::new().with_tokens(&format!("reviews {TOKEN}\nbuild {OTHER_TOKEN}\n")).with_policy(
-        r#"
-            [[allow]]
-            identities = ["token:reviews"]
-            providers = ["file:*/terraform-provider-sandbox"]
-            operations = ["preview", "read"]
-
-            [[allow]]
-            identities = ["token:build"]
-            providers = ["file:*/terraform-provider-sandbox"]
-            configuration = { directory = ["/*"] }
-        "#,
-    );
-    let (_daemon, port) = place.start().await;
-    let reviews = place.plugin_with_token(port, TOKEN).start().await;
-    let session = reviews.session().await?;
-    session.note().preview_create(&json!({"title": "one"})).await?;
-    let status = session.note().create(&json!({"title": "one"})).await.expect_err("it may preview only");
-    assert_eq!(status.code(), Code::PermissionDenied, "{status}");
-    assert!(status.message().contains("does not permit token:reviews to create resources"), "{status}");
-    assert!(!reviews.call_names().contains(&"ApplyResourceChange".to_owned()), "the provider was asked");
-
-    let build = place.plugin_with_token(port, OTHER_TOKEN).start().await;
-    let session = build.parameterized().await?;
-    let status = session.configure(&json!({})).await.expect_err("it has no directory");
-    assert_eq!(status.code(), Code::PermissionDenied, "{status}");
-    assert!(status.message().ends_with("asks for other values of: directory"), "{status}");
-    session.configure(&json!({"directory": place.path()})).await?;
-    session.note().create(&json!({"title": "one"})).await?;
-
-    let (other, trace) = traced(place.path());
-    let host = place.plugin_with_token(port, TOKEN).start().await;
-    for path in [
-        other.clone(),
-        other.replace("terraform-provider-trace", "terraform-provider-sandbox/../terraform-provider-trace"),
-    ] {
-        let session = host.greeted().await?;
-        let status = session.parameterize(&[&path]).await.expect_err("another executable");
-        assert_eq!(status.code(), Code::PermissionDenied, "{status}");
-    }
-    assert!(!trace.exists(), "it was run");
-    Ok(())
-}
-
-#[tokio::test]
-async fn what_names_files_of_another_machine_is_the_daemons_and_credentials_can_stay_there() -> Outcome {
-    let place = Place::new()
-        .with_tokens(&format!("build {TOKEN}\n"))
-        .with("CLOUD_SECRET", "of-the-daemon")
-        .with("CLOUD_OTHER", "of-the-daemon")
-        .with_policy(&format!(
-            r#"{EVERYTHING}
-                [[environment]]
-                identities = ["token:build"]
-                from_plugin = ["CLOUD_REGION", "SANDBOX_*"]
-                from_daemon = ["CLOUD_SECRET"]
-            "#
-        ));
-    let (daemon, port) = place.start().await;
-    let setup = place.plugin_with_token(port, TOKEN);
-    let setup = setup.with("CLOUD_REGION", "of-the-plugin").with("CLOUD_ENDPOINT", "of-the-plugin");
-    let written = place.path().join("calls");
-    let setup = setup.with_value("PULUMI_TF_DEBUG_GRPC", written.as_os_str());
-    let setup = setup.with("CLOUD_SECRET", "of-the-plugin").with("LD_LIBRARY_PATH", "/of-the-plugin");
-    let host = setup.start().await;
-    host.session().await?.note().make(&json!({"title": "one"})).await?;
+/// A variable of the only provider process of a daemon.
+fn inherited(daemon: &Daemon) -> impl Fn(&str) -> Option<String> + use<> {
     let [provider] = processes::children(daemon.process())[..] else { panic!("one provider") };
     let environment = std::fs::read(format!("/proc/{provider}/environ")).expect("it runs");
     let environment = String::from_utf8_lossy(&environment).into_owned();
-    let value = |name: &str| {
+    move |name| {
         let mut variables = environment.split('\0').filter_map(|variable| variable.split_once('='));
         variables.find(|(found, _)| *found == name).map(|(_, value)| value.to_owned())
-    };
-    assert_eq!(value("CLOUD_SECRET").as_deref(), Some("of-the-daemon"));
+    }
+}
+
+#[tokio::test]
+async fn a_plugin_on_another_machine_brings_its_variables_and_not_those_of_its_machine() -> Outcome {
+    let place = Place::new().with_tokens(&format!("build {TOKEN}\n")).with("CLOUD_SECRET", "of-the-daemon");
+    let (daemon, port) = place.start().await;
+    let written = place.path().join("calls");
+    let host = place
+        .plugin_with_token(port, TOKEN)
+        .with("CLOUD_REGION", "of-the-plugin")
+        .with("LD_LIBRARY_PATH", "/of-the-plugin")
+        .with_value("PULUMI_TF_DEBUG_GRPC", written.as_os_str())
+        .start()
+        .await;
+    host.session().await?.note().make(&json!({"title": "one"})).await?;
+    let value = inherited(&daemon);
     assert_eq!(value("CLOUD_REGION").as_deref(), Some("of-the-plugin"));
     assert_eq!(value("HOME").as_deref(), place.path().to_str());
-    assert!(!written.exists(), "a plugin of another machine has made the daemon write a file");
-    for name in
-        ["CLOUD_ENDPOINT", "CLOUD_OTHER", "LD_LIBRARY_PATH", "ISTHMUS_TOKENS", "ISTHMUS_DAEMON_TOKEN_FILE"]
-    {
+    assert!(!written.exists(), "the name of a file is that of the plugin's machine");
+    for name in ["CLOUD_SECRET", "LD_LIBRARY_PATH", "ISTHMUS_TOKENS", "ISTHMUS_DAEMON_TOKEN_FILE"] {
         assert_eq!(value(name), None, "{name}");
     }
     Ok(())
@@ -587,21 +511,26 @@ async fn a_daemon_that_would_serve_anyone_does_not_start() {
     let variables = [&[("ISTHMUS_LISTEN", "127.0.0.1:0"), ("ISTHMUS_TOKENS", tokens)][..], &pair].concat();
     let said = refused(&variables).await;
     assert!(said.contains("the file that ISTHMUS_TLS_KEY names is refused"), "{said}");
-    let said = refused(&[("ISTHMUS_POLICY", tokens)]).await;
-    assert!(said.contains("the policy") && said.contains("is invalid"), "{said}");
+    // Somebody relies on what these have restricted.
+    for (name, value, instead) in [
+        ("ISTHMUS_POLICY", tokens, "a daemon for each team"),
+        ("ISTHMUS_ALLOW_USERS", "ci", "a daemon for each user"),
+    ] {
+        let said = refused(&[(name, value)]).await;
+        assert!(said.contains(&format!("{name} is no setting any more")) && said.contains(instead), "{said}");
+    }
 }
 
 #[tokio::test]
-async fn variables_that_no_text_is_named_by_do_not_reach_a_provider_of_another_machine() {
-    let place = Place::new().with_tokens(&format!("build {TOKEN}\n")).with_policy(EVERYTHING);
+async fn settings_of_the_daemon_are_its_own_whatever_a_plugin_sends() {
+    let place = Place::new().with_tokens(&format!("build {TOKEN}\n"));
     let (_daemon, port) = place.start().await;
     let authority = place.authority.file(place.path());
     let (channel, _) = tls(port, &authority, None).await.expect("TLS");
     let variable =
         |name: &'static str, value: &'static str| Variable { name: name.into(), value: value.into() };
-    // Settings of the daemon are its own, whatever a plugin sends.
     let environment =
-        vec![variable("ISTHMUS_ALLOW_USERS", "nonsense"), variable("ISTHMUS_STORE", "nonsense://")];
+        vec![variable("ISTHMUS_POOL_AGE", "nonsense"), variable("ISTHMUS_STORE", "nonsense://")];
     let request = OpenRequest { environment, ..open_request() };
     let mut plugin = DaemonClient::new(InterceptedService::new(channel, Bearer(TOKEN)));
     plugin.open(request).await.expect("they do not count");

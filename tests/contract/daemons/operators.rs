@@ -1,16 +1,13 @@
-//! `isthmus ps`, `top` and `logs`: what operators see of a shared daemon, and what is of another user.
+//! `isthmus ps`, `top` and `logs`: what operators see of a shared daemon.
 
 use std::path::Path;
 use std::process::{Output, Stdio};
 
-use isthmus_proto::daemon::inspect_client::InspectClient;
-use isthmus_proto::daemon::{LogLine, LogsRequest, OverviewRequest, OverviewResponse};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Command;
 
-use crate::harness::daemon::{channel, socket_in};
+use crate::harness::daemon::socket_in;
 use crate::harness::{Host, Outcome, PATIENCE, Protocol, Setup, json, on_both_protocols};
-use crate::protocol::peers::{as_stranger, left_out};
 
 fn command(directory: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_isthmus"));
@@ -118,42 +115,6 @@ async fn what_nothing_reads_any_more_is_not_followed() -> Outcome {
             assert!(status.success(), "{status}");
         }
         () = failing => {}
-    }
-    Ok(())
-}
-
-/// What another user may see of a daemon that serves it.
-async fn seen(socket: std::path::PathBuf) -> (OverviewResponse, Vec<LogLine>) {
-    let mut client = InspectClient::new(channel(socket).await);
-    let overview = client.overview(OverviewRequest {}).await.expect("it is served").into_inner();
-    let mut lines = client.logs(LogsRequest { follow: false }).await.expect("it is served").into_inner();
-    let mut all = Vec::new();
-    while let Some(line) = lines.message().await.expect("a line") {
-        all.push(line);
-    }
-    (overview, all)
-}
-
-#[tokio::test]
-async fn another_user_sees_nothing_of_ones_own() -> Outcome {
-    use std::os::unix::fs::PermissionsExt as _;
-    let host = Setup::sandbox(Protocol::V6).with("ISTHMUS_ALLOW_USERS", "*").with_daemon().start().await;
-    let session = host.session().await?;
-    session.faulty().create(&json!({"mode": "error"})).await.expect_err("it fails as it is told");
-    let socket = socket_in(host.directory());
-    let (overview, lines) = seen(socket.clone()).await;
-    assert_eq!((overview.sessions.len(), overview.processes.len()), (1, 1));
-    assert!(!lines.is_empty());
-    // Now others can reach it.
-    for path in [host.directory(), socket.parent().expect("a directory"), &socket] {
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777)).expect("it is ours");
-    }
-    match as_stranger(move || seen(socket)).await {
-        Some((overview, lines)) => {
-            assert_eq!((overview.sessions, overview.processes), (Vec::new(), Vec::new()));
-            assert_eq!(lines, []);
-        }
-        None => left_out("what another user sees of a daemon"),
     }
     Ok(())
 }

@@ -24,11 +24,6 @@ const PORT: u16 = 7443;
 pub(crate) const REPLICAS: usize = 3;
 
 /// Permits everything to everyone, executables of this machine included.
-const EVERYTHING: &str = r#"
-    [[allow]]
-    identities = ["*"]
-    providers = ["*", "file:*"]
-"#;
 
 /// Replicas, their database, and what their plugins need.
 pub(crate) struct Replicas {
@@ -131,15 +126,13 @@ impl Replicas {
         let directory = Arc::new(tempfile::tempdir().expect("a directory"));
         let authority = Authority::new();
         let authority_file = authority.file(directory.path());
-        let own: [(&str, OsString); 4] = [
+        let own: [(&str, OsString); 3] = [
             ("ISTHMUS_STORE", server.address("postgres").into()),
             ("ISTHMUS_KEY", "7".repeat(64).into()),
             ("ISTHMUS_TOKENS", directory.path().join("tokens").into()),
-            ("ISTHMUS_POLICY", directory.path().join("policy.toml").into()),
         ];
         private(&directory.path().join("tokens"), &format!("programs {TOKEN}\n"));
         private(&directory.path().join("token"), TOKEN);
-        std::fs::write(directory.path().join("policy.toml"), EVERYTHING).expect("a directory of ours");
         let variables: Vec<(String, OsString)> =
             own.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         let all = std::array::from_fn(|number| {

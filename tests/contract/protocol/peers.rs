@@ -1,4 +1,4 @@
-//! Who may use the daemon: its own user and root, and users that `ISTHMUS_ALLOW_USERS` lists.
+//! Who may use the daemon: its own user and root.
 //!
 //! Another user is a thread that has become one: on Linux each thread has a user of its own, and a socket belongs to the
 //! user of the thread that opens it. Only root may do that; other users run what they can and say what they left out.
@@ -19,13 +19,12 @@ use isthmus_proto::pulumirpc::{
 };
 use rustix::process::Signal;
 use rustix::thread::{Gid, Uid, set_thread_groups, set_thread_res_gid, set_thread_res_uid};
-use tonic::Response;
 
 use crate::harness::host::channel;
-use crate::harness::{Code, Host, Outcome, PATIENCE, Protocol, Session, Setup, Status, json};
+use crate::harness::{Code, Host, Outcome, PATIENCE, Protocol, Setup, Status, json};
 
 /// `nobody` on most systems.
-const STRANGER: u32 = 65534;
+pub(crate) const STRANGER: u32 = 65534;
 
 const URN: &str = "urn:pulumi:test::contract::sandbox:index/note:Note::note";
 
@@ -126,7 +125,7 @@ pub(crate) fn assert_refused(answers: &Answers) {
         let own = rustix::process::geteuid().as_raw();
         let whole = format!("belongs to user {STRANGER}, and this daemon serves only user {own} and root");
         assert!(status.message().contains(&whole), "{call}: {status}");
-        assert!(status.message().contains("help: set ISTHMUS_ALLOW_USERS=65534"), "{call}: {status}");
+        assert!(status.message().contains("help: run a daemon for each user"), "{call}: {status}");
     }
 }
 
@@ -166,41 +165,6 @@ async fn another_user_is_refused_by_the_plugin_of_the_legacy_engine() -> Outcome
     let r#type = "sandbox:note:Note".to_owned();
     let request = lumirpc::CreateRequest { r#type, properties: Some(note()) };
     own.create(request).await.map(drop)
-}
-
-#[tokio::test]
-async fn a_user_that_the_setting_lists_is_served_by_both_services() -> Outcome {
-    let users = [format!("root, {STRANGER}"), "*".to_owned()];
-    for setting in users {
-        let setup = Setup::sandbox(Protocol::V6).with("ISTHMUS_ALLOW_USERS", &setting);
-        let host = setup.attachable().start().await;
-        let (port, provider) = (host.port(), host.provider());
-        let today = as_stranger(move || async move {
-            let session = Session::new(channel(port).await, crate::harness::session::Transcript::default());
-            session.handshake("").await?;
-            session.parameterize(&[&provider]).await?;
-            session.configure(&json!({})).await?;
-            let made = session.note().make(&json!({"title": "Hello"})).await?;
-            session.cancel().await?;
-            session.note().delete(&made).await
-        });
-        match today.await {
-            Some(served) => served?,
-            None => left_out("the calls of another user"),
-        }
-        let legacy = as_stranger(move || async move {
-            let mut client = LumiClient::new(channel(port).await);
-            let request =
-                lumirpc::NameRequest { r#type: "sandbox:note:Note".to_owned(), properties: Some(note()) };
-            client.name(request).await.map(Response::into_inner)
-        });
-        // It is the service that answers, and it has no provider on this connection.
-        if let Some(answer) = legacy.await {
-            assert_ne!(answer.err().map(|status| status.code()), Some(Code::PermissionDenied));
-        }
-        host.session().await?;
-    }
-    Ok(())
 }
 
 /// What a client sends that creates a note with this title, to its end.
