@@ -26,6 +26,7 @@ mod recover;
 mod replay;
 mod role;
 pub(crate) mod runtime;
+mod secret_settings;
 mod service_manager;
 pub(crate) mod shell;
 pub(crate) mod starter;
@@ -45,7 +46,7 @@ use clap::{ArgAction, CommandFactory as _, Parser, Subcommand};
 
 use crate::error_code::ErrorCode;
 use crate::lumirpc::{link, plugin as plugin_of_lumi};
-use crate::settings::Settings;
+use crate::settings::{InvalidSettings, Settings};
 use output::USAGE_ERROR;
 pub(crate) use output::{fail, fail_with, print, warn};
 use role::{Role, role};
@@ -103,6 +104,7 @@ enum Subcommands {
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     limits::forbid_core_dumps();
     limits::survive_limit_of_file_sizes();
+    secret_settings::hide();
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let name = arguments.first().cloned().unwrap_or_default();
     let code = match role(Path::new(&name)) {
@@ -145,7 +147,12 @@ fn run_command(subcommand: Subcommands) -> ExitCode {
         Subcommands::Version(version) => version::run(&version),
         Subcommands::Demo(demo) => with_settings(|_| demo::run(&demo)),
         Subcommands::Docs(docs) => with_settings(|settings| docs::run(&docs, settings)),
-        Subcommands::Daemon(daemon) => with_settings(|settings| daemon::run(&daemon, settings)),
+        Subcommands::Daemon(daemon) => match secret_settings::environment_of_daemon() {
+            Ok(environment) => {
+                with_parsed(Settings::parse(environment), |settings| daemon::run(&daemon, settings))
+            }
+            Err(error) => fail(&format!("failed to hide the secrets among the settings: {error}")),
+        },
         Subcommands::Inspect(inspect) => with_settings(|settings| inspect::run(&inspect, settings)),
         Subcommands::Install(install) => with_settings(|settings| install::run(&install, settings)),
         Subcommands::Logs(logs) => with_settings(|settings| operate::logs(&logs, settings)),
@@ -164,7 +171,14 @@ fn run_command(subcommand: Subcommands) -> ExitCode {
 
 /// Runs a command, unless a setting is invalid.
 fn with_settings(command: impl FnOnce(&Arc<Settings>) -> ExitCode) -> ExitCode {
-    match Settings::from_environment() {
+    with_parsed(Settings::from_environment(), command)
+}
+
+fn with_parsed(
+    settings: Result<Settings, InvalidSettings>,
+    command: impl FnOnce(&Arc<Settings>) -> ExitCode,
+) -> ExitCode {
+    match settings {
         Ok(settings) => {
             settings.warnings.iter().for_each(|warning| warn(warning));
             command(&Arc::new(settings))

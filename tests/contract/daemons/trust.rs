@@ -12,7 +12,7 @@ use isthmus_proto::pulumirpc::{
 
 use crate::harness::daemon::{Daemon, channel, socket_in};
 use crate::harness::{Code, Outcome, Protocol, Setup, json};
-use crate::protocol::peers::{Answers, as_stranger, assert_refused, left_out};
+use crate::protocol::peers::{Answers, STRANGER, as_stranger, assert_refused, left_out};
 
 #[tokio::test]
 async fn a_socket_in_a_directory_that_others_may_write_to_is_not_used() -> Outcome {
@@ -36,6 +36,44 @@ async fn a_socket_is_its_users_alone() {
     let socket = socket_in(directory.path());
     assert_eq!(mode(&socket), 0o600);
     assert_eq!(mode(socket.parent().expect("a directory")), 0o700);
+}
+
+#[tokio::test]
+async fn a_daemon_shows_no_secret_among_its_settings_to_processes_of_its_user() -> Outcome {
+    const PASSPHRASE: &str = "correct horse battery staple";
+    let variables = [("ISTHMUS_PASSPHRASE".to_owned(), PASSPHRASE.into())];
+    let executable = env!("CARGO_BIN_EXE_isthmus").as_ref();
+    let directory = tempfile::tempdir().expect("a directory");
+    let daemon = Daemon::start(executable, directory.path(), &variables).await.expect("none listens there");
+    let environment = std::fs::read(format!("/proc/{}/environ", daemon.process())).expect("it runs");
+    let environment = String::from_utf8_lossy(&environment);
+    assert!(environment.contains("ISTHMUS_HOME") && !environment.contains(PASSPHRASE), "{environment}");
+    // It has the passphrase all the same: without one, it makes a key.
+    let socket = socket_in(directory.path());
+    let host = Setup::sandbox(Protocol::V6).with_value("ISTHMUS_DAEMON", socket.as_os_str()).start().await;
+    host.session().await?.note().make(&json!({"title": "one"})).await?;
+    assert!(host.children().is_empty(), "the daemon has served the run");
+    let home = directory.path().join("isthmus");
+    assert!(home.join("journal").exists() && !home.join("state.key").exists(), "{home:?}");
+
+    // Of another user, since nothing is hidden from root: neither does the user itself read it.
+    let directory = tempfile::tempdir().expect("a directory");
+    if std::os::unix::fs::chown(directory.path(), Some(STRANGER), Some(STRANGER)).is_err() {
+        left_out("the daemon of another user");
+        return Ok(());
+    }
+    let starter = format!("setpriv --reuid={STRANGER} --regid={STRANGER} --clear-groups");
+    let starter: Vec<String> = starter.split(' ').map(str::to_owned).collect();
+    let daemon = Daemon::start_by(&starter, executable, directory.path(), &variables).await;
+    let process = daemon.as_ref().expect("none listens there").process();
+    let read = as_stranger(move || async move {
+        let of = |name: &str| std::fs::read(format!("/proc/{process}/{name}")).map_err(|error| error.kind());
+        (of("status").is_ok(), of("environ"))
+    });
+    let (is_there, environment) = read.await.expect("root may become another");
+    assert!(is_there);
+    assert_eq!(environment, Err(std::io::ErrorKind::PermissionDenied));
+    Ok(())
 }
 
 /// Calls of a plugin, and of the engine whose calls it would pass on.
