@@ -97,13 +97,15 @@ on_both_protocols! {
             }
             assert_eq!(warnings().len(), expected, "{runtime}: {:?}", warnings());
         }
-        let [of_call] = &warnings()[..] else { panic!("one warning: {:?}", warnings()) };
+        let shown = warnings();
+        let [of_call] = &shown[..] else { panic!("one warning: {shown:?}") };
         assert!(of_call.starts_with("the result of ephemeral.sandbox_token has secrets"), "{of_call}");
         assert!(of_call.contains("set ISTHMUS_PLAIN_RESULTS to `ephemeral.sandbox_token`"), "{of_call}");
 
         // As by `pulumi package add`.
         host.parameterized().await?;
-        let [_, of_package] = &warnings()[..] else { panic!("two warnings: {:?}", warnings()) };
+        let shown = warnings();
+        let [_, of_package] = &shown[..] else { panic!("two warnings: {shown:?}") };
         for wanted in ["data.sandbox_note", "ephemeral.sandbox_token", "`plain-results` in isthmus.toml"] {
             assert!(of_package.contains(wanted), "{of_package}");
         }

@@ -94,7 +94,9 @@ fn provider(prefix: &str, words: &[&str]) -> Response {
     let mut resources: Vec<_> = words.iter().map(|word| (named(word), one())).collect();
     resources.push((format!("{prefix}_every_property"), every()));
     let mut data_sources: Vec<_> = words.iter().map(|word| (named(word), one())).collect();
-    data_sources.push((format!("{prefix}_every_property"), every()));
+    // These arguments break an SDK, as the plugin warns.
+    let arguments = words.iter().filter(|word| !["opts", "to_string"].contains(*word)).map(|word| text(word));
+    data_sources.push((format!("{prefix}_every_property"), schema(arguments.collect(), vec![])));
     let optional = schema(vec![text("other")], vec![]);
     data_sources.extend(words.iter().map(|word| (format!("{prefix}_{word}_optional"), optional.clone())));
     let mut functions: Vec<_> = words

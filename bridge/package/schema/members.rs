@@ -123,8 +123,9 @@ pub(super) fn data_source(types: &Types<'_>, shape: &ResourceShape, names: &Name
     };
     let inputs: Vec<_> = fields.iter().copied().filter(is_input).collect();
     Function {
-        inputs: (!inputs.is_empty()).then(|| object(inputs, Side::Input, "arguments for invoking")),
-        // Written even if there are none: Go's generator writes no valid function without inputs and outputs.
+        // Go's generator writes no valid function that has neither inputs nor outputs.
+        inputs: (!inputs.is_empty() || fields.is_empty())
+            .then(|| object(inputs, Side::Input, "arguments for invoking")),
         outputs: Some(Outputs::Object(object(fields, Side::Output, "values returned by"))),
         description: types.documentation(shape, names),
         deprecation_message: deprecation_of(shape),

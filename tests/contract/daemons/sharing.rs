@@ -236,7 +236,8 @@ on_both_protocols! {
             let session = configured(&host, &json!({})).await?;
             let second = setup.with_daemon().beside(&host).start().await;
             let is_told = |line: &Line| line.message.contains("all 1 provider processes");
-            let mut waiting = std::pin::pin!(configured(&second, &json!({})));
+            let config = json!({});
+            let mut waiting = std::pin::pin!(configured(&second, &config));
             tokio::select! {
                 early = &mut waiting => panic!("there is no room: {early:?}"),
                 () = until("the second run is told", || second.engine.lines().iter().any(is_told).then_some(())) => {}

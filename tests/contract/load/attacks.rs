@@ -110,7 +110,7 @@ async fn of_plugin(host: &Host) -> Attacker<UnixStream> {
 
 /// Makes a resource, in time.
 async fn served(session: &Session) -> Outcome {
-    let made = session.note().make(&json!({"title": "meanwhile"}));
+    let made = async { session.note().make(&json!({"title": "meanwhile"})).await };
     tokio::time::timeout(PATIENCE, made).await.expect("it is answered meanwhile").map(drop)
 }
 

@@ -96,7 +96,7 @@ const OF_A_PROVIDER: [[&str; 4]; 8] = [
 ];
 
 /// Faults of the host, in the same way.
-const OF_THE_HOST: [[&str; 4]; 18] = [
+const OF_THE_HOST: [[&str; 4]; 19] = [
     [
         "SIGHUP, SIGINT, SIGTERM",
         "calls are stopped, providers end, exit status 0",

@@ -381,6 +381,9 @@ async fn what_a_mirror_refuses_is_not_started_from_the_cache() {
         let error = install(&fixture.configured(DIRECTORY), &fixture.address(), constraint).await;
         let error = error.expect_err("there is no mirror");
         assert!(error.contains("mirror, configured at ") && error.contains(".tofurc:1:"), "{error}");
-        assert!(error.starts_with("the filesystem mirror ") && error.contains(", cannot be read: "), "{error}");
+        assert!(
+            error.starts_with("the filesystem mirror ") && error.contains(", cannot be read: "),
+            "{error}"
+        );
     }
 }
