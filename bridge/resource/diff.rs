@@ -121,7 +121,8 @@ pub(crate) async fn diff(
     let (before, after) = (&object.value, &plan.planned);
     let delete_before_replace = !replacing.is_empty()
         && (keeps_its_name(target, &config.value, before, after, renamed)
-            || claims_the_same(target, before, after, renamed));
+            || claims_the_same(target, before, after, renamed)
+            || keeps_a_nested_name(&target.shape.object, [&config.value, before, after]));
     let stables = if replacing.is_empty() { stables(target, before, after) } else { Vec::new() };
     let mut difference = Difference { changes, delete_before_replace, stables };
     difference.hide_keys_of_secrets(&target.shape.object, &[olds, prior.properties(olds), &news]);
@@ -161,10 +162,7 @@ fn keeps_its_name(
     let Some(name) = target.shape.autonamed().filter(|name| renamed.is_none() && !name.sensitive) else {
         return false;
     };
-    match [config, prior, planned].map(|value| value.attribute(&name.terraform)) {
-        [Some(given @ Value::String(_)), Some(was), Some(will_be)] => given == will_be && was == will_be,
-        _ => false,
-    }
+    stays(&name.terraform, [config, prior, planned])
 }
 
 /// Whether the new object conflicts with the old one, so that the old one must be deleted first.
@@ -192,6 +190,68 @@ fn claims_the_same(target: &Target<'_>, prior: &Value, planned: &Value, renamed:
             (Some(was), Some(will_be)) => will_be.is_known() && was == will_be,
             _ => false,
         })
+}
+
+/// Whether the program sets the same name as before in a single block or object, such as the
+/// `metadata` of what Kubernetes has.
+///
+/// Only of a type without a name or a required string at its top level. An optional name in an optional
+/// block refers to another object more often than not, such as the launch template of an instance.
+fn keeps_a_nested_name(object: &ObjectShape, values: [&Value; 3]) -> bool {
+    let identifies = |field: &Field| field.required || (*field.terraform == *"name" && field.optional);
+    let is_text = |field: &Field| matches!(field.shape, Shape::String) && !field.is_secret();
+    !object.fields.iter().any(|field| is_text(field) && identifies(field))
+        && object.fields.iter().any(|field| keeps_a_name_within(field, values, true))
+}
+
+/// Whether a name in the value of `field` is set and stays the same. `values` are those of the object around it: the
+/// configured, the prior and the planned one.
+fn keeps_a_name_within(field: &Field, values: [&Value; 3], must_be_set: bool) -> bool {
+    let [Some(given), Some(was), Some(will_be)] = values.map(|value| value.attribute(&field.terraform))
+    else {
+        return false;
+    };
+    if field.is_secret() || given.is_null() {
+        return false;
+    }
+    let must_be_set = must_be_set && field.required;
+    let of_one = |object: &ObjectShape, values: [&Value; 3]| {
+        object.fields.iter().any(|inner| match &inner.shape {
+            Shape::String if *inner.terraform == *"name" => {
+                (must_be_set || inner.required) && !inner.is_secret() && stays(&inner.terraform, values)
+            }
+            _ => keeps_a_name_within(inner, values, must_be_set),
+        })
+    };
+    let of_only = |element: &Shape| match (element, [given, was, will_be].map(Value::elements)) {
+        (Shape::Object(object), [Some([given]), Some([was]), Some([will_be])]) => {
+            of_one(object, [given, was, will_be])
+        }
+        _ => false,
+    };
+    match &field.shape {
+        Shape::Object(object) => of_one(object, [given, was, will_be]),
+        Shape::FlattenedList(element) | Shape::FlattenedSet(element) => of_only(element),
+        Shape::List(element) | Shape::Set(element) if field.is_unflattened => of_only(element),
+        // Deeper in a document, a `name` is mostly a label or the like.
+        Shape::Dynamic if must_be_set => {
+            let mut members = given.entries().into_iter().flatten();
+            stays("name", [given, was, will_be])
+                || members.any(|(member, given)| match [was, will_be].map(|value| value.attribute(member)) {
+                    [Some(was), Some(will_be)] => stays("name", [given, was, will_be]),
+                    _ => false,
+                })
+        }
+        _ => false,
+    }
+}
+
+/// Whether a text of an object is configured and does not change.
+fn stays(name: &str, values: [&Value; 3]) -> bool {
+    match values.map(|value| value.attribute(name)) {
+        [Some(given @ Value::String(_)), Some(was), Some(will_be)] => given == will_be && was == will_be,
+        _ => false,
+    }
 }
 
 /// Marks the changes at, in, or around a path that requires a replacement. Without any, as for a

@@ -1853,7 +1853,7 @@ const USERS: &[Entry] = &[
         id: "order-of-replacement",
         what: "the order of a replacement",
         go_bridge: "the new object is created first",
-        isthmus: "the old object is deleted first if all required, non-sensitive strings are unchanged (a file's path), or the program's `name`",
+        isthmus: "the old object is deleted first if all required, non-sensitive strings are unchanged (a file's path), or the program's `name`, or, of a type without these, a `name` in single blocks (`metadata`)",
         why: "a changed file would be gone after the update",
         back: "the resource option `deleteBeforeReplace: false`",
         shown: Shown::InAnswers(&[Rule {

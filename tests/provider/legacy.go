@@ -83,6 +83,7 @@ func newLegacyProvider(ages ages) *schema.Provider {
 			"conformance_legacy_timed":       legacyTimed(),
 			"conformance_legacy_versioned":   legacyVersioned(ages.schema),
 			"conformance_legacy_flaky":       legacyFlaky(),
+			"conformance_legacy_metadata":    legacyMetadata(),
 			"conformance_legacy_sets":        legacySets(),
 			"conformance_legacy_imported":    legacyImported(),
 			"conformance_legacy_identified":  legacyIdentified(),

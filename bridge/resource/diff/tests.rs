@@ -1,10 +1,13 @@
 use isthmus_cty::Type;
-use isthmus_provider::schema::BlockNesting;
+use isthmus_provider::schema::{BlockNesting, NestedBlock, ObjectNesting};
 
 use super::*;
 use crate::package::shape::{IdRule, ResourceShape};
 use crate::translate::property::secret;
-use crate::translate::testing::{attribute, bag, block, list, nested, object, path, resource};
+use crate::translate::testing::{
+    attribute, bag, block, list, nested, nested_attribute, object, object_type, object_value, path, required,
+    resource, sensitive,
+};
 
 fn thing() -> ResourceShape {
     let map = || Type::Map(Type::String.into());
@@ -70,4 +73,81 @@ fn places_and_names_of_the_schema_within_a_secret_are_told() {
     ];
     let found = shown(&secret_list, &Struct::default(), &changes);
     assert_eq!(found, ["Update disks[0].label", "Update disks[0].mount", "Update extra[0]"]);
+}
+
+#[test]
+fn a_name_in_single_blocks_that_stays_has_the_old_object_deleted_first() {
+    use BlockNesting::{List, Set, Single};
+    let named = || block(vec![attribute("name", Type::String)], vec![]);
+    let must = |nested| NestedBlock { min_items: 1, ..nested };
+    let within = |nested: NestedBlock| block(vec![attribute("kind", Type::String)], vec![nested]);
+    let single = |value: Value| Value::list([value]);
+    let object = |name: &str| object_value(&[("name", name.into())]);
+    let whole = |member: &str, value: Value| object_value(&[("kind", Value::Null), (member, value)]);
+    let metadata = |name: &str| whole("metadata", single(object(name)));
+    let document = |name: &str, label: &str| {
+        let labels = object_value(&[("labels", object(label))]);
+        let document = object_value(&[("metadata", object(name)), ("spec", labels)]);
+        let texts = || Type::String;
+        let one = || object_type([("name".to_owned(), texts())]);
+        let spec = object_type([("labels".to_owned(), one())]);
+        let own = object_type([("metadata".to_owned(), one()), ("spec".to_owned(), spec)]);
+        whole("manifest", Value::dynamic(own, document))
+    };
+    let in_list = within(must(nested("metadata", List, 1, named())));
+    let several = within(must(nested("metadata", List, 0, named())));
+    let deep = within(must(nested("spec", List, 1, within(must(nested("metadata", Set, 1, named()))))));
+    let deeper = |name: &str| {
+        let inner = whole("metadata", Value::set([object(name)]));
+        whole("spec", single(inner))
+    };
+    let own_name =
+        block(vec![attribute("name", Type::String)], vec![must(nested("metadata", List, 1, named()))]);
+    let own = |name: &str| object_value(&[("name", Value::Null), ("metadata", single(object(name)))]);
+    let given = || block(vec![required(attribute("name", Type::String))], vec![]);
+    let nested_object =
+        required(nested_attribute("metadata", ObjectNesting::Single, vec![attribute("name", Type::String)]));
+    let hidden = block(vec![sensitive(attribute("name", Type::String))], vec![]);
+    let manifest = block(vec![required(attribute("manifest", Type::Dynamic))], vec![]);
+    for (what, block, before, after, expected) in [
+        ("kept", in_list.clone(), metadata("a"), metadata("a"), true),
+        ("changed", in_list.clone(), metadata("a"), metadata("b"), false),
+        (
+            "not set",
+            in_list,
+            whole("metadata", single(object_value(&[("name", Value::Null)]))),
+            metadata("a"),
+            false,
+        ),
+        ("of several", several, metadata("a"), metadata("a"), false),
+        ("deep", deep, deeper("a"), deeper("a"), true),
+        ("beside a name of its own", own_name, own("a"), own("a"), false),
+        (
+            "optional in an optional block",
+            within(nested("metadata", Single, 0, named())),
+            whole("metadata", object("a")),
+            whole("metadata", object("a")),
+            false,
+        ),
+        (
+            "required in an optional block",
+            within(nested("metadata", Single, 0, given())),
+            whole("metadata", object("a")),
+            whole("metadata", object("a")),
+            true,
+        ),
+        (
+            "in an attribute",
+            block(vec![nested_object], vec![]),
+            whole("metadata", object("a")),
+            whole("metadata", object("a")),
+            true,
+        ),
+        ("secret", within(must(nested("metadata", List, 1, hidden))), metadata("a"), metadata("a"), false),
+        ("in a document", manifest.clone(), document("a", "x"), document("a", "y"), true),
+        ("a label of a document", manifest, document("a", "x"), document("b", "x"), false),
+    ] {
+        let shape = resource(block, IdRule::Missing);
+        assert_eq!(keeps_a_nested_name(&shape.object, [&before, &before, &after]), expected, "{what}");
+    }
 }

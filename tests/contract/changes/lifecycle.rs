@@ -9,6 +9,20 @@ use crate::harness::{
 };
 
 on_both_protocols! {
+    async fn what_keeps_its_name_in_a_block_is_deleted_before_it_is_replaced(host, session: conformance) {
+        let resource = session.resource("conformance:index/legacyMetadata:LegacyMetadata", "metadata");
+        let made = resource.make(&json!({"metadata": {"name": "one"}, "type": "a"})).await?;
+        let news = json!({"metadata": {"name": "one"}, "type": "b"});
+        let difference = resource.diff(&made, &news).await?;
+        assert_eq!((&difference.replaces[..], difference.delete_before_replace), (&["type".to_owned()][..], true));
+        resource.create(&news).await.expect_err("two of one name");
+        resource.delete(&made).await?;
+        resource.create(&news).await?;
+        assert_eq!(host.objects()[0]["state"]["type"], "b");
+        let renamed = resource.diff(&made, &json!({"metadata": {"name": "two"}, "type": "a"})).await?;
+        assert!(!renamed.replaces.is_empty() && !renamed.delete_before_replace, "{renamed:?}");
+    }
+
     async fn an_update_that_only_a_replacement_can_make_is_refused_before_anything_is_done(host, session: sandbox) {
         let note = session.note();
         let made = note.make(&json!({"title": "Hello", "color": "red"})).await?;
