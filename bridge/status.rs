@@ -161,6 +161,7 @@ pub(super) fn of_operation(error: OperationError) -> Status {
         OperationError::Token(_) | OperationError::RemovedType { .. } => Status::not_found(text),
         OperationError::UnmarkedPreviews { .. }
         | OperationError::ConfiguredAlready { .. }
+        | OperationError::Gone { .. }
         | OperationError::NeedsReplacement(_)
         | OperationError::NotConfigured { .. }
         | OperationError::Start(_)
@@ -225,7 +226,7 @@ fn of_partial(partial: Partial, text: String) -> Status {
         properties: Some(partial.properties),
         reasons: partial.reasons,
         inputs: None,
-        refresh_before_update: false,
+        refresh_before_update: partial.is_unrefreshed,
     };
     with_detail(Code::Unknown, text, "pulumirpc.ErrorResourceInitFailed", &detail)
 }

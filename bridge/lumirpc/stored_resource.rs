@@ -19,7 +19,7 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::Limit;
 
 use crate::resource::timeouts::Remedy;
-use crate::resource::{self, Changes, Comparison, Operation, OperationWarnings};
+use crate::resource::{self, Changes, Comparison, Operation, OperationError, OperationWarnings};
 pub(crate) use error::StoredResourceError;
 pub(crate) use import_object::{Conflicts, Foreign, ImportOutcome};
 use lookup::LookupPurpose;
@@ -51,7 +51,13 @@ impl StoredResource<'_> {
         };
         let comparison =
             Comparison { inputs: olds, olds, news, ignore_changes: &[], is_name_generated: false };
-        let difference = resource::diff(&self.target, &prior, comparison, warnings).await?;
+        let difference = match resource::diff(&self.target, &prior, comparison, warnings).await {
+            Err(OperationError::Gone { .. }) => {
+                self.target.forget_changes();
+                return Ok(vec![ID.to_owned()]);
+            }
+            compared => compared?,
+        };
         let replacing = difference.changes.iter().filter(|(_, change)| change.replaces);
         let mut replaces: Vec<String> = replacing
             .map(|(path, _)| path.top_level().filter(|name| *name != resource::META).unwrap_or(ID).to_owned())
@@ -82,7 +88,13 @@ impl StoredResource<'_> {
         let sent = news.clone();
         let state = StoredState { id, record, olds, ..StoredState::new(self, &sent) };
         let changes = Changes { inputs: olds, olds, news, ignore_changes: &[] };
-        resource::update(&self.target, &state, prior, changes, warnings).await
+        let updated = resource::update(&self.target, &state, prior, changes, warnings).await;
+        updated.map_err(|error| match error {
+            StoredResourceError::Operation(OperationError::Gone { .. }) => {
+                StoredResourceError::Gone { key: self.key(id) }
+            }
+            error => error,
+        })
     }
 
     /// Reads the resource; `None` if it does not exist. Stores nothing: for the engine this is a

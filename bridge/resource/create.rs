@@ -40,7 +40,8 @@ pub(crate) async fn create<State: StateManager>(
     match target.apply(&plan, warnings).await {
         Ok((object, failure)) => {
             let unread = &BTreeSet::new();
-            let outcome = Outcome { object, failure, secrets: &config.secrets, unread, inputs };
+            let secrets = &config.secrets;
+            let outcome = Outcome { object, failure, is_unrefreshed: false, secrets, unread, inputs };
             state.created(intent, outcome, warnings).await
         }
         Err(error) => Err(state.failed(intent, error, warnings).await),

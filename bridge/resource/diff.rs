@@ -69,6 +69,8 @@ pub(crate) struct Comparison<'a> {
     pub is_name_generated: bool,
 }
 
+/// Where a change has to begin with what the server has ([`Target::refreshed`]), so does the
+/// comparison.
 pub(crate) async fn diff(
     target: &Target<'_>,
     prior: &Prior,
@@ -76,6 +78,26 @@ pub(crate) async fn diff(
     warnings: &mut OperationWarnings,
 ) -> Result<Difference, OperationError> {
     fail_point("comparing");
+    if !prior.is_unrefreshed {
+        return compare(target, prior, comparison, warnings).await;
+    }
+    let refreshed = target.refreshed(prior, warnings).await?;
+    let mut difference = compare(target, refreshed.as_ref().unwrap_or(prior), comparison, warnings).await?;
+    // What was read is not stored yet; an update stores it.
+    if difference.changes.is_empty() {
+        difference
+            .changes
+            .insert(PropertyPath::top(META), Change { kind: ChangeKind::Update, replaces: false });
+    }
+    Ok(difference)
+}
+
+async fn compare(
+    target: &Target<'_>,
+    prior: &Prior,
+    comparison: Comparison<'_>,
+    warnings: &mut OperationWarnings,
+) -> Result<Difference, OperationError> {
     let Comparison { inputs, olds, mut news, ignore_changes, is_name_generated } = comparison;
     let resource = target.ignoring(&mut news, (inputs, olds), prior, ignore_changes)?;
     let mut config = target.config_as_far_as_it_fits(&news, Unknowns::Keep)?;

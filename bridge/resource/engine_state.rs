@@ -30,7 +30,7 @@ impl EngineState<'_> {
         outcome: Outcome<'_>,
         warnings: &mut OperationWarnings,
     ) -> Result<Created, OperationError> {
-        let Outcome { object, failure, secrets, unread, inputs } = outcome;
+        let Outcome { object, failure, is_unrefreshed, secrets, unread, inputs } = outcome;
         fail_point("translating-outcome");
         let target = self.target;
         // A failed creation is reported as tainted, so that the engine keeps the object and
@@ -41,7 +41,7 @@ impl EngineState<'_> {
             Some(id) => id.to_owned(),
             None => target.new_id(&object, identity.as_ref(), None, secrets, warnings),
         };
-        let options = RenderOptions { secrets, like: inputs, unread };
+        let options = RenderOptions { secrets, like: inputs, unread, is_unrefreshed };
         let (properties, obstacle) =
             properties_in_any_case(target, &object, identity, options, status, warnings)?;
         target.overtake_failed_delete(&id, &properties, warnings).await;
@@ -50,7 +50,7 @@ impl EngineState<'_> {
         if reasons.is_empty() {
             return Ok(Created { id, properties });
         }
-        Err(OperationError::Partial(Box::new(Partial { id, properties, reasons })))
+        Err(OperationError::Partial(Box::new(Partial { id, properties, reasons, is_unrefreshed })))
     }
 }
 
@@ -91,8 +91,8 @@ impl<'a> StateManager for EngineState<'a> {
         self.target.forget_failed_delete(self.olds, warnings).await;
         let Some(intent) = intent else {
             let identity = self.target.identity_of(&outcome.object, warnings).await;
-            let options =
-                RenderOptions { secrets: outcome.secrets, like: outcome.inputs, unread: outcome.unread };
+            let Outcome { secrets, unread, inputs, .. } = outcome;
+            let options = RenderOptions { secrets, like: inputs, unread, is_unrefreshed: false };
             let properties =
                 properties_of(self.target, &outcome.object, identity, options, Status::Ready, warnings)?;
             self.target.overtake_failed_delete(self.id, &properties, warnings).await;

@@ -29,6 +29,12 @@ pub(crate) enum OperationError {
          run this again"
     )]
     Overtaken,
+    /// The object of a failed update does not exist any more.
+    #[error(
+        "the {type_name} does not exist any more\nhelp: `pulumi refresh` removes it from the state, and the next update \
+         creates it again"
+    )]
+    Gone { type_name: String },
     #[error(transparent)]
     Token(#[from] TokenError),
     /// The stack has a resource of a type that the package lacks.
@@ -120,6 +126,8 @@ pub(crate) struct Partial {
     /// The properties to store.
     pub properties: Struct,
     pub reasons: Vec<String>,
+    /// Whether the object is not known to be what exists.
+    pub is_unrefreshed: bool,
 }
 
 /// A required configuration key that is not set.

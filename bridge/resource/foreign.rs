@@ -86,8 +86,12 @@ pub(crate) async fn adopt(
         }),
     };
     let id = target.new_id(&object, identity.as_ref(), None, &[], warnings);
-    let options =
-        RenderOptions { secrets: &saved.sensitive_paths, like: &Struct::default(), unread: &BTreeSet::new() };
+    let options = RenderOptions {
+        secrets: &saved.sensitive_paths,
+        like: &Struct::default(),
+        unread: &BTreeSet::new(),
+        is_unrefreshed: false,
+    };
     let properties = properties_of(target, &object, identity, options, saved.status, warnings)?;
     let exact = with_exact_numbers(properties.clone(), &object.value, &target.shape.object);
     let mut inputs = forms.inputs(target, &object, &exact, warnings).await;

@@ -68,7 +68,12 @@ impl Target<'_> {
         }
         let identity = self.identity_of(left, warnings).await;
         let secrets = self.secrets_of(inputs);
-        let options = RenderOptions { secrets: &secrets, like: sent, unread: prior.unread() };
+        let options = RenderOptions {
+            secrets: &secrets,
+            like: sent,
+            unread: prior.unread(),
+            is_unrefreshed: prior.is_unrefreshed,
+        };
         let kept = async {
             let (properties, _) = properties_in_any_case(
                 self,

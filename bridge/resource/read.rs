@@ -35,7 +35,11 @@ pub(crate) async fn read(
 ) -> Result<Option<Object>, OperationError> {
     let sent = target.allow_in_state(&prior.object);
     let sent = sent.as_ref().unwrap_or(&prior.object);
-    let read = target.resource()?.read(sent, &mut warnings.diagnostics).await;
+    let (resource, diagnostics) = (target.resource()?, &mut warnings.diagnostics);
+    let read = match prior.is_unrefreshed {
+        true => resource.read_now(sent, diagnostics).await,
+        false => resource.read(sent, diagnostics).await,
+    };
     let read = read.map_err(|error| target.failed(error))?;
     Ok(read.map(|object| target.without_timeout(object, sent, &prior.object)))
 }
@@ -64,7 +68,8 @@ pub(crate) async fn refresh(
     let secrets = target.secrets_of(inputs);
     let identity = target.identity_of(&object, warnings).await;
     let id = target.id_after_refresh(&object, id, identity.as_ref(), &secrets, warnings);
-    let options = RenderOptions { secrets: &secrets, like: properties, unread: prior.unread() };
+    let options =
+        RenderOptions { secrets: &secrets, like: properties, unread: prior.unread(), is_unrefreshed: false };
     let value = in_order_of(&object.value, &target.shape.object, properties);
     let properties = properties_of(target, &object, identity, options, prior.status, warnings)?;
     let mut exact = with_exact_numbers(properties.clone(), &value, &target.shape.object);
@@ -115,7 +120,8 @@ pub(crate) async fn import(
     let identity = target.identity_of(&object, warnings).await;
     let id = target.new_id(&object, identity.as_ref(), Some(id), &[], warnings);
     let unread = unread_in(&object.value, &target.shape.object);
-    let options = RenderOptions { secrets: &[], like: &Struct::default(), unread: &unread };
+    let options =
+        RenderOptions { secrets: &[], like: &Struct::default(), unread: &unread, is_unrefreshed: false };
     let properties = properties_of(target, &object, identity, options, Status::Ready, warnings)?;
     let exact = with_exact_numbers(properties.clone(), &object.value, &target.shape.object);
     let inputs = target.inputs_of_imported(&object, &exact, warnings).await;

@@ -33,6 +33,8 @@ pub(crate) struct Prior {
     pub(crate) status: Status,
     /// The properties of the object, if they differ from the engine's.
     own: Option<Struct>,
+    /// Whether an update has failed, and what it left could not be read.
+    pub(crate) is_unrefreshed: bool,
     /// Whether the state is of another resource type.
     is_moved: bool,
     /// Whether the engine's properties have names that are not the package's any more.
@@ -44,7 +46,15 @@ pub(crate) struct Prior {
 impl Prior {
     /// An object by the provider's current schema.
     pub(crate) fn current(object: Object, status: Status) -> Self {
-        Self { object, status, own: None, is_moved: false, is_renamed: false, unread: BTreeSet::new() }
+        Self {
+            object,
+            status,
+            own: None,
+            is_unrefreshed: false,
+            is_moved: false,
+            is_renamed: false,
+            unread: BTreeSet::new(),
+        }
     }
 
     /// An object that was just imported.
@@ -125,6 +135,54 @@ impl Target<'_> {
         Ok(Prior { is_moved: true, ..self.with_own_properties(object, prior.status)? })
     }
 
+    /// The prior state as the server has it, after an update that failed and left something that could
+    /// not be read. `None`: the stored one is used.
+    pub(super) async fn refreshed(
+        &self,
+        prior: &Prior,
+        warnings: &mut OperationWarnings,
+    ) -> Result<Option<Prior>, OperationError> {
+        if !prior.is_unrefreshed {
+            return Ok(None);
+        }
+        let object = match self.resource()?.read_now(&prior.object, &mut warnings.diagnostics).await {
+            Ok(Some(object)) => object,
+            Ok(None) => {
+                return Err(OperationError::Gone { type_name: self.shape.terraform_type.to_string() });
+            }
+            Err(error) => return Err(self.failed(error)),
+        };
+        let refreshed = self.with_own_properties(object, prior.status)?;
+        let unread = prior.unread.clone();
+        Ok(Some(Prior { is_moved: prior.is_moved, is_renamed: prior.is_renamed, unread, ..refreshed }))
+    }
+
+    /// Reads what a failed update has left. If that fails as well, the result is marked, so that the
+    /// next comparison reads it first.
+    pub(super) async fn read_after_failure(
+        &self,
+        left: Object,
+        warnings: &mut OperationWarnings,
+    ) -> (Object, bool) {
+        let read = match self.resource() {
+            Ok(resource) => {
+                resource.read_now(&left, &mut Vec::new()).await.map_err(|error| self.failed(error))
+            }
+            Err(error) => Err(error),
+        };
+        let reason = match read {
+            Ok(Some(object)) => return (object, false),
+            Ok(None) => "It does not exist any more.".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        let summary = "The resource could not be read after its update had failed";
+        warnings.diagnostics.push(Diagnostic::warning(
+            summary,
+            format!("{reason}\nWhat the server has is unknown; the next preview or update reads it first."),
+        ));
+        (left, true)
+    }
+
     /// The stored prior state: that of a failed deletion, or else the engine's.
     pub(super) async fn stored(
         &self,
@@ -177,7 +235,8 @@ impl Target<'_> {
         match &meta.source {
             Some(source) if *source.resource_type != *self.shape.terraform_type => {
                 let object = self.moved(properties, &meta, source, warnings).await?;
-                Ok(Prior { is_moved: true, ..self.with_own_properties(object, status)? })
+                let prior = self.with_own_properties(object, status)?;
+                Ok(Prior { is_moved: true, is_unrefreshed: meta.unrefreshed, ..prior })
             }
             _ => {
                 let object = self.upgraded(properties, &meta, warnings).await?;
@@ -187,7 +246,7 @@ impl Target<'_> {
                 } else {
                     Prior::current(object, status)
                 };
-                Ok(Prior { is_renamed, unread: meta.unread, ..prior })
+                Ok(Prior { is_renamed, is_unrefreshed: meta.unrefreshed, unread: meta.unread, ..prior })
             }
         }
     }
@@ -271,6 +330,8 @@ pub(super) struct RenderOptions<'a> {
     pub(super) like: &'a Struct,
     /// Sensitive attributes that no read had returned before.
     pub(super) unread: &'a BTreeSet<UnreadAttribute>,
+    /// Whether the object is not known to be what exists.
+    pub(super) is_unrefreshed: bool,
 }
 
 /// The properties to store for an object: the visible ones, and those needed to rebuild it.
@@ -332,6 +393,7 @@ fn meta_of(
         private: object.private.clone(),
         schema_version: target.shape.schema.version,
         tainted: status == Status::Damaged,
+        unrefreshed: options.is_unrefreshed,
         identity,
         source: Some(Source {
             resource_type: target.shape.terraform_type.to_string(),

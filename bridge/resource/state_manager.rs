@@ -89,6 +89,8 @@ pub(crate) struct Outcome<'a> {
     pub object: Object,
     /// Why the apply is incomplete, if it is.
     pub failure: Option<ProviderError>,
+    /// Whether an update has failed, and what it left could not be read.
+    pub is_unrefreshed: bool,
     /// Paths that are secret beyond the schema.
     pub secrets: &'a [AttributePath],
     /// Sensitive attributes that no read had returned before.

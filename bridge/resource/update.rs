@@ -1,6 +1,7 @@
 //! Update, and its preview.
 
 use isthmus_common::fail_point;
+use isthmus_cty::AttributePath;
 use isthmus_proto::property::Struct;
 use isthmus_provider::{Action, Plan};
 use isthmus_state::OperationKind;
@@ -31,6 +32,8 @@ pub(crate) async fn preview_update(
     changes: Changes<'_>,
     warnings: &mut OperationWarnings,
 ) -> Result<Struct, OperationError> {
+    let refreshed = target.refreshed(prior, warnings).await?;
+    let prior = refreshed.as_ref().unwrap_or(prior);
     let (plan, config, news) = plan(target, prior, changes, Unknowns::Keep, warnings).await?;
     target.warn_of_deferral(&plan, warnings);
     target.note(&plan)?;
@@ -46,12 +49,14 @@ pub(crate) async fn update<State: StateManager>(
     warnings: &mut OperationWarnings,
 ) -> Result<Struct, State::Error> {
     let inputs = changes.inputs;
+    let prior = target.refreshed(&prior, warnings).await?.unwrap_or(prior);
     let (plan, config, news) = plan(target, &prior, changes, Unknowns::Reject, warnings).await?;
     fail_point("update-planned");
     target.check_final(&plan)?;
-    let outcome = |object, failure| Outcome {
+    let outcome = |object| Outcome {
         object,
-        failure,
+        failure: None,
+        is_unrefreshed: false,
         secrets: &config.secrets,
         unread: prior.unread(),
         inputs: &news,
@@ -61,7 +66,7 @@ pub(crate) async fn update<State: StateManager>(
         Action::NoOp if plan.deferral.is_none() => {
             let object =
                 target.with_unread(&prior, inputs, &mut config.value.clone(), warnings)?.into_owned();
-            return state.updated(None, outcome(object, None), warnings).await;
+            return state.updated(None, outcome(object), warnings).await;
         }
         Action::Replace(paths) if plan.deferral.is_none() => {
             let paths = paths.iter().map(|path| property_path(path, &target.shape.object)).collect();
@@ -72,7 +77,21 @@ pub(crate) async fn update<State: StateManager>(
     }
     let intent = state.begin(OperationKind::Update, Some(&prior), warnings).await?;
     match target.apply(&plan, warnings).await {
-        Ok((object, failure)) => state.updated(Some(intent), outcome(object, failure), warnings).await,
+        Ok((object, None)) => state.updated(Some(intent), outcome(object), warnings).await,
+        Ok((object, Some(failure))) => {
+            // With its error, the provider returns what it had planned, or as far as it got.
+            let (object, is_unrefreshed) = if failure.diagnostics().is_empty() {
+                (object, false)
+            } else {
+                target.read_after_failure(object, warnings).await
+            };
+            // It may still have what only the stored inputs say to be secret.
+            let former = target.secrets_of(inputs).into_iter().filter(|path| !config.secrets.contains(path));
+            let secrets: Vec<AttributePath> = config.secrets.iter().cloned().chain(former).collect();
+            let left =
+                Outcome { failure: Some(failure), is_unrefreshed, secrets: &secrets, ..outcome(object) };
+            state.updated(Some(intent), left, warnings).await
+        }
         Err(error) => Err(state.failed(intent, error, warnings).await),
     }
 }

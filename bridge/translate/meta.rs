@@ -2,8 +2,8 @@
 //!
 //! The Go bridge stores a JSON text under this key with two members, `private_state` (base64) and
 //! `schema_version` (decimal text), and reads no others. What it has no place for (that the
-//! resource is tainted, its identity, the type that it was moved from, what an import could not
-//! read, names of properties that are not the Go bridge's) is in an object under a name
+//! resource is tainted or unrefreshed, its identity, the type that it was moved from, what an import
+//! could not read, names of properties that are not the Go bridge's) is in an object under a name
 //! of our own. So state can be used by both bridges; when the Go bridge rewrites it, only our
 //! object is lost.
 
@@ -37,6 +37,8 @@ pub struct Meta {
     pub schema_version: i64,
     /// The resource was created incompletely, and is to be replaced.
     pub tainted: bool,
+    /// An update has failed, and what it left could not be read.
+    pub unrefreshed: bool,
     /// The resource's identity, if its provider has identities.
     pub identity: Option<StoredIdentity>,
     /// The type that wrote the state; absent if it is the resource's current one.
@@ -94,6 +96,8 @@ pub enum MetaError {
 struct Own {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     tainted: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    unrefreshed: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     identity: Option<StoredIdentity>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -153,6 +157,7 @@ impl Meta {
             private,
             schema_version,
             tainted: own.tainted,
+            unrefreshed: own.unrefreshed,
             identity: own.identity,
             source: own.source,
             unread: own.unread,
@@ -170,6 +175,7 @@ impl Meta {
         };
         let own = Own {
             tainted: self.tainted,
+            unrefreshed: self.unrefreshed,
             identity: self.identity.clone(),
             source: self.source.clone(),
             unread: self.unread.clone(),
@@ -225,7 +231,7 @@ mod tests {
         let mut meta = Meta::parse(text).unwrap();
         assert!(meta.tainted);
         assert_eq!(printed(&meta).as_deref(), Some(text));
-        meta.tainted = false;
+        (meta.tainted, meta.unrefreshed) = (false, true);
         meta.identity =
             Some(StoredIdentity { schema_version: 1, json: r#"{"n":12345678901234567890}"#.to_owned() });
         meta.source = Some(Source {

@@ -70,6 +70,36 @@ fn what_was_half_updated_is_kept_with_the_reasons_and_finished_by_the_same_progr
     project.destroy();
 }
 
+/// A provider on the older SDK answers with what it had planned, although nothing was done.
+#[test]
+fn an_update_that_an_older_provider_refused_is_made_by_the_next_run() {
+    let project = Project::new("refused update", &[Provider::Conformance]);
+    let program = PROGRAM.replace("conformance:Flaky", "conformance:LegacyFlaky");
+    project.program(&program);
+    project.up_at_once();
+    project.program(&program.replace("[a, b, c, d]", "[e]"));
+    upset(&project, "update", "unmarked");
+    project.up_fails().says("nothing was updated, and the state does not say so");
+    let kept = project.resource("thing");
+    assert_eq!(kept["outputs"]["parts"], json!(["a", "b", "c", "d"]), "as it is");
+
+    let mended = project.up_at_once();
+    assert_eq!(mended.steps("thing"), ["update"], "{mended}");
+    assert_eq!(project.object("legacy_flaky/one-1.json")["state"]["parts"], json!(["e"]));
+    project.expect_no_changes();
+
+    // The object is read by the engine where it could not be read after the failure.
+    project.program(&program.replace("[a, b, c, d]", "[f]"));
+    project.write_object("trouble/one.json", &json!({"update": "half", "read": "error"}));
+    project.up_fails().says("half of it was done");
+    project.write_object("trouble/one.json", &json!({}));
+    let mended = project.up_at_once();
+    assert!(!mended.calls("Read").is_empty(), "{mended}");
+    assert_eq!(project.object("legacy_flaky/one-1.json")["state"]["parts"], json!(["f"]));
+    project.expect_no_changes();
+    project.destroy();
+}
+
 #[test]
 fn an_update_that_failed_when_all_was_done_is_finished_without_a_change() {
     let project = project("an update that failed in the end");

@@ -1303,8 +1303,8 @@ const FAILURES: &[Entry] = &[
         id: "partial-update",
         what: "an update that fails half-way",
         go_bridge: "the old state is kept",
-        isthmus: "the state that the provider reported is kept",
-        why: "the state says what exists",
+        isthmus: "the object is read, and what was read is kept; where that fails, it is marked in `__meta`, and read before the next comparison",
+        why: "the state says what exists, which providers on the legacy SDK do not say after a failed update",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["Update"],

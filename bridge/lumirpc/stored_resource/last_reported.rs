@@ -23,6 +23,9 @@ pub(super) struct LastReported {
     /// Versions before the last update: the engine still has one if it did not receive the answer.
     #[prost(message, repeated, tag = "3")]
     pub(super) earlier: Vec<Self>,
+    /// An update has failed since, and what it left could not be read.
+    #[prost(bool, tag = "4")]
+    pub(super) unrefreshed: bool,
 }
 
 impl LastReported {

@@ -145,7 +145,7 @@ mod tests {
         let reported = LastReported {
             inputs: Some(inputs(length)),
             outputs: Some([("length", Value::from(length)), ("result", result.into())].into()),
-            earlier: Vec::new(),
+            ..LastReported::default()
         };
         let place = RecordRef { number: RecordNumber(number), version: 1 };
         (place, Saved { object, companion: Bytes::new() }, reported)

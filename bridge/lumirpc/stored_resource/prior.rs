@@ -119,8 +119,11 @@ impl StoredResource<'_> {
                 return Err(contradicted(vec![Contradiction { record: None, properties }]));
             }
             // If the answer to an update is lost, the engine still has these.
-            record.reported =
-                LastReported { inputs: Some(inputs.clone()), outputs: Some(outputs), earlier: Vec::new() };
+            record.reported = LastReported {
+                inputs: Some(inputs.clone()),
+                outputs: Some(outputs),
+                ..LastReported::default()
+            };
         }
         Ok(Some((prior, record)))
     }
@@ -149,8 +152,8 @@ impl StoredResource<'_> {
         for (_, saved, reported) in &mut candidates {
             if reported.outputs.is_none() {
                 let object = self.current(saved.object.clone(), warnings).await?;
-                *reported =
-                    LastReported { outputs: Some(self.plain_outputs(&object)?), ..LastReported::default() };
+                let (outputs, unrefreshed) = (Some(self.plain_outputs(&object)?), reported.unrefreshed);
+                *reported = LastReported { outputs, unrefreshed, ..LastReported::default() };
             }
         }
         Ok(candidates)
@@ -203,7 +206,9 @@ impl StoredResource<'_> {
             secrets: saved.sensitive_paths.clone(),
         };
         let object = self.current(saved, warnings).await?;
-        Ok((Prior::current(object, status), Record { place: Some(place), status, reported, annotations }))
+        let mut prior = Prior::current(object, status);
+        prior.is_unrefreshed = reported.unrefreshed;
+        Ok((prior, Record { place: Some(place), status, reported, annotations }))
     }
 
     /// Upgrades a saved object to the provider's current schemas.

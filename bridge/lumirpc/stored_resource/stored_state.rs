@@ -126,20 +126,22 @@ impl StateManager for StoredState<'_> {
         outcome: Outcome<'_>,
         warnings: &mut OperationWarnings,
     ) -> Result<Struct, StoredResourceError> {
-        let Outcome { object, failure, secrets, inputs, .. } = outcome;
+        let Outcome { object, failure, is_unrefreshed, secrets, inputs, .. } = outcome;
         let (resource, id) = (self.resource, self.id);
         let key = resource.key(id);
         let Record { place, status, reported, annotations } = &self.record;
         if let (Some(failure), Some(intent)) = (failure, &mut intent) {
             // The partial result is stored with what was reported before, which the engine will
             // send again.
-            let saved = resource.saved(&object, *status, secrets, reported, annotations, warnings).await?;
+            let reported = LastReported { unrefreshed: is_unrefreshed, ..reported.clone() };
+            let saved = resource.saved(&object, *status, secrets, &reported, annotations, warnings).await?;
             intent.store(*place, &key, &saved).await?;
             return Err(StoredResourceError::Partial(resource.target.failed(failure)));
         }
         let outputs = resource.outputs(&object, id, warnings)?;
         let earlier = reported.before_update(self.olds);
-        let reported = LastReported { inputs: Some(inputs.clone()), outputs: Some(outputs.clone()), earlier };
+        let (inputs, outputs_reported) = (Some(inputs.clone()), Some(outputs.clone()));
+        let reported = LastReported { inputs, outputs: outputs_reported, earlier, ..LastReported::default() };
         let saved = resource.saved(&object, *status, secrets, &reported, annotations, warnings).await?;
         fail_point("storing-update");
         let stored = self.store_updated(intent, &key, &saved, &reported).await;
@@ -254,7 +256,7 @@ impl<'a> StoredState<'a> {
         let reported = LastReported {
             inputs: Some((*inputs).clone()),
             outputs: Some(outputs.clone()),
-            earlier: Vec::new(),
+            ..LastReported::default()
         };
         let saved = self
             .resource

@@ -12,8 +12,8 @@ use crate::{Diagnostic, ProviderError, Rpc};
 pub struct ApplyFailure {
     /// The cause.
     pub error: ProviderError,
-    /// The object that exists nevertheless. `None`: none exists, or nothing is known beyond the
-    /// prior state.
+    /// The object that exists nevertheless, as far as the provider says. `None`: none exists, or
+    /// nothing is known beyond the prior state.
     pub object: Option<Object>,
 }
 
@@ -66,12 +66,16 @@ impl Resource<'_> {
         let value = rules::without_write_only(&self.schema.block, value);
         let unknown = unknown_places(&value);
         let value = if unknown.is_empty() { value } else { unknowns_as_null(value) };
-        let object = (!value.is_null()).then(|| Object {
+        let is_legacy = plan.legacy || response.legacy_type_system;
+        let mut object = (!value.is_null()).then(|| Object {
             value: value.clone(),
             private: response.private,
             identity: present(response.new_identity),
         });
         if let Some(error) = refused {
+            if let Some(object) = object.as_mut().filter(|_| is_legacy && !plan.prior.is_null()) {
+                take_back_plans(&mut object.value, plan);
+            }
             return Err(Box::new(ApplyFailure { error, object }));
         }
         if let Err(error) = clean {
@@ -96,13 +100,31 @@ impl Resource<'_> {
         }
         let violations = rules::check_applied(&self.schema.block, &plan.planned, &value);
         // A deletion is not tolerated even of the legacy type system.
-        let is_tolerated = (plan.legacy || response.legacy_type_system) && object.is_some();
+        let is_tolerated = is_legacy && object.is_some();
         if !is_tolerated && !violations.is_empty() {
             let error = self.broken_rules("produced an inconsistent result after apply", violations);
             return Err(Box::new(ApplyFailure { error, object }));
         }
         self.provider.log_tolerated("the result of the apply", &self.type_name, &violations);
         Ok(object)
+    }
+}
+
+/// Gives attributes that only repeat the plan of a failed update their prior values.
+///
+/// The legacy SDK answers with the planned values, whatever came of them, unless the provider says
+/// otherwise. A read may leave them as they are, such as passwords, and the update would be lost.
+fn take_back_plans(value: &mut Value, plan: &Plan) {
+    let (Value::Object(attributes), Value::Object(before), Value::Object(planned)) =
+        (value, &plan.prior, &plan.planned)
+    else {
+        return;
+    };
+    for (name, attribute) in attributes {
+        let (Some(before), Some(planned)) = (before.get(name), planned.get(name)) else { continue };
+        if attribute == planned || (attribute.is_null() && !planned.is_known()) {
+            attribute.clone_from(before);
+        }
     }
 }
 

@@ -33,6 +33,18 @@ impl Resource<'_> {
         }
     }
 
+    /// Refreshes an object; that the provider defers it is an error.
+    pub async fn read_now(
+        &self,
+        current: &Object,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Option<Object>, ProviderError> {
+        match self.look(current, warnings).await? {
+            ReadOutcome::Clear(object) => Ok(object),
+            ReadOutcome::Deferred(deferral) => Err(self.deferred("read", deferral)),
+        }
+    }
+
     pub(super) async fn look(
         &self,
         current: &Object,

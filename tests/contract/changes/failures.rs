@@ -4,6 +4,8 @@ use crate::harness::engine::Severity;
 use crate::harness::resource::half_made;
 use crate::harness::{Code, Stored, json, json_of, on_both_protocols, secret};
 
+const LEGACY_FLAKY: &str = "conformance:index/legacyFlaky:LegacyFlaky";
+
 /// How a creation can go wrong, and what the engine is told: the code (UNKNOWN means that something may have been made),
 /// words of the text, and whether something is known to exist.
 const CREATIONS: [(&str, Code, &str, bool); 9] = [
@@ -113,6 +115,68 @@ on_both_protocols! {
         if let Some(kept) = half_made(&status) {
             assert_eq!(json_of(&kept.properties.expect("a bag"))["title"], "One");
         }
+    }
+
+    async fn a_change_that_an_older_provider_refused_is_not_lost(host, session: conformance) {
+        let flaky = session.resource(LEGACY_FLAKY, "flaky");
+        let made = flaky.make(&json!({"name": "x", "parts": ["a"]})).await?;
+        let news = json!({"name": "x", "parts": ["b"]});
+        host.trouble("x", &json!({"update": "unmarked", "once": true}));
+        let status = flaky.update(&made, &news).await.expect_err("the provider refuses it");
+        let kept = half_made(&status).expect("the engine is told what exists");
+        assert!(!kept.refresh_before_update, "it has been read");
+        let stored = Stored { outputs: json_of(&kept.properties.expect("a bag")), ..made };
+        assert_eq!(stored.outputs["parts"], json!(["a"]));
+        assert!(flaky.diff(&stored, &news).await?.some);
+        assert!(!flaky.diff(&stored, &stored.inputs).await?.some);
+    }
+
+    async fn what_could_not_be_read_after_a_failed_change_is_marked_until_it_is(host, session: conformance) {
+        let flaky = session.resource(LEGACY_FLAKY, "flaky");
+        let made = flaky.make(&json!({"name": "x", "parts": ["a"]})).await?;
+        host.trouble("x", &json!({"update": "unmarked", "read": "error"}));
+        let status = flaky.update(&made, &json!({"name": "x", "parts": ["b"]})).await.expect_err("it is refused");
+        assert!(status.message().contains("the update failed, as was asked for"), "{status}");
+        let kept = half_made(&status).expect("the engine is told what exists");
+        assert!(kept.refresh_before_update, "an engine that can reads it first");
+        assert!(!kept.reasons.iter().any(|reason| reason.contains("the read failed")), "{:?}", kept.reasons);
+        let shown = host.engine.shown();
+        assert!(shown.iter().any(|line| line.message.contains("could not be read after its update")), "{shown:?}");
+        let stored = Stored { outputs: json_of(&kept.properties.expect("a bag")), ..made };
+        assert_eq!(stored.outputs["parts"], json!(["a"]));
+        let is_marked = |stored: &Stored| stored.outputs["__meta"].to_string().contains("unrefreshed");
+        assert!(is_marked(&stored));
+
+        let status = flaky.diff(&stored, &stored.inputs).await.expect_err("nothing is known of it");
+        assert!(status.message().contains("the read failed"), "{status}");
+        host.trouble("x", &json!({}));
+        let difference = flaky.diff(&stored, &stored.inputs).await?;
+        assert!(difference.some && difference.replaces.is_empty(), "an update stores what was read: {difference:?}");
+        let updated = flaky.update(&stored, &stored.inputs).await?;
+        assert!(!is_marked(&updated) && !flaky.diff(&updated, &stored.inputs).await?.some);
+        let read = flaky.refresh(&stored).await?.expect("it is there");
+        assert!(!is_marked(&read));
+
+        host.trouble("x", &json!({"read": "forget"}));
+        let status = flaky.diff(&stored, &stored.inputs).await.expect_err("an engine cannot be told by Diff");
+        assert!(status.message().contains("does not exist any more\nhelp: `pulumi refresh`"), "{status}");
+        assert!(flaky.refresh(&stored).await?.is_none());
+        flaky.delete(&stored).await?;
+    }
+
+    async fn a_cancelled_change_is_not_held_up_by_the_read_after_it(host, session: conformance) {
+        let flaky = session.resource(LEGACY_FLAKY, "flaky");
+        let made = flaky.make(&json!({"name": "x", "parts": ["a"]})).await?;
+        host.trouble("x", &json!({"update": "wait", "read": "wait"}));
+        let news = json!({"name": "x", "parts": ["b"]});
+        let (updated, cancelled) = tokio::join!(flaky.update(&made, &news), async {
+            host.provider_is_in("ApplyResourceChange", 2).await;
+            session.cancel().await
+        });
+        cancelled?;
+        let status = updated.expect_err("it was asked to stop");
+        assert!(status.message().contains("the update failed, as was asked for"), "{status}");
+        assert!(half_made(&status).expect("the engine is told what exists").refresh_before_update);
     }
 
     async fn a_failed_deletion_is_an_error_that_names_what_stays(session: sandbox) {

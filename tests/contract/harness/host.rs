@@ -524,6 +524,19 @@ impl Host {
         std::fs::write(file, object.to_string()).expect("the object can be written");
     }
 
+    /// Asks the conformance provider for what goes wrong with the objects of a name; of nothing, nothing does any more.
+    pub(crate) fn trouble(&self, name: &str, troubles: &Json) {
+        let directory = self.directory.path().join("objects/trouble");
+        std::fs::create_dir_all(&directory).expect("directories can be made");
+        std::fs::write(directory.join(format!("{name}.json")), troubles.to_string())
+            .expect("files can be written");
+    }
+
+    /// How often the provider was asked a call so far.
+    pub(crate) fn count(&self, call: &str) -> usize {
+        self.call_names().iter().filter(|name| *name == call).count()
+    }
+
     /// Deletes the provider's only object behind the engine's back.
     pub(crate) fn lose_object(&self) {
         std::fs::remove_file(self.only_object()).expect("the object can be removed");

@@ -22,14 +22,6 @@ fn written(host: &Host, kind: &str, id: &str) -> Json {
     serde_json::from_str(&text).expect("it is JSON")
 }
 
-/// Asks for what goes wrong with the objects of a name, once.
-fn trouble(host: &Host, name: &str, operation: &str, trouble: &str) {
-    let file = file(host, "trouble", name);
-    std::fs::create_dir_all(file.parent().expect("it is in a directory")).expect("directories can be made");
-    std::fs::write(file, json!({ operation: trouble, "once": true }).to_string())
-        .expect("files can be written");
-}
-
 /// The types of attributes, with two values each; the last four are of protocol 6.
 fn attribute_types() -> [(&'static str, Json, Json); 16] {
     [
@@ -100,7 +92,7 @@ on_both_protocols! {
     async fn a_creation_that_fails_half_way_keeps_what_is_there(host, session: conformance) {
         for name in ["flaky", "legacyFlaky"] {
             let resource = feature(&session, name);
-            trouble(&host, "x", "create", "half");
+            host.trouble("x", &json!({"create": "half", "once": true}));
             let status = resource.make(&json!({"name": "x", "parts": ["a", "b"]})).await.expect_err("it fails");
             let left = half_made(&status).expect("something exists");
             assert_eq!(left.id, "x-1", "{name}");

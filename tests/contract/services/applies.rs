@@ -43,6 +43,44 @@ rules! {
         faulty.update(&stored, &json!({"mode": "none", "during": "update"})).await?;
     }
 
+    "What a failed Update was to set is not the prior state, unless it is there" in ["resource/update", "resource/state"],
+    legacy: Legacy::Same,
+    async fn a_failed_update_is_made_again(at) {
+        let client = at.conformance().await?;
+        let flaky = client.resource("conformance:index/legacyFlaky:LegacyFlaky");
+        let made = flaky.make(&json!({"name": "x", "parts": ["a"]})).await?;
+        let news = json!({"name": "x", "parts": ["a", "b"]});
+        client.host.trouble("x", &json!({"update": "unmarked", "once": true}));
+        let status = flaky.update(&made, &news).await.expect_err("the provider refuses it");
+        assert!(status.message().contains("nothing was updated"), "{status}");
+        let stored = flaky.after_failure(&made, &status);
+        let updated = flaky.update(&stored, &news).await?;
+        assert_eq!((&updated.outputs["written"], client.applied()), (&json!(2), 3));
+    }
+
+    "What could not be read after a failed Update is read before the next change" in ["resource/state", "resource/diff"],
+    legacy: Legacy::Same,
+    async fn what_a_failed_update_left_unread_is_read_later(at) {
+        let client = at.conformance().await?;
+        let flaky = client.resource("conformance:index/legacyFlaky:LegacyFlaky");
+        let made = flaky.make(&json!({"name": "x", "parts": ["a", "b"]})).await?;
+        client.host.trouble("x", &json!({"update": "half", "read": "error"}));
+        let status = flaky.update(&made, &json!({"name": "x", "parts": ["c", "d"]})).await;
+        let status = status.expect_err("it fails half-way");
+        assert!(status.message().contains("half of it was done"), "{status}");
+        let stored = flaky.after_failure(&made, &status);
+        let reads = client.host.count("ReadResource");
+        flaky.update(&stored, &made.inputs).await.expect_err("it cannot be read yet");
+        client.host.trouble("x", &json!({}));
+        flaky.replaces(&stored, &made.inputs).await?;
+        // The program is the former one again, and the object is not.
+        let updated = flaky.update(&stored, &made.inputs).await?;
+        assert_eq!(updated.outputs["written"], 2);
+        assert_eq!(client.host.count("ReadResource"), reads + 3);
+        flaky.replaces(&updated, &made.inputs).await?;
+        assert_eq!(client.host.count("ReadResource"), reads + 3, "it is known again");
+    }
+
     "A failed Delete is an error, and the object stays" in ["resource/delete"],
     legacy: Legacy::Same,
     async fn a_failed_deletion_is_an_error(at) {

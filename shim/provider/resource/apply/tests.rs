@@ -158,6 +158,41 @@ async fn what_a_failed_apply_made_is_kept_with_its_private_data() {
     }
 }
 
+/// The SDK returns what was planned of an update that has failed; of a newer library it is what exists.
+#[tokio::test]
+async fn what_a_failed_update_only_planned_is_not_what_exists() {
+    let prior = r#"{"id": "1", "name": "a", "tags": {"k": "old"}}"#;
+    let planned = r#"{"id": "?", "name": "b", "tags": {"k": "new"}}"#;
+    for (legacy, answered, left) in [
+        (true, r#"{"id": "1", "name": "b", "tags": {"k": "new"}}"#, prior),
+        (true, r#"{"name": "b", "tags": {"k": "new"}}"#, prior),
+        (
+            true,
+            r#"{"id": "2", "name": "c", "tags": {"k": "new"}}"#,
+            r#"{"id": "2", "name": "c", "tags": {"k": "old"}}"#,
+        ),
+        (
+            false,
+            r#"{"id": "1", "name": "b", "tags": {"k": "old"}}"#,
+            r#"{"id": "1", "name": "b", "tags": {"k": "old"}}"#,
+        ),
+    ] {
+        let stage = stage().await;
+        let answer =
+            PlanAnswer { planned_state: sent(planned), legacy_type_system: legacy, ..PlanAnswer::default() };
+        let config = r#"{"name": "b", "tags": {"k": "new"}}"#;
+        let plan = plan(&stage, Some(&existing(prior)), config, answer).await.expect("the plan is valid");
+        let answer = ApplyAnswer {
+            new_state: sent(answered),
+            diagnostics: refusal("not permitted"),
+            legacy_type_system: legacy,
+            ..ApplyAnswer::default()
+        };
+        let failure = apply(&stage, &plan, answer).await.unwrap_err();
+        assert_eq!(failure.object.expect("it exists").value, value(left), "{legacy} {answered}");
+    }
+}
+
 #[tokio::test]
 async fn an_apply_whose_answer_cannot_be_read_keeps_the_providers_words() {
     for (diagnostics, expected) in [(refusal("boom"), "boom"), (vec![], "with something invalid")] {
