@@ -56,7 +56,7 @@ impl Difference {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Comparison<'a> {
     /// The stored inputs.
     pub inputs: &'a Struct,
@@ -70,7 +70,7 @@ pub(crate) struct Comparison<'a> {
 }
 
 /// Where a change has to begin with what the server has ([`Target::refreshed`]), so does the
-/// comparison.
+/// comparison. What does not change is not read, unless an update of it has failed.
 pub(crate) async fn diff(
     target: &Target<'_>,
     prior: &Prior,
@@ -79,7 +79,15 @@ pub(crate) async fn diff(
 ) -> Result<Difference, OperationError> {
     fail_point("comparing");
     if !prior.is_unrefreshed {
-        return compare(target, prior, comparison, warnings).await;
+        if !target.holds_documents() {
+            return compare(target, prior, comparison, warnings).await;
+        }
+        let mut stored = OperationWarnings::default();
+        let difference = compare(target, prior, comparison.clone(), &mut stored).await?;
+        if difference.changes.is_empty() {
+            warnings.append(stored);
+            return Ok(difference);
+        }
     }
     let refreshed = target.refreshed(prior, warnings).await?;
     let mut difference = compare(target, refreshed.as_ref().unwrap_or(prior), comparison, warnings).await?;

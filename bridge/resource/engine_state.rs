@@ -2,13 +2,17 @@
 
 use isthmus_common::fail_point;
 use isthmus_proto::property::Struct;
-use isthmus_provider::Object;
+use isthmus_provider::{Object, ProviderError};
 use isthmus_state::{OperationKind, Status};
 
 use super::intents::EngineIntent;
 use super::state::{Prior, RenderOptions, properties_in_any_case, properties_of};
 use super::state_manager::{Created, Outcome, StateManager};
 use super::{OperationError, OperationWarnings, Partial, Target};
+
+/// What to do after an update whose result is not what was planned: the stored state may be old.
+const HELP: &str = "\nhelp: the update was applied, and its result is stored; if the object was changed outside of Pulumi before, \
+                    run `pulumi up --refresh`";
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EngineState<'a> {
@@ -37,6 +41,7 @@ impl EngineState<'_> {
         // replaces it next time.
         let status = if id.is_none() && failure.is_some() { Status::Damaged } else { Status::Ready };
         let identity = target.identity_of(&object, warnings).await;
+        let is_update = id.is_some();
         let id = match id {
             Some(id) => id.to_owned(),
             None => target.new_id(&object, identity.as_ref(), None, secrets, warnings),
@@ -45,7 +50,10 @@ impl EngineState<'_> {
         let (properties, obstacle) =
             properties_in_any_case(target, &object, identity, options, status, warnings)?;
         target.overtake_failed_delete(&id, &properties, warnings).await;
-        let failure = failure.map(|failure| target.message(&failure));
+        let failure = failure.map(|failure| match failure {
+            ProviderError::Rules { .. } if is_update => target.message(&failure) + HELP,
+            failure => target.message(&failure),
+        });
         let reasons: Vec<String> = failure.into_iter().chain(obstacle).collect();
         if reasons.is_empty() {
             return Ok(Created { id, properties });

@@ -10,7 +10,7 @@ use isthmus_provider::{Diagnostic, ForeignObject, Object, Resource, StoredObject
 use isthmus_state::Status;
 
 use super::{OperationError, OperationWarnings, StateError, Target};
-use crate::package::shape::ObjectShape;
+use crate::package::shape::{ObjectShape, Shape};
 use crate::translate::attribute_paths::property_path;
 use crate::translate::exact_numbers::with_exact_numbers;
 use crate::translate::ignore_changes::{apply_ignore_changes, take_out_read_only};
@@ -135,18 +135,21 @@ impl Target<'_> {
         Ok(Prior { is_moved: true, ..self.with_own_properties(object, prior.status)? })
     }
 
-    /// The prior state as the server has it, after an update that failed and left something that could
-    /// not be read. `None`: the stored one is used.
+    /// The prior state as the server has it, where a change may not begin with the stored one: after
+    /// an update that failed and left something that could not be read, and for documents of the
+    /// server's own schema, to which it adds what the next plan has to know. `None`: the stored one is used.
     pub(super) async fn refreshed(
         &self,
         prior: &Prior,
         warnings: &mut OperationWarnings,
     ) -> Result<Option<Prior>, OperationError> {
-        if !prior.is_unrefreshed {
+        if !(prior.is_unrefreshed || self.holds_documents()) {
             return Ok(None);
         }
         let object = match self.resource()?.read_now(&prior.object, &mut warnings.diagnostics).await {
             Ok(Some(object)) => object,
+            // The operation itself determines what comes of it.
+            Ok(None) | Err(_) if !prior.is_unrefreshed => return Ok(None),
             Ok(None) => {
                 return Err(OperationError::Gone { type_name: self.shape.terraform_type.to_string() });
             }
@@ -155,6 +158,13 @@ impl Target<'_> {
         let refreshed = self.with_own_properties(object, prior.status)?;
         let unread = prior.unread.clone();
         Ok(Some(Prior { is_moved: prior.is_moved, is_renamed: prior.is_renamed, unread, ..refreshed }))
+    }
+
+    /// Whether the provider keeps a copy of what the server has in an attribute without a type, as
+    /// that of `kubernetes_manifest`. Its plans are wrong where that copy is old.
+    pub(super) fn holds_documents(&self) -> bool {
+        let fields = &self.shape.object.fields;
+        fields.iter().any(|field| field.computed && matches!(field.shape, Shape::Dynamic))
     }
 
     /// Reads what a failed update has left. If that fails as well, the result is marked, so that the

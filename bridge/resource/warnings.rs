@@ -21,6 +21,15 @@ pub(crate) struct OperationWarnings {
 }
 
 impl OperationWarnings {
+    pub(super) fn append(&mut self, other: Self) {
+        let Self { diagnostics, texts, lost_digits, reported, is_name_generated } = other;
+        self.diagnostics.extend(diagnostics);
+        self.texts.extend(texts);
+        self.lost_digits.extend(lost_digits);
+        self.reported.extend(reported);
+        self.is_name_generated |= is_name_generated;
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.diagnostics.is_empty() && self.texts.is_empty() && self.lost_digits.is_empty()
     }

@@ -20,7 +20,7 @@ use std::fmt;
 
 use isthmus_cty::AttributePath;
 
-pub(crate) use apply_check::check_applied;
+pub(crate) use apply_check::{check_applied, was_left_to_the_provider};
 pub(crate) use dynamic_blocks::join_blocks;
 pub(crate) use final_plan::inputs_hold;
 pub(crate) use ignored::keep_ignored;

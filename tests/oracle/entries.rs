@@ -1314,6 +1314,15 @@ const FAILURES: &[Entry] = &[
         }]),
     },
     Entry {
+        id: "documents-of-the-server",
+        what: "a change of a resource that keeps a document of the server, without a type of its own (`kubernetes_manifest`)",
+        go_bridge: "begins with the stored state",
+        isthmus: "begins with what a read returns",
+        why: "what the server has added since would be taken away, or refused",
+        back: NONE,
+        shown: Shown::Elsewhere("tests/contract/changes/failures.rs"),
+    },
+    Entry {
         id: "failed-deletes",
         what: "a delete that fails half-way",
         go_bridge: "what the provider reported is forgotten; the next attempt begins with what was there before",

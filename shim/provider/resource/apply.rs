@@ -98,7 +98,13 @@ impl Resource<'_> {
             let error = self.invalid_answer(rpc, reason);
             return Err(Box::new(ApplyFailure { error, object }));
         }
-        let violations = rules::check_applied(&self.schema.block, &plan.planned, &value);
+        let mut violations = rules::check_applied(&self.schema.block, &plan.planned, &value);
+        if !plan.prior.is_null() && object.is_some() {
+            let values = [&plan.prior, &plan.config, &plan.planned];
+            violations.retain(|violation| {
+                !rules::was_left_to_the_provider(&self.schema.block, &violation.path, values)
+            });
+        }
         // A deletion is not tolerated even of the legacy type system.
         let is_tolerated = is_legacy && object.is_some();
         if !is_tolerated && !violations.is_empty() {

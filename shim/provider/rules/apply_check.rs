@@ -16,6 +16,56 @@ pub(crate) fn check_applied(block: &Block, planned: &Value, actual: &Value) -> V
     check.violations
 }
 
+/// Whether an update planned to leave a value as it was that the program leaves to the provider.
+///
+/// Core reads an object before it plans, engines do not. So what differs there in the result may be
+/// what the server has set since, and says nothing about the provider.
+pub(crate) fn was_left_to_the_provider(
+    block: &Block,
+    path: &AttributePath,
+    [prior, config, planned]: [&Value; 3],
+) -> bool {
+    (1..=path.len()).any(|length| {
+        let path = &path.0[..length];
+        let [Some(prior), Some(config), Some(planned)] =
+            [prior, config, planned].map(|value| at(value, path))
+        else {
+            return false;
+        };
+        config.is_null() && prior == planned && is_computed(&block.attributes, &block.blocks, path)
+    })
+}
+
+/// The value at a path; what is in null is null.
+fn at<'a>(value: &'a Value, path: &[PathStep]) -> Option<&'a Value> {
+    let Some((step, rest)) = path.split_first() else { return Some(value) };
+    let part = match (step, value.inner()) {
+        (_, Value::Null) => return Some(&NULL),
+        (PathStep::Attribute(name), Value::Object(attributes)) => attributes.get(name),
+        (PathStep::Key(key), Value::Map(elements)) => elements.get(key),
+        (PathStep::Index(index), Value::List(elements) | Value::Tuple(elements)) => elements.get(*index),
+        _ => None,
+    };
+    at(part?, rest)
+}
+
+/// Whether the attribute at a path, or one around it, is computed.
+fn is_computed(attributes: &[Attribute], blocks: &[NestedBlock], path: &[PathStep]) -> bool {
+    let Some((step, rest)) = path.split_first() else { return false };
+    // An element of a collection has the schema of its neighbours.
+    let PathStep::Attribute(name) = step else { return is_computed(attributes, blocks, rest) };
+    if let Some(nested) = blocks.iter().find(|nested| nested.name == *name) {
+        return is_computed(&nested.block.attributes, &nested.block.blocks, rest);
+    }
+    attributes.iter().find(|attribute| attribute.name == *name).is_some_and(|attribute| {
+        attribute.computed
+            || match &attribute.attribute_type {
+                AttributeType::Nested(nested) => is_computed(&nested.attributes, &[], rest),
+                AttributeType::Plain(_) => false,
+            }
+    })
+}
+
 #[derive(Default)]
 struct Check {
     path: AttributePath,

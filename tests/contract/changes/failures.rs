@@ -179,6 +179,47 @@ on_both_protocols! {
         assert!(half_made(&status).expect("the engine is told what exists").refresh_before_update);
     }
 
+    async fn what_the_provider_may_choose_may_have_changed_before_an_update(session: conformance) {
+        let planner = session.resource("conformance:index/planner:Planner", "planner");
+        let made = planner.make(&json!({"name": "x", "value": "a"})).await?;
+        // What was planned to stay as it was is not compared with a state that no read has renewed.
+        let news = json!({"name": "x", "value": "a", "onApply": "contradict-summary"});
+        let updated = planner.update(&made, &news).await?;
+        assert_eq!(updated.outputs["summary"], "contradicted");
+
+        let news = json!({"name": "x", "value": "b", "onApply": "contradict-summary"});
+        let status = planner.update(&updated, &news).await.expect_err("another summary was planned");
+        for words in ["inconsistent result after apply", "\nhelp: ", "`pulumi up --refresh`"] {
+            assert!(status.message().contains(words), "{status}");
+        }
+        let kept = half_made(&status).expect("the engine is told what exists");
+        let stored = Stored { outputs: json_of(&kept.properties.expect("a bag")), ..updated };
+        assert_eq!((&stored.outputs["value"], &stored.outputs["summary"]), (&json!("b"), &json!("contradicted")));
+        planner.update(&stored, &json!({"name": "x", "value": "b"})).await?;
+    }
+
+    async fn a_change_of_a_document_begins_with_what_the_server_has(host, session: conformance) {
+        let dynamic = session.resource("conformance:index/attributeDynamic:AttributeDynamic", "dynamic");
+        let inputs = dynamic.checked(&json!({"name": "x", "plain": "a"})).await?;
+        let made = dynamic.create(&inputs).await?;
+        let news = dynamic.check_again(&inputs, &json!({"name": "x", "plain": "b"})).await?.inputs;
+        let count = |call: &str| host.count(call);
+        host.tamper(|object| object["state"]["kept"] = json!({"type": "string", "value": "of the server"}));
+
+        let (reads, plans) = (count("ReadResource"), count("PlanResourceChange"));
+        assert!(!dynamic.diff(&made, &inputs).await?.some);
+        assert_eq!((count("ReadResource"), count("PlanResourceChange")), (reads, plans + 1), "as of any resource");
+        assert!(dynamic.diff(&made, &news).await?.some);
+        assert_eq!((count("ReadResource"), count("PlanResourceChange")), (reads + 1, plans + 3));
+        let updated = dynamic.update(&made, &news).await?;
+        assert_eq!((count("ReadResource"), count("PlanResourceChange")), (reads + 2, plans + 4));
+        assert_eq!((&updated.outputs["plain"], &updated.outputs["kept"]), (&json!("b"), &json!("of the server")));
+
+        // One that is gone is the provider's business.
+        host.lose_object();
+        assert!(dynamic.diff(&updated, &inputs).await?.some);
+    }
+
     async fn a_failed_deletion_is_an_error_that_names_what_stays(session: sandbox) {
         for (mode, words) in [
             ("error", "sandbox_faulty failed"),

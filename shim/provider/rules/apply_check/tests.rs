@@ -360,3 +360,39 @@ fn large_sets_are_compared_in_reasonable_time() {
     // All pairs would be 400 million comparisons.
     assert!(begun.elapsed().as_secs() < 20, "it took {:?}", begun.elapsed());
 }
+
+/// The program does not set `a`, or sets it; engines do not read before they plan.
+#[test]
+fn what_is_left_to_the_provider_and_planned_to_stay_may_have_changed_before() {
+    let nested = nested_attribute("in", ObjectMode::Single, "o", vec![text("a", "oc"), text("o", "o")]);
+    let own = r#"["object",{"m":["map","string"],"t":"string"}]"#;
+    let blocks = vec![nested_block("b", Mode::List, block(vec![text("a", "c")], vec![]))];
+    let schema = compiled(block(
+        vec![text("a", "oc"), text("o", "o"), attribute("doc", own, "c"), text("pin", "ocs"), nested],
+        blocks,
+    ));
+    for [prior, config, planned, actual, expected] in rows(
+        r#"
+            {"a": "x"} | {} | {"a": "x"} | {"a": "y"} |
+            {"a": "x"} | {} | {"a": "z"} | {"a": "y"} | a: the value is not the planned one
+            {"a": "x"} | {"a": "x"} | {"a": "x"} | {"a": "y"} | a: the value is not the planned one
+            {} | {} | {} | {"o": "y"} | o: was null, but is now set
+            {"pin": "x"} | {} | {"pin": "x"} | {"pin": "y"} |
+            {"in": {"a": "x"}} | {"in": {"o": "y"}} | {"in": {"a": "x", "o": "y"}} | {"in": {"a": "z", "o": "y"}} |
+            {"b": [{"a": "x"}]} | {"b": [{}]} | {"b": [{"a": "x"}]} | {"b": [{"a": "z"}]} |
+            {"b": [{"a": "x"}]} | {"b": [{}]} | {"b": [{"a": "x"}]} | {"b": []} | b: there were 1 elements, but there are now 0
+            # Only a part of what the provider keeps is planned to change.
+            {"doc": {"t": "1"}} | {} | {"doc": {"t": "2"}} | {"doc": {"t": "2", "m": {"k": "v"}}} |
+            {"doc": {"t": "1"}} | {} | {"doc": {"t": "2"}} | {"doc": {"t": "3"}} | doc.t: the value is not the planned one
+            {"doc": {"m": {"k": "v"}}} | {} | {"doc": {"t": "2", "m": {"k": "v"}}} | {"doc": {"t": "2", "m": {"n": "v"}}} |
+        "#,
+    ) {
+        let [prior, config, planned, actual] =
+            [prior, config, planned, actual].map(|text| object(&schema, text));
+        let mut found = check_applied(&schema, &planned, &actual);
+        found.retain(|violation| {
+            !was_left_to_the_provider(&schema, &violation.path, [&prior, &config, &planned])
+        });
+        assert_eq!(lines(&found), expected);
+    }
+}
