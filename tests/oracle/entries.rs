@@ -1320,7 +1320,7 @@ const FAILURES: &[Entry] = &[
         isthmus: "begins with what a read returns",
         why: "what the server has added since would be taken away, or refused",
         back: NONE,
-        shown: Shown::Elsewhere("tests/contract/changes/failures.rs"),
+        shown: Shown::Elsewhere(&["tests/contract/changes/failures.rs::a_change_of_a_document_begins_with_what_the_server_has"]),
     },
     Entry {
         id: "failed-deletes",
