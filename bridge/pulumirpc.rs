@@ -185,12 +185,7 @@ impl ResourceProvider for PulumiService {
             let plugin = session.context().plugin_version();
             config::hide_other_version(&mut olds, &news, &package.identity().version, plugin);
         }
-        let changes = config::diff(&olds, &news, &ignored, &shape);
-        let mut response = difference(changes);
-        for change in response.detailed_diff.values_mut() {
-            change.input_diff = true;
-        }
-        Ok(Response::new(response))
+        Ok(Response::new(difference(config::diff(&olds, &news, &ignored, &shape))))
     }
 
     async fn configure(

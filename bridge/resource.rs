@@ -42,7 +42,7 @@ pub(crate) use delete::delete;
 pub(crate) use diagnose::{describe, in_sentences};
 pub(crate) use diff::META;
 pub(crate) use diff::diff;
-pub(crate) use diff::{Change, ChangeKind, Comparison, Difference};
+pub(crate) use diff::{Change, ChangeKind, Comparison, Difference, Display};
 pub(crate) use engine_state::EngineState;
 pub(crate) use error::{MissingKey, OperationError, Partial, StateError};
 pub(crate) use failure::{Failure, InputPath, Inputs};

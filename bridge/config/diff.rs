@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use isthmus_proto::property::{Struct, Value as Property};
 
 use crate::package::shape::{ObjectShape, Shape};
-use crate::resource::{Change, ChangeKind, Difference};
+use crate::resource::{Change, ChangeKind, Difference, Display};
 use crate::translate::config_values::unfold_if_possible;
 use crate::translate::ignore_changes::apply_ignore_changes;
 use crate::translate::inputs::{Unknowns, value_from_property};
@@ -115,7 +115,9 @@ impl Comparison {
     }
 
     fn note(&mut self, kind: ChangeKind) {
-        self.changes.insert(PropertyPath(self.path.clone()), Change { kind, replaces: false });
+        // The stored configuration is the inputs.
+        let change = Change { display: Display::Inputs, ..Change::new(kind) };
+        self.changes.insert(PropertyPath(self.path.clone()), change);
     }
 }
 

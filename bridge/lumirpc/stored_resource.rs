@@ -15,6 +15,8 @@ mod prior;
 mod report;
 mod stored_state;
 
+use std::collections::BTreeSet;
+
 use isthmus_proto::property::Struct;
 use isthmus_provider::Limit;
 
@@ -58,13 +60,10 @@ impl StoredResource<'_> {
             }
             compared => compared?,
         };
-        let replacing = difference.changes.iter().filter(|(_, change)| change.replaces);
-        let mut replaces: Vec<String> = replacing
-            .map(|(path, _)| path.top_level().filter(|name| *name != resource::META).unwrap_or(ID).to_owned())
-            .collect();
-        replaces.sort();
-        replaces.dedup();
-        Ok(replaces)
+        let replacing = difference.replacing().into_iter();
+        let replaces: BTreeSet<&str> =
+            replacing.map(|name| if name == resource::META { ID } else { name }).collect();
+        Ok(replaces.into_iter().map(str::to_owned).collect())
     }
 
     pub(crate) async fn create(

@@ -6,7 +6,7 @@ use isthmus_proto::pulumirpc::check_request::{AutonamingOptions, autonaming_opti
 use isthmus_proto::pulumirpc::{CheckFailure, DiffResponse, PropertyDiff, diff_response, property_diff};
 use tonic::Status;
 
-use crate::resource::{AutonamingMode, Change, ChangeKind, Difference, Failure};
+use crate::resource::{AutonamingMode, Change, ChangeKind, Difference, Display, Failure};
 use crate::status::RequestError;
 use crate::translate::property_path::PropertyPath;
 
@@ -55,24 +55,15 @@ pub(super) fn difference(difference: Difference) -> DiffResponse {
     } else {
         diff_response::DiffChanges::DiffSome
     };
-    // Besides the paths, engines expect their top-level properties, each once.
-    let tops = |is_wanted: fn(&Change) -> bool| {
-        let tops = difference.changes.iter().filter(|(_, change)| is_wanted(change));
-        let names: BTreeSet<&str> = tops.filter_map(|(path, _)| path.top_level()).collect();
-        names.into_iter().map(str::to_owned).collect()
-    };
+    let owned = |names: BTreeSet<&str>| names.into_iter().map(str::to_owned).collect();
     DiffResponse {
-        replaces: tops(|change| change.replaces),
+        replaces: owned(difference.replacing()),
         stables: difference.stables.clone(),
         delete_before_replace: difference.delete_before_replace,
         changes: changes as i32,
-        diffs: tops(|_| true),
-        detailed_diff: difference
-            .changes
-            .iter()
-            .map(|(path, change)| (path.to_string(), kind(*change)))
-            .collect(),
-        has_detailed_diff: true,
+        diffs: owned(difference.changed()),
+        detailed_diff: difference.detailed().map(|(path, change)| (path.to_string(), kind(change))).collect(),
+        has_detailed_diff: difference.is_detailed(),
     }
 }
 
@@ -86,5 +77,5 @@ fn kind(change: Change) -> PropertyDiff {
         (ChangeKind::Update, false) => Kind::Update,
         (ChangeKind::Update, true) => Kind::UpdateReplace,
     };
-    PropertyDiff { kind: kind as i32, input_diff: false }
+    PropertyDiff { kind: kind as i32, input_diff: change.display == Display::Inputs }
 }

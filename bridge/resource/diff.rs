@@ -2,6 +2,7 @@
 
 mod change;
 mod detail;
+mod display;
 mod elements;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,11 +21,15 @@ use crate::translate::attribute_paths::property_path;
 use crate::translate::inputs::Unknowns;
 use crate::translate::property_path::PropertyPath;
 
-pub(crate) use change::{Change, ChangeKind};
+pub(crate) use change::{Change, ChangeKind, Display};
 pub(super) use detail::changes;
+use display::{Known, displayed};
 
 /// The key that represents a change which no property shows.
 pub(crate) const META: &str = "__meta";
+
+/// That change. No inputs have the key, so an engine shows no values for it.
+const META_CHANGE: Change = Change { display: Display::Inputs, ..Change::new(ChangeKind::Update) };
 
 #[derive(Debug, Default)]
 pub(crate) struct Difference {
@@ -38,6 +43,33 @@ pub(crate) struct Difference {
 }
 
 impl Difference {
+    /// Whether an engine gets the paths of the changes.
+    ///
+    /// Without them, it compares all outputs, and shows unchanged ones and unknown new values, too.
+    /// It can do so for a replacement that it creates first, whose outputs it has by then.
+    pub(crate) fn is_detailed(&self) -> bool {
+        self.delete_before_replace || !self.changes.values().any(|change| change.replaces)
+    }
+
+    /// The top-level properties that change, each once.
+    pub(crate) fn changed(&self) -> BTreeSet<&str> {
+        self.changes.keys().filter_map(PropertyPath::top_level).collect()
+    }
+
+    /// Those that require a replacement.
+    pub(crate) fn replacing(&self) -> BTreeSet<&str> {
+        let replacing = self.changes.iter().filter(|(_, change)| change.replaces);
+        replacing.filter_map(|(path, _)| path.top_level()).collect()
+    }
+
+    /// The changes that an engine gets by their paths.
+    pub(crate) fn detailed(&self) -> impl Iterator<Item = (&PropertyPath, Change)> {
+        let is_detailed = self.is_detailed();
+        let changes =
+            self.changes.iter().filter(move |(_, change)| is_detailed && change.display != Display::Name);
+        changes.map(|(path, change)| (path, *change))
+    }
+
     /// Truncates paths at the first key within a secret that is not the schema's. An engine prints
     /// paths even where it hides values, so of a map that is secret as a whole only the map is
     /// reported.
@@ -50,7 +82,7 @@ impl Difference {
             let is_whole = end == path.0.len();
             let kind = if is_whole { change.kind } else { ChangeKind::Update };
             let shown = PropertyPath(path.0.into_iter().take(end).collect());
-            let entry = self.changes.entry(shown).or_insert(Change { kind, replaces: false });
+            let entry = self.changes.entry(shown).or_insert(Change { kind, replaces: false, ..change });
             entry.replaces |= change.replaces;
         }
     }
@@ -114,7 +146,7 @@ async fn compare(
     if prior.status == Status::Damaged {
         // The state of a failed creation is unknown: like core, start over, without a handover.
         target.forget_changes();
-        let replace = Change { kind: ChangeKind::Update, replaces: true };
+        let replace = Change { replaces: true, ..META_CHANGE };
         return Ok(Difference {
             changes: BTreeMap::from([(PropertyPath::top(META), replace)]),
             delete_before_replace: true,
@@ -128,27 +160,26 @@ async fn compare(
         .map_err(|error| target.failed(error))?;
     target.warn_of_deferral(&plan, warnings);
     target.note(&plan)?;
+    let (before, after) = (&object.value, &plan.planned);
+    let known = Known { inputs, olds, news: &news };
     let replacing = match &plan.action {
         // What other resources use by the new names is not in the stack by these, so an update stores it.
         Action::NoOp if prior.is_renamed() => {
-            let update = Change { kind: ChangeKind::Update, replaces: false };
-            let stables = stables(target, &object.value, &plan.planned);
-            let changes = BTreeMap::from([(PropertyPath::top(META), update)]);
+            let stables = stables(target, before, after);
+            let changes = BTreeMap::from([(PropertyPath::top(META), META_CHANGE)]);
             return Ok(Difference { changes, delete_before_replace: false, stables });
         }
         Action::NoOp => return Ok(Difference::default()),
         Action::Replace(paths) => paths.as_slice(),
         Action::Create | Action::Update | Action::Delete => &[],
     };
-    let before = prior.properties(olds);
-    let changed = changes(&target.shape.object, &object.value, &plan.planned, before, &news);
+    let changed = changes(&target.shape.object, before, after, prior.properties(olds), &news);
     let mut changes: BTreeMap<PropertyPath, Change> =
-        changed.into_iter().map(|(path, kind)| (path, Change { kind, replaces: false })).collect();
+        changed.into_iter().map(|(path, kind)| (path, Change::new(kind))).collect();
     for path in replacing {
         mark_replacing(&mut changes, property_path(path, &target.shape.object));
     }
     let renamed = target.shape.autonamed().filter(|_| is_name_generated);
-    let (before, after) = (&object.value, &plan.planned);
     let delete_before_replace = !replacing.is_empty()
         && (keeps_its_name(target, &config.value, before, after, renamed)
             || claims_the_same(target, before, after, renamed)
@@ -156,6 +187,7 @@ async fn compare(
     let stables = if replacing.is_empty() { stables(target, before, after) } else { Vec::new() };
     let mut difference = Difference { changes, delete_before_replace, stables };
     difference.hide_keys_of_secrets(&target.shape.object, &[olds, prior.properties(olds), &news]);
+    difference.changes = displayed(difference.changes, known);
     Ok(difference)
 }
 
@@ -297,7 +329,7 @@ fn mark_replacing(changes: &mut BTreeMap<PropertyPath, Change>, place: PropertyP
         }
     }
     if !is_shown {
-        changes.insert(place, Change { kind: ChangeKind::Update, replaces: true });
+        changes.insert(place, Change { replaces: true, ..Change::new(ChangeKind::Update) });
     }
 }
 

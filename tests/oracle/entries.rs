@@ -1757,11 +1757,30 @@ const USERS: &[Entry] = &[
         id: "detailed-differences",
         what: "detailed differences",
         go_bridge: "only with `PULUMI_TF_BRIDGE_ACCURATE_PF_BRIDGE_PREVIEW`",
-        isthmus: "always, as deep as the change is, and a list that comes or goes as a whole; elements of sets by what they are; no keys of a map that is secret; what is absent can replace",
-        why: "a preview says what changes",
+        isthmus: "as deep as the change is, and a list that comes or goes as a whole; elements of sets by what they are; no keys of a map that is secret; what is absent can replace; of what only the provider sets the name alone; none for a replacement that is created first, of which engines compare all outputs",
+        why: "a preview says what changes; engines show a value that is not in the program as removed",
         back: NONE,
         shown: Shown::InAnswers(&[
             Rule { calls: &["Diff"], path: &["*", "detailedDiff"], ours: Something, theirs: Nothing },
+            Rule { calls: &["Diff"], path: &["*", "detailedDiff"], ours: Nothing, theirs: Something },
+            Rule {
+                calls: &["Diff"],
+                path: &["*", "detailedDiff", "*"],
+                ours: Like("UPDATE of inputs"),
+                theirs: Like("UPDATE|ADD|DELETE"),
+            },
+            Rule {
+                calls: &["Diff"],
+                path: &["*", "detailedDiff", "*"],
+                ours: Like("UPDATE of inputs"),
+                theirs: Nothing,
+            },
+            Rule {
+                calls: &["Diff"],
+                path: &["*", "detailedDiff", "*"],
+                ours: Nothing,
+                theirs: Like("UPDATE|ADD|elements change"),
+            },
             Rule {
                 calls: &["Diff"],
                 path: &["*", "detailedDiff", "*"],

@@ -1,6 +1,7 @@
 //! The steps of an inspection: the calls that an engine makes in a preview, up to the plan.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use isthmus_proto::property::Struct;
@@ -268,11 +269,18 @@ impl<'a> Subject<'a> {
         let changes = if has_changes { "DIFF_SOME" } else { "DIFF_NONE" };
         let mut members = vec![("changes".to_owned(), Shown::text(changes))];
         if has_changes {
-            let detailed = difference
-                .changes
-                .iter()
-                .map(|(path, change)| (self.masks.redacted(&path.to_string()), Shown::text(kind(*change))));
-            members.push(("detailedDiff".to_owned(), Shown::Object(detailed.collect())));
+            let names = |names: BTreeSet<&str>| Shown::List(names.into_iter().map(Shown::text).collect());
+            members.push(("diffs".to_owned(), names(difference.changed())));
+            let replacing = difference.replacing();
+            if !replacing.is_empty() {
+                members.push(("replaces".to_owned(), names(replacing)));
+            }
+            if difference.is_detailed() {
+                let detailed = difference.detailed().map(|(path, change)| {
+                    (self.masks.redacted(&path.to_string()), Shown::text(kind(change)))
+                });
+                members.push(("detailedDiff".to_owned(), Shown::Object(detailed.collect())));
+            }
             members.push(("deleteBeforeReplace".to_owned(), Shown::Bool(difference.delete_before_replace)));
         }
         if !difference.stables.is_empty() {

@@ -5,6 +5,14 @@ pub(crate) struct Change {
     pub kind: ChangeKind,
     /// Whether it requires a replacement.
     pub replaces: bool,
+    pub display: Display,
+}
+
+impl Change {
+    /// A change that requires no replacement, shown with its values.
+    pub(crate) const fn new(kind: ChangeKind) -> Self {
+        Self { kind, replaces: false, display: Display::Outputs }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,4 +20,15 @@ pub(crate) enum ChangeKind {
     Add,
     Delete,
     Update,
+}
+
+/// Where an engine takes the values from that it shows for a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Display {
+    /// The old value from the stored outputs, the new one from the program's inputs.
+    Outputs,
+    /// Both values from inputs (`inputDiff`).
+    Inputs,
+    /// No values: only the top-level property is reported.
+    Name,
 }

@@ -24,7 +24,9 @@ fn thing() -> ResourceShape {
 }
 
 fn shown(olds: &Struct, news: &Struct, changes: &[(&str, ChangeKind, bool)]) -> Vec<String> {
-    let changes = changes.iter().map(|&(place, kind, replaces)| (path(place), Change { kind, replaces }));
+    let changes = changes
+        .iter()
+        .map(|&(place, kind, replaces)| (path(place), Change { replaces, ..Change::new(kind) }));
     let mut difference =
         Difference { changes: changes.collect(), delete_before_replace: false, stables: Vec::new() };
     difference.hide_keys_of_secrets(&thing().object, &[olds, news]);

@@ -124,11 +124,15 @@ on_both_protocols! {
         let made = session.note().make(&json!({"title": "Hello"})).await?;
         let updated = session.note().diff_in_full(&made, &json!({"title": "Hi"}), &[]).await?;
         assert_eq!(updated.stables, [""; 0]);
+        // An engine has no new value for it, and would show the old one as removed.
+        assert!(updated.detailed_diff["checksum"].input_diff && !updated.detailed_diff["title"].input_diff);
         // A replacement keeps nothing.
         let odd = session.resource("sandbox:index/oddPair:OddPair", "pair");
         let made = odd.make(&json!({"zone": "z", "number": 1})).await?;
         let replaced = odd.diff_in_full(&made, &json!({"zone": "y", "number": 1}), &[]).await?;
         assert_eq!((replaced.replaces, replaced.stables), (vec!["zone".to_owned()], Vec::new()));
+        // Created first, so that the engine has all outputs to compare.
+        assert!(!replaced.has_detailed_diff && !replaced.delete_before_replace);
     }
 
     async fn every_change_is_under_a_property_that_is_named_as_changed(session: conformance) {

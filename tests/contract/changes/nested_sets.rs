@@ -121,22 +121,18 @@ fn element(level: usize, random: &mut Random) -> Json {
     }
 }
 
-/// Changes something, and tells which changes there are to be seen, if that is certain.
+/// Changes something, and tells which changes there are to be seen, if that is certain. That a rule which changes gets another
+/// id is not shown: it is not in the program.
 fn edit(news: &mut Json, random: &mut Random) -> Option<Vec<String>> {
     // Into an element of each level, as deep as chance has it.
     let depth = random.below(SETS.len());
     let mut path = String::new();
     let mut seen = Vec::new();
     let mut place = news;
-    for (level, set) in SETS.iter().enumerate().take(depth) {
+    for set in &SETS[..depth] {
         let list = place[set].as_array_mut().expect("a set is a list");
         let index = random.below(list.len());
-        path = format!("{path}{set}[{index}]");
-        if level == 0 {
-            // The provider gives a rule that changes another id.
-            seen.push(format!("update {path}.id"));
-        }
-        path.push('.');
+        path = format!("{path}{set}[{index}].");
         place = &mut list[index];
     }
     let set = SETS[depth];
@@ -161,12 +157,8 @@ fn edit(news: &mut Json, random: &mut Random) -> Option<Vec<String>> {
             let leaf = ["name", "kind", "value"][depth];
             list[index][leaf] = json!(random.text());
             seen.push(format!("update {here}.{leaf}"));
-            if depth == 0 {
-                seen.push(format!("update {here}.id"));
-            }
         }
     }
-    seen.sort();
     Some(seen)
 }
 
