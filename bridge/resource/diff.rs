@@ -4,6 +4,7 @@ mod change;
 mod detail;
 mod display;
 mod elements;
+mod secrecy;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,6 +25,7 @@ use crate::translate::property_path::PropertyPath;
 pub(crate) use change::{Change, ChangeKind, Display};
 pub(super) use detail::changes;
 use display::{Known, displayed};
+use secrecy::changes_of_secrecy;
 
 /// The key that represents a change which no property shows.
 pub(crate) const META: &str = "__meta";
@@ -163,13 +165,18 @@ async fn compare(
     let (before, after) = (&object.value, &plan.planned);
     let known = Known { inputs, olds, news: &news };
     let replacing = match &plan.action {
-        // What other resources use by the new names is not in the stack by these, so an update stores it.
-        Action::NoOp if prior.is_renamed() => {
-            let stables = stables(target, before, after);
-            let changes = BTreeMap::from([(PropertyPath::top(META), META_CHANGE)]);
+        Action::NoOp => {
+            let mut changes = BTreeMap::new();
+            // What other resources use by the new names is not in the stack by these, so an update stores it.
+            if prior.is_renamed() {
+                changes.insert(PropertyPath::top(META), META_CHANGE);
+            } else if plan.deferral.is_none() {
+                let changed = changes_of_secrecy(target, &prior.object.value, known);
+                changes.extend(changed.into_iter().map(|(path, kind)| (path, Change::new(kind))));
+            }
+            let stables = if changes.is_empty() { Vec::new() } else { stables(target, before, after) };
             return Ok(Difference { changes, delete_before_replace: false, stables });
         }
-        Action::NoOp => return Ok(Difference::default()),
         Action::Replace(paths) => paths.as_slice(),
         Action::Create | Action::Update | Action::Delete => &[],
     };

@@ -32,7 +32,7 @@ resources:
   shuffled:
     type: random:Shuffle
     properties:
-      inputs: [one, two, three, two]
+      inputs: [one, two, three, {'fn::secret': two}]
       resultCount: 3
   key:
     type: tls:PrivateKey

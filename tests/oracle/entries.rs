@@ -1878,6 +1878,15 @@ const USERS: &[Entry] = &[
         ]),
     },
     Entry {
+        id: "changes-of-secrecy",
+        what: "an input that becomes secret, or stops being one, and is otherwise unchanged",
+        go_bridge: "no change: outputs stay as they are stored, but for whole properties at the top, which engines mark",
+        isthmus: "an update, which stores the outputs anew and applies nothing; no preview shows the old value; not for what is in a list of a state that the Go bridge has stored",
+        why: "what became secret would stay in the state in the clear",
+        back: NONE,
+        shown: Shown::Elsewhere("tests/e2e/secrets.rs"),
+    },
+    Entry {
         id: "order-of-replacement",
         what: "the order of a replacement",
         go_bridge: "the new object is created first",
