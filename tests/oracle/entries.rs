@@ -1884,7 +1884,7 @@ const USERS: &[Entry] = &[
         isthmus: "an update, which stores the outputs anew and applies nothing; no preview shows the old value; not for what is in a list of a state that the Go bridge has stored",
         why: "what became secret would stay in the state in the clear",
         back: NONE,
-        shown: Shown::Elsewhere("tests/e2e/secrets.rs"),
+        shown: Shown::Elsewhere(&["tests/e2e/secrets.rs::a_value_that_becomes_secret_or_stops_being_one_is_stored_so_at_once_without_a_change"]),
     },
     Entry {
         id: "order-of-replacement",
