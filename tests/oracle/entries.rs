@@ -580,7 +580,9 @@ const PACKAGES: &[Entry] = &[
         isthmus: "are left out of package schemas, with a warning; a function with such a name in its signature is left out as a whole",
         why: "what a provider calls something must not be code in a program",
         back: NONE,
-        shown: Shown::Elsewhere(&["bridge/package/schema/tests.rs::what_is_no_name_is_in_no_package_and_told_once"]),
+        shown: Shown::Elsewhere(&[
+            "bridge/package/schema/tests.rs::what_is_no_name_is_in_no_package_and_told_once",
+        ]),
     },
     Entry {
         id: "deprecations",
@@ -1320,7 +1322,9 @@ const FAILURES: &[Entry] = &[
         isthmus: "begins with what a read returns",
         why: "what the server has added since would be taken away, or refused",
         back: NONE,
-        shown: Shown::Elsewhere(&["tests/contract/changes/failures.rs::a_change_of_a_document_begins_with_what_the_server_has"]),
+        shown: Shown::Elsewhere(&[
+            "tests/contract/changes/failures.rs::a_change_of_a_document_begins_with_what_the_server_has",
+        ]),
     },
     Entry {
         id: "failed-deletes",
@@ -1376,7 +1380,9 @@ const PROVIDERS: &[Entry] = &[
         isthmus: "no provider gets them; a warning names what `tfe` and `pulumiservice` miss",
         why: "a provider could read every secret of a stack",
         back: "`ISTHMUS_PROVIDER_ENVIRONMENT`",
-        shown: Shown::Elsewhere(&["tests/e2e/settings.rs::a_provider_gets_no_credentials_of_pulumi_unless_a_setting_names_them"]),
+        shown: Shown::Elsewhere(&[
+            "tests/e2e/settings.rs::a_provider_gets_no_credentials_of_pulumi_unless_a_setting_names_them",
+        ]),
     },
     Entry {
         id: "answered-before",
@@ -1884,7 +1890,9 @@ const USERS: &[Entry] = &[
         isthmus: "an update, which stores the outputs anew and applies nothing; no preview shows the old value; not for what is in a list of a state that the Go bridge has stored",
         why: "what became secret would stay in the state in the clear",
         back: NONE,
-        shown: Shown::Elsewhere(&["tests/e2e/secrets.rs::a_value_that_becomes_secret_or_stops_being_one_is_stored_so_at_once_without_a_change"]),
+        shown: Shown::Elsewhere(&[
+            "tests/e2e/secrets.rs::a_value_that_becomes_secret_or_stops_being_one_is_stored_so_at_once_without_a_change",
+        ]),
     },
     Entry {
         id: "order-of-replacement",

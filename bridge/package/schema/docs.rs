@@ -40,7 +40,11 @@ impl<'a> Names<'a> {
     pub(crate) fn of_function(function: &'a FunctionShape) -> Self {
         let parameters = &function.parameters;
         let shapes = parameters.iter().map(|parameter| &parameter.shape).chain([&function.return_shape]);
-        Self { tops: shapes.filter_map(Shape::object).map(Arc::as_ref).collect(), parameters, ..Self::default() }
+        Self {
+            tops: shapes.filter_map(Shape::object).map(Arc::as_ref).collect(),
+            parameters,
+            ..Self::default()
+        }
     }
 
     /// The Pulumi name of a property. That of an outer object goes first.

@@ -31,7 +31,7 @@ const SENT: usize = 60_000;
 const MEMORY_OF_MESSAGES: u64 = 2 * (MESSAGES as u64 * SENT as u64) / 1024 + 16 * 1024;
 
 /// Connections of an attack on a process that may have [`DESCRIPTORS`].
-const CONNECTIONS: usize = 500;
+const CONNECTIONS: usize = 700;
 const DESCRIPTORS: usize = 600;
 
 const CREATE: &str = "/pulumirpc.ResourceProvider/Create";
@@ -50,9 +50,11 @@ struct Attacker<Io> {
 
 impl<Io: AsyncRead + AsyncWrite + Send + 'static> Attacker<Io> {
     async fn on(stream: Io) -> Self {
-        let (reading, mut writing) = split(stream);
+        let (mut reading, mut writing) = split(stream);
         writing.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.expect("it is accepted");
         writing.write_all(&frame(4, 0, 0, &[])).await.expect("it is accepted");
+        // What it sends before the server has given its room would end the connection.
+        while kind_of_frame(&mut reading).await != WINDOW_UPDATE {}
         Self { writing, _reading: tokio::spawn(drain(reading)), next: 1 }
     }
 
@@ -81,6 +83,17 @@ fn frame(kind: u8, flags: u8, stream: u32, content: &[u8]) -> Vec<u8> {
     frame.extend_from_slice(&stream.to_be_bytes());
     frame.extend_from_slice(content);
     frame
+}
+
+const WINDOW_UPDATE: u8 = 8;
+
+/// Reads a frame.
+async fn kind_of_frame(stream: &mut (impl AsyncRead + Unpin)) -> u8 {
+    let mut head = [0; 9];
+    stream.read_exact(&mut head).await.expect("the connection is served");
+    let mut content = vec![0; usize::from(head[1]) << 8 | usize::from(head[2])];
+    stream.read_exact(&mut content).await.expect("the connection is served");
+    head[3]
 }
 
 async fn drain(mut stream: ReadHalf<impl AsyncRead>) {
