@@ -12,8 +12,8 @@ use std::fmt;
 use std::str::FromStr;
 
 pub(crate) use classify::{
-    of_configuration, of_encrypted_store, of_installation, of_journal, of_open_store, of_resolve, of_socket,
-    of_start, of_store, of_stored_resource,
+    of_configuration, of_encrypted_store, of_installation, of_journal, of_open_store, of_socket, of_start,
+    of_store,
 };
 
 /// What all codes begin with.

@@ -13,7 +13,7 @@ mod outputs;
 
 use isthmus_proto::property::Struct;
 
-use crate::names::choices::MemberKind;
+use crate::names::member_kind::MemberKind;
 use crate::package::catalogue::{Package, TokenError};
 use crate::package::plain_forms;
 use crate::package::shape::ResourceShape;

@@ -16,6 +16,7 @@ pub(crate) mod choices;
 mod go_bridge_tests;
 pub(crate) mod impossible;
 pub(crate) mod inflector;
+pub(crate) mod member_kind;
 pub(crate) mod plain_results;
 pub(crate) mod properties;
 pub(crate) mod random_digits;

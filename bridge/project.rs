@@ -83,6 +83,12 @@ impl Project {
         directory.ancestors().map(Self::at).find(|project| project.file.is_some())
     }
 
+    /// The runtime of the project's programs, such as `nodejs`, if its file names one.
+    pub(crate) fn runtime(&self) -> Option<String> {
+        let file = self.file.as_deref()?;
+        document::runtime(file.file_name()?.to_str()?, &read_file(file).ok()?)
+    }
+
     /// The member that the project file must have for the Pulumi CLI, and has not.
     pub(crate) fn missing_member(&self) -> Option<&'static str> {
         let file = self.file.as_deref()?;

@@ -29,6 +29,7 @@ pub use parsed::{
     SensitiveOutputs, Settings, ToDaemon, WriteOnly,
 };
 pub use provider_environment::ProviderEnvironment;
+pub(crate) use variable_names::VariableNames;
 
 /// Prefix of all names.
 pub(crate) const PREFIX: &str = "ISTHMUS_";

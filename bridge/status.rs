@@ -131,7 +131,11 @@ impl From<RequestError> for Status {
 
 pub(crate) fn of_stored_resource(error: StoredResourceError) -> Status {
     let text = isthmus_common::error_chain(&error);
-    let text = ErrorCode::named_in(text, error_code::of_stored_resource(&error));
+    let code = match &error {
+        StoredResourceError::EncryptedStore(error) => Some(error_code::of_encrypted_store(error)),
+        _ => None,
+    };
+    let text = ErrorCode::named_in(text, code);
     match error {
         StoredResourceError::Operation(error) => of_operation(error),
         StoredResourceError::Undone { .. } => Status::aborted(text),

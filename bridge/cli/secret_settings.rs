@@ -7,25 +7,10 @@
 
 use std::ffi::OsString;
 
-use crate::settings::{KEY, PASSPHRASE, STORE};
-
-/// An address of a store may have a password.
-#[cfg(target_os = "linux")]
-const SECRET: [&str; 3] = [KEY.name, PASSPHRASE.name, STORE.name];
-
-/// Set where standard input has them.
-#[cfg(target_os = "linux")]
-const MARK: &str = "ISTHMUS_SECRETS_ON_STDIN";
-
 /// Hides the memory and the environment of this process, if it was started with such a setting.
 pub(super) fn hide() {
     #[cfg(target_os = "linux")]
-    if SECRET.iter().chain(&[MARK]).any(|name| std::env::var_os(name).is_some()) {
-        use rustix::process::{DumpableBehavior, set_dumpable_behavior};
-
-        // A kernel always can.
-        set_dumpable_behavior(DumpableBehavior::NotDumpable).ok();
-    }
+    on_linux::hide();
 }
 
 /// The environment of a daemon, which it is not started with where that has secrets.
@@ -46,9 +31,23 @@ mod on_linux {
     use std::process::Command;
 
     use rustix::fs::{MemfdFlags, fstat, memfd_create};
+    use rustix::process::{DumpableBehavior, set_dumpable_behavior};
     use rustix::stdio::dup2_stdin;
 
-    use super::{MARK, SECRET};
+    use crate::settings::{KEY, PASSPHRASE, STORE};
+
+    /// An address of a store may have a password.
+    const SECRET: [&str; 3] = [KEY.name, PASSPHRASE.name, STORE.name];
+
+    /// Set where standard input has them.
+    const MARK: &str = "ISTHMUS_SECRETS_ON_STDIN";
+
+    pub(super) fn hide() {
+        if SECRET.iter().chain(&[MARK]).any(|name| std::env::var_os(name).is_some()) {
+            // A kernel always can.
+            set_dumpable_behavior(DumpableBehavior::NotDumpable).ok();
+        }
+    }
 
     pub(super) fn environment() -> io::Result<Vec<(OsString, OsString)>> {
         let (secret, mut environment): (Vec<_>, Vec<_>) =

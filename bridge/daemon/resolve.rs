@@ -13,7 +13,7 @@ use super::installation::{Installation, InstallationError};
 use super::progress_reporter::ProgressReporter;
 use super::reattach::{self, ReattachVariableError};
 use super::start::{self, Program, ProviderSource};
-use crate::error_code::{ErrorCode, of_resolve};
+use crate::error_code::{ErrorCode, of_configuration, of_installation};
 use crate::package::catalogue::{Identity, IdentityError};
 use crate::package::parameters::{
     Arguments, LOCAL_VERSION, LocalArguments, Parameter, ParameterSource, RemoteArguments, Source,
@@ -64,7 +64,18 @@ fn install_error(error: Box<InstallError>) -> ResolveError {
 impl ResolveError {
     /// Advice, in help lines: what the error has itself, and where its kind is described.
     pub(crate) fn help(&self) -> Vec<String> {
-        self.advice().into_iter().chain(of_resolve(self).map(ErrorCode::reference)).collect()
+        self.advice().into_iter().chain(self.code().map(ErrorCode::reference)).collect()
+    }
+
+    /// The code of its kind.
+    fn code(&self) -> Option<ErrorCode> {
+        match self {
+            Self::Installation(error) => Some(of_configuration(error)),
+            Self::Install { error } => Some(of_installation(error)),
+            Self::Names(_) => Some(ErrorCode::ProjectUnreadable),
+            Self::Directory { .. } => Some(ErrorCode::ProviderFileUnusable),
+            Self::Name(_) | Self::Constraint(_) | Self::Identity(_) | Self::Reattach(_) => None,
+        }
     }
 
     fn advice(&self) -> Vec<String> {

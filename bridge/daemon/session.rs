@@ -17,7 +17,7 @@ use crate::error_code::{ErrorCode, of_start};
 use crate::observe::ObservedSession;
 use crate::package::catalogue::Package;
 use crate::package::parameters::{
-    AlreadyParameterized, Arguments, ArgumentsError, Parameter, ParameterError,
+    AlreadyParameterized, Arguments, ArgumentsError, Parameter, ParameterError, ParameterSource,
 };
 use crate::package::{plain_forms, selection, unused_choices};
 use crate::process_context::{ProcessContext, StartedBy};

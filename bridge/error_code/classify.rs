@@ -6,9 +6,8 @@ use isthmus_state::{EncryptedStoreError, JournalError, KeyError, StoreError};
 
 use super::ErrorCode;
 use crate::attach::SocketError;
-use crate::daemon::{InstallationError, ResolveError, StartError};
+use crate::daemon::{InstallationError, StartError};
 use crate::home::{OpenStoreError, StateDirectoryError};
-use crate::lumirpc::stored_resource::StoredResourceError;
 
 /// The code of a failed installation.
 pub(crate) fn of_installation(error: &InstallError) -> ErrorCode {
@@ -43,20 +42,6 @@ pub(crate) fn of_configuration(error: &InstallationError) -> ErrorCode {
     }
 }
 
-/// The code of a parameterization that cannot be resolved.
-pub(crate) fn of_resolve(error: &ResolveError) -> Option<ErrorCode> {
-    match error {
-        ResolveError::Installation(error) => Some(of_configuration(error)),
-        ResolveError::Install { error } => Some(of_installation(error)),
-        ResolveError::Names(_) => Some(ErrorCode::ProjectUnreadable),
-        ResolveError::Directory { .. } => Some(ErrorCode::ProviderFileUnusable),
-        ResolveError::Name(_)
-        | ResolveError::Constraint(_)
-        | ResolveError::Identity(_)
-        | ResolveError::Reattach(_) => None,
-    }
-}
-
 /// The code of a provider that cannot be used.
 pub(crate) fn of_start(error: &StartError) -> Option<ErrorCode> {
     match error {
@@ -67,14 +52,6 @@ pub(crate) fn of_start(error: &StartError) -> Option<ErrorCode> {
         StartError::NotOurs { .. } | StartError::EndedAgain { .. } => Some(ErrorCode::ProviderEnded),
         StartError::Replacement { source, .. } => of_start(source),
         StartError::Reattach(_) | StartError::OtherSchema => None,
-    }
-}
-
-/// The code of a failure of the legacy service.
-pub(crate) fn of_stored_resource(error: &StoredResourceError) -> Option<ErrorCode> {
-    match error {
-        StoredResourceError::EncryptedStore(error) => Some(of_encrypted_store(error)),
-        _ => None,
     }
 }
 

@@ -70,16 +70,6 @@ pub struct ChosenName(String);
 )]
 pub struct NotAName(String);
 
-/// The kinds of a package's members, by their prefix in Terraform's references.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MemberKind {
-    Resource,
-    DataSource,
-    EphemeralResource,
-    Action,
-    Function,
-}
-
 /// The member of [`NameChoices::properties`] that is the provider's configuration.
 pub(crate) const PROVIDER: &str = "provider";
 
@@ -126,19 +116,6 @@ impl NameChoices {
     /// The chosen names of a member's properties.
     pub(crate) fn properties_of(&self, reference: &str) -> Option<&BTreeMap<String, ChosenName>> {
         self.properties.get(reference)
-    }
-}
-
-impl MemberKind {
-    /// Terraform's reference to a member, without a name of its own.
-    pub(crate) fn reference(self, terraform: &str) -> String {
-        match self {
-            Self::Resource => terraform.to_owned(),
-            Self::DataSource => format!("data.{terraform}"),
-            Self::EphemeralResource => format!("ephemeral.{terraform}"),
-            Self::Action => format!("action.{terraform}"),
-            Self::Function => format!("function.{terraform}"),
-        }
     }
 }
 

@@ -11,8 +11,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::casing::{camel, lower_first, spell_leading_digit, upper_camel, upper_first};
-use super::choices::{MemberKind, NameChoices};
+use super::choices::NameChoices;
 use super::impossible;
+use super::member_kind::MemberKind;
 
 /// The tokens of one kind (resources, data sources, functions, …), in both directions.
 #[derive(Clone, Debug, Default)]

@@ -6,7 +6,7 @@
 use isthmus_provider::rules::has_sensitive;
 
 use super::catalogue::Package;
-use crate::names::choices::MemberKind;
+use crate::names::member_kind::MemberKind;
 
 /// The runtime of projects that the warnings are for.
 pub(crate) const RUNTIME: &str = "go";

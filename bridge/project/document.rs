@@ -138,6 +138,13 @@ impl Named {
     }
 }
 
+/// The runtime in a project file of this name: `runtime: NAME`, or a mapping with `name`.
+pub(super) fn runtime(name: &str, text: &str) -> Option<String> {
+    let document = parse(name, text).ok()?;
+    let runtime = &document["runtime"];
+    runtime.as_str().or_else(|| runtime["name"].as_str()).map(str::to_owned)
+}
+
 /// The member that a project file of this name must have, and has not; `None` if it cannot be read, which is another fault.
 pub(super) fn missing_member(name: &str, text: &str) -> Option<&'static str> {
     let document = parse(name, text).ok()?;
@@ -241,6 +248,20 @@ mod tests {
 
     fn versions(name: &str, text: &str) -> Vec<String> {
         named(name, text).versions().iter().map(Version::to_string).collect()
+    }
+
+    #[test]
+    fn a_project_file_names_its_runtime() {
+        for (name, text, expected) in [
+            ("Pulumi.yaml", "name: p\nruntime: nodejs\n", Some("nodejs")),
+            ("Pulumi.yaml", "name: p\nruntime:\n  name: go\n  options: {}\n", Some("go")),
+            ("Pulumi.json", r#"{"runtime": "python"}"#, Some("python")),
+            ("Pulumi.yaml", "name: p\n", None),
+            ("Pulumi.yaml", "", None),
+            ("Pulumi.yaml", "runtime: [\n", None),
+        ] {
+            assert_eq!(runtime(name, text).as_deref(), expected, "{text}");
+        }
     }
 
     #[test]

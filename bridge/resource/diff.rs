@@ -22,13 +22,10 @@ use crate::translate::attribute_paths::property_path;
 use crate::translate::inputs::Unknowns;
 use crate::translate::property_path::PropertyPath;
 
-pub(crate) use change::{Change, ChangeKind, Display};
+pub(crate) use change::{Change, ChangeKind, Display, META};
 pub(super) use detail::changes;
 use display::{Known, displayed};
 use secrecy::changes_of_secrecy;
-
-/// The key that represents a change which no property shows.
-pub(crate) const META: &str = "__meta";
 
 /// That change. No inputs have the key, so an engine shows no values for it.
 const META_CHANGE: Change = Change { display: Display::Inputs, ..Change::new(ChangeKind::Update) };
@@ -127,9 +124,7 @@ pub(crate) async fn diff(
     let mut difference = compare(target, refreshed.as_ref().unwrap_or(prior), comparison, warnings).await?;
     // What was read is not stored yet; an update stores it.
     if difference.changes.is_empty() {
-        difference
-            .changes
-            .insert(PropertyPath::top(META), Change { kind: ChangeKind::Update, replaces: false });
+        difference.changes.insert(PropertyPath::top(META), META_CHANGE);
     }
     Ok(difference)
 }

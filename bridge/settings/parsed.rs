@@ -542,7 +542,7 @@ mod tests {
             (PASSPHRASE, &[" ", "x"], |settings| matches!(settings.key, Some(KeySource::Passphrase(_)))),
             (LOCK_FILE, &["a.hcl"], |settings| settings.lock_file == Some("a.hcl".into())),
             (PROVIDER_ENVIRONMENT, &["CLOUD_*", "A, CLOUD_KEY"], |settings| {
-                settings.provider_environment.contain(OsStr::new("CLOUD_KEY"))
+                settings.provider_environment.names(OsStr::new("CLOUD_KEY"))
             }),
             (PROVIDER_MEMORY, &["512", " 512\n"], |settings| settings.provider_memory == Some(512 << 20)),
             (PROVIDER_MEMORY, &[""], |settings| settings.provider_memory.is_none()),

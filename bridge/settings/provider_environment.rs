@@ -33,10 +33,10 @@ pub struct ProviderEnvironment(VariableNames);
 impl ProviderEnvironment {
     pub(super) fn parse(value: &OsStr) -> Result<Self, String> {
         let names = VariableNames::parse(value)?;
-        match names.iter().find(|name| name.starts_with(OWN_VARIABLES)) {
-            Some(own) => Err(format!("providers never get {own}")),
-            None => Ok(Self(names)),
+        if let Some(own) = names.iter().find(|name| name.starts_with(OWN_VARIABLES)) {
+            return Err(format!("providers never get {own}"));
         }
+        Ok(Self(names))
     }
 
     /// Whether the setting names a variable.

@@ -6,7 +6,7 @@ use super::values;
 
 /// Names. A `*` at the end of one stands for the rest of a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct VariableNames(Vec<String>);
+pub(crate) struct VariableNames(Vec<String>);
 
 impl VariableNames {
     pub(super) fn parse(value: &OsStr) -> Result<Self, String> {

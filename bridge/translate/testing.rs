@@ -9,7 +9,8 @@ use isthmus_provider::schema::{
 };
 
 use super::property_path::PropertyPath;
-use crate::names::choices::{MemberKind, NO_CHOICES};
+use crate::names::choices::NO_CHOICES;
+use crate::names::member_kind::MemberKind;
 use crate::package::shape::{IdRule, ResourceShape, compile_data_source};
 
 pub(crate) fn attribute(name: &str, attribute_type: Type) -> Attribute {

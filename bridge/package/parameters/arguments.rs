@@ -311,7 +311,11 @@ mod tests {
     #[test]
     fn wrong_words_are_answered_in_the_known_texts() {
         for (arguments, text) in [
-            (&[][..], "accepts between 1 and 2 arg(s), received 0"),
+            (
+                &[][..],
+                "accepts between 1 and 2 arg(s), received 0\nhelp: name a provider, as in `pulumi package add terraform-provider \
+                 hashicorp/random`",
+            ),
             (
                 &["a", "~>", "3.8"],
                 "accepts between 1 and 2 arg(s), received 3\nhelp: a version constraint is one argument: put quotes around the \

@@ -1,5 +1,8 @@
 //! One change of a difference.
 
+/// The key that represents a change which no property shows.
+pub(crate) const META: &str = "__meta";
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Change {
     pub kind: ChangeKind,

@@ -12,8 +12,7 @@ use std::collections::BTreeMap;
 
 use isthmus_proto::property::Struct;
 
-use super::META;
-use super::change::{Change, ChangeKind, Display};
+use super::change::{Change, ChangeKind, Display, META};
 use crate::translate::property::{self, PropertyView};
 use crate::translate::property_path::PropertyPath;
 
