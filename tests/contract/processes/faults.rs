@@ -128,7 +128,7 @@ const OF_THE_HOST: [[&str; 4]; 19] = [
         "a_suspended_guardian_ends_its_provider_when_it_goes_on",
     ],
     [
-        "signals that end no process, SIGPIPE",
+        "signals that end no process, SIGPIPE, SIGXFSZ",
         "none",
         "tests/contract/processes/host_faults.rs",
         "signals_that_do_not_end_the_daemon_do_not_disturb_it",

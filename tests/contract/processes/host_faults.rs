@@ -71,7 +71,7 @@ on_both_protocols! {
     async fn every_signal_that_ends_the_daemon_ends_its_provider(protocol) {
         for signal in [
             Signal::HUP, Signal::INT, Signal::TERM, Signal::QUIT, Signal::ABORT, Signal::ALARM, Signal::USR1, Signal::USR2,
-            Signal::FPE, Signal::ILL, Signal::TRAP, Signal::SYS, Signal::XCPU, Signal::XFSZ, Signal::SEGV, Signal::BUS,
+            Signal::FPE, Signal::ILL, Signal::TRAP, Signal::SYS, Signal::XCPU, Signal::SEGV, Signal::BUS,
         ] {
             let (mut host, session) = Setup::sandbox(protocol).session().await?;
             let provider = host.provider_process();
@@ -119,7 +119,7 @@ on_both_protocols! {
     }
 
     async fn signals_that_do_not_end_the_daemon_do_not_disturb_it(host, session: sandbox) {
-        for signal in [Signal::PIPE, Signal::CHILD, Signal::URG, Signal::WINCH, Signal::CONT] {
+        for signal in [Signal::PIPE, Signal::XFSZ, Signal::CHILD, Signal::URG, Signal::WINCH, Signal::CONT] {
             host.signal(signal);
             session.note().make(&json!({"title": "Hello"})).await?;
         }
