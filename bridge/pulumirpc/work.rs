@@ -86,7 +86,7 @@ impl Work {
                 let source = Meta::from_properties(olds).ok().and_then(|meta| meta.source);
                 let version = source.and_then(|source| source.provider_version);
                 let version = version.filter(|version| Some(version.as_str()) != current);
-                OperationError::RemovedType { error, version, urn: self.urn.clone() }
+                OperationError::RemovedType { error: Box::new(error), version, urn: self.urn.clone() }
             }
             _ => error.into(),
         }

@@ -41,7 +41,7 @@ pub(crate) enum OperationError {
     #[error("{error}{}", removed_help(version.as_deref(), urn))]
     RemovedType {
         /// Part of this error's text.
-        error: TokenError,
+        error: Box<TokenError>,
         /// The version of the provider that wrote the stack's state, if it is another one.
         version: Option<String>,
         urn: String,

@@ -137,8 +137,9 @@ fn without_escapes(text: String) -> String {
     if !text.contains("\\u") {
         return text;
     }
-    let doubled =
-        |found: &Captures<'_>| format!("{}{}", if found[0].len() % 2 == 0 { "\\" } else { "" }, &found[0]);
+    let doubled = |found: &Captures<'_>| {
+        format!("{}{}", if found[0].len().is_multiple_of(2) { "\\" } else { "" }, &found[0])
+    };
     UNICODE_ESCAPE.replace_all(&text, doubled).into_owned()
 }
 

@@ -23,8 +23,6 @@ const PORT: u16 = 7443;
 /// How many replicas there are.
 pub(crate) const REPLICAS: usize = 3;
 
-/// Permits everything to everyone, executables of this machine included.
-
 /// Replicas, their database, and what their plugins need.
 pub(crate) struct Replicas {
     pub(crate) directory: Arc<TempDir>,
