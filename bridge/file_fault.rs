@@ -1,7 +1,7 @@
 //! Why a file cannot be understood, without anything that is in it.
 //!
 //! What a parser says quotes the file: a line of it, a value that has the wrong type, a name that is unknown. The file may be another
-//! one than somebody meant, or one with secrets, and an error goes into logs of engines. So an error has the place, and the part
+//! one than the user meant, or one with secrets, and an error goes into logs of engines. So an error has the place, and the part
 //! of the parser's message that is the parser's own.
 
 use std::fmt;

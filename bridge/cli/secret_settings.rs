@@ -88,7 +88,7 @@ mod on_linux {
     /// What the process before has written, of which nothing is left.
     fn received() -> io::Result<Vec<(OsString, OsString)>> {
         let mut content = Vec::new();
-        // Not from a terminal, should somebody have set the mark.
+        // Not from a terminal, where the mark was set by hand.
         if fstat(io::stdin())?.st_nlink == 0 {
             io::stdin().read_to_end(&mut content)?;
         }

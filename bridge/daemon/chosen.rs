@@ -1,4 +1,4 @@
-//! Which providers somebody has chosen.
+//! The providers that the user has chosen.
 //!
 //! A provider is a program that runs as this user. A state, a stack export and an SDK are files of others, which may name any
 //! program: a provider of a registry, or a file. So what only such a file names is neither downloaded nor started by a command

@@ -1,7 +1,7 @@
 //! Variables of a machine: its executables, directories, language, certificates and way to the network.
 //!
 //! A plugin on another machine sends its environment, and there these name what is not here. An engine that attaches to a daemon
-//! sends none, and its providers do without the credentials in the daemon's environment, which are of nobody's run; without these
+//! sends none, and its providers do without the credentials in the daemon's environment, which belong to no run; without these
 //! they do not work. So both have those of the machine that the providers run on.
 
 use std::ffi::OsStr;
