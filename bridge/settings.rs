@@ -381,8 +381,8 @@ pub const PROVIDER_ENVIRONMENT: Setting = Setting {
     scope: Scope::Run,
     value: "names of variables, separated by commas; `*` at the end of one stands for the rest of a name",
     default: "none of them",
-    effect: "Variables that providers get although they are withheld from them: credentials of Pulumi, backends and registries; see \
-             [below](#what-providers-inherit). In a daemon's environment, also those that providers get whose engine has attached to \
+    effect: "Variables that providers get although they are withheld from them: credentials of Pulumi, backends and registries \
+             ([all of them](#what-providers-inherit)). In a daemon's environment, also those that providers get whose engine has attached to \
              the daemon without a plugin ([daemon](daemon.md#an-engine-without-a-plugin)).",
 };
 

@@ -214,9 +214,11 @@ pub(super) fn of_session(error: SessionError) -> Status {
             ResolveError::Name(_)
             | ResolveError::Constraint(_)
             | ResolveError::Identity(_)
-            | ResolveError::Directory { .. }
             | ResolveError::Names(_) => Status::invalid_argument(text),
-            ResolveError::Reattach(_) | ResolveError::Installation(_) | ResolveError::Install { .. } => {
+            ResolveError::Reattach(_)
+            | ResolveError::Installation(_)
+            | ResolveError::Directory { .. }
+            | ResolveError::Install { .. } => {
                 Status::failed_precondition(text)
             }
         },

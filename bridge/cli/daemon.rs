@@ -144,7 +144,7 @@ pub(super) fn run(daemon: &Daemon, settings: &Arc<Settings>) -> ExitCode {
             (Some(listener), _) => Ok(of_service_manager(listener)),
             (None, None) => Err(DaemonError::NoDirectory),
             (None, Some(path)) if replaces => replace(path).await,
-            (None, Some(path)) => bind(path),
+            (None, Some(path)) => bind(path).await,
         };
         match bound.and_then(served_socket) {
             Ok((listener, bound)) => serve(listener, bound, access_control, audit, context).await,
@@ -270,7 +270,7 @@ async fn replace(path: PathBuf) -> Result<Bound, DaemonError> {
         if let Some(taken) = take_over(&path).await? {
             return Ok(Bound { socket: taken.socket, path, origin: Origin::TakenOver(taken.predecessor) });
         }
-        match bind(path.clone()) {
+        match bind(path.clone()).await {
             // It begins to listen, or ends.
             Err(DaemonError::Taken(_)) if began.elapsed() < LOOK.0 => tokio::time::sleep(LOOK.1).await,
             bound => return bound,
@@ -295,7 +295,7 @@ async fn status_port(settings: &Settings, origin: &Origin) -> Result<Option<Stat
     Ok(Some(port))
 }
 
-fn bind(path: PathBuf) -> Result<Bound, DaemonError> {
+async fn bind(path: PathBuf) -> Result<Bound, DaemonError> {
     let length = path.as_os_str().len();
     if length > LONGEST {
         return Err(DaemonError::Long { path, length });
@@ -319,8 +319,12 @@ fn bind(path: PathBuf) -> Result<Bound, DaemonError> {
         // Of a daemon that was killed: it would hold the lock.
         Ok(found) if is_named(&mut lock, &found) => {
             // It dies at this moment, and has not closed its socket yet. Or another program's socket has got its inode.
-            if !is_abandoned(&path) {
-                return Err(DaemonError::Taken(path));
+            let began = Instant::now();
+            while !is_abandoned(&path) {
+                if began.elapsed() > LOOK.0 {
+                    return Err(DaemonError::Occupied(path));
+                }
+                tokio::time::sleep(LOOK.1).await;
             }
             std::fs::remove_file(&path).map_err(failed)?
         }

@@ -40,8 +40,8 @@ To Terraform, it gets a terraform.tfstate and import blocks in imports.tf. The s
 
 Every provider is started once, from --provider, or from the plugin cache, where it is installed in the version of the lock file beside
 the state, or else in the newest one. Providers that only the state or the stack export names are listed, and are downloaded and started
-after confirmation; --yes confirms them. Those of --provider, of the lock file in the working directory and of development overrides
-need none.
+after confirmation; --yes confirms them. You need not confirm providers of --provider, of the lock file in the working directory, or
+of development overrides.
 
 stack.json, terraform.tfstate and the files in secrets/ contain secrets in the clear; only their owner can read them.
 

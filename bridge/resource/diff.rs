@@ -120,7 +120,7 @@ pub(crate) async fn diff(
             return Ok(difference);
         }
     }
-    let refreshed = target.refreshed(prior, warnings).await?;
+    let refreshed = target.refreshed(prior, comparison.olds, warnings).await?;
     let mut difference = compare(target, refreshed.as_ref().unwrap_or(prior), comparison, warnings).await?;
     // What was read is not stored yet; an update stores it.
     if difference.changes.is_empty() {

@@ -132,15 +132,17 @@ impl Target<'_> {
             .map_err(|error| self.failed(error))?;
         // The operation itself determines whether it still exists, as for other resources.
         let Some(object) = read else { return Ok(prior) };
-        Ok(Prior { is_moved: true, ..self.with_own_properties(object, prior.status)? })
+        Ok(Prior { is_moved: true, ..self.with_own_properties(object, prior.status, properties)? })
     }
 
     /// The prior state as the server has it, where a change may not begin with the stored one: after
     /// an update that failed and left something that could not be read, and for documents of the
-    /// server's own schema, to which it adds what the next plan has to know. `None`: the stored one is used.
+    /// server's own schema, to which it adds what the next plan has to know. `None`: the stored one is used. Sets are in the
+    /// order of the engine's `stored` properties.
     pub(super) async fn refreshed(
         &self,
         prior: &Prior,
+        stored: &Struct,
         warnings: &mut OperationWarnings,
     ) -> Result<Option<Prior>, OperationError> {
         if !(prior.is_unrefreshed || self.holds_documents()) {
@@ -155,7 +157,7 @@ impl Target<'_> {
             }
             Err(error) => return Err(self.failed(error)),
         };
-        let refreshed = self.with_own_properties(object, prior.status)?;
+        let refreshed = self.with_own_properties(object, prior.status, stored)?;
         let unread = prior.unread.clone();
         Ok(Some(Prior { is_moved: prior.is_moved, is_renamed: prior.is_renamed, unread, ..refreshed }))
     }
@@ -245,14 +247,14 @@ impl Target<'_> {
         match &meta.source {
             Some(source) if *source.resource_type != *self.shape.terraform_type => {
                 let object = self.moved(properties, &meta, source, warnings).await?;
-                let prior = self.with_own_properties(object, status)?;
+                let prior = self.with_own_properties(object, status, properties)?;
                 Ok(Prior { is_moved: true, is_unrefreshed: meta.unrefreshed, ..prior })
             }
             _ => {
                 let object = self.upgraded(properties, &meta, warnings).await?;
                 let is_renamed = meta.names != self.package.parameter.names.digest_of_properties();
                 let prior = if is_renamed {
-                    self.with_own_properties(object, status)?
+                    self.with_own_properties(object, status, properties)?
                 } else {
                     Prior::current(object, status)
                 };
@@ -261,9 +263,15 @@ impl Target<'_> {
         }
     }
 
-    fn with_own_properties(&self, object: Object, status: Status) -> Result<Prior, OperationError> {
+    fn with_own_properties(
+        &self,
+        object: Object,
+        status: Status,
+        like: &Struct,
+    ) -> Result<Prior, OperationError> {
         let output_options = OutputOptions { keep_secrets: true, secrets: &[], unknowns: false };
-        let own = Some(outputs_from_state(&object.value, &self.shape, output_options)?);
+        let value = in_order_of(&object.value, &self.shape.object, like);
+        let own = Some(outputs_from_state(&value, &self.shape, output_options)?);
         Ok(Prior { own, ..Prior::current(object, status) })
     }
 

@@ -32,7 +32,7 @@ pub(crate) async fn preview_update(
     changes: Changes<'_>,
     warnings: &mut OperationWarnings,
 ) -> Result<Struct, OperationError> {
-    let refreshed = target.refreshed(prior, warnings).await?;
+    let refreshed = target.refreshed(prior, changes.olds, warnings).await?;
     let prior = refreshed.as_ref().unwrap_or(prior);
     let (plan, config, news) = plan(target, prior, changes, Unknowns::Keep, warnings).await?;
     target.warn_of_deferral(&plan, warnings);
@@ -49,7 +49,7 @@ pub(crate) async fn update<State: StateManager>(
     warnings: &mut OperationWarnings,
 ) -> Result<Struct, State::Error> {
     let inputs = changes.inputs;
-    let prior = target.refreshed(&prior, warnings).await?.unwrap_or(prior);
+    let prior = target.refreshed(&prior, changes.olds, warnings).await?.unwrap_or(prior);
     let (plan, config, news) = plan(target, &prior, changes, Unknowns::Reject, warnings).await?;
     fail_point("update-planned");
     target.check_final(&plan)?;

@@ -35,7 +35,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 #[derive(Clone, Copy, Debug)]
 pub struct LoadLimits {
     /// Calls in progress. When there are so many, connections with less than their share of them may make more: all of them
-    /// together at most as many again, or [`LEAST_SHARE`] each.
+    /// together at most as many again, or 4 each.
     pub calls: usize,
     /// Bytes of large messages that arrive.
     pub messages: usize,

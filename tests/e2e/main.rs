@@ -31,6 +31,7 @@ mod names;
 mod newcomer;
 mod observed;
 mod pages;
+mod previews;
 mod random;
 mod release;
 mod secrets;

@@ -13,6 +13,7 @@ const legacyMetadataKind = "legacy_metadata"
 func legacyMetadata() *schema.Resource {
 	return &schema.Resource{
 		Description: "Has its name in a block, and shares it with no other.",
+		Importer:    &schema.ResourceImporter{StateContext: schema.ImportStatePassthroughContext},
 		Schema: map[string]*schema.Schema{
 			"metadata": {
 				Type: schema.TypeList, Required: true, ForceNew: true, MaxItems: 1, Description: "What it is known by.",
@@ -45,6 +46,9 @@ func legacyMetadata() *schema.Resource {
 			if !found {
 				data.SetId("")
 				return nil
+			}
+			if err := data.Set("metadata", []any{map[string]any{"name": data.Id()}}); err != nil {
+				return diag.FromErr(err)
 			}
 			return diag.FromErr(data.Set("type", object.State["type"]))
 		},

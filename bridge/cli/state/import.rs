@@ -44,9 +44,10 @@ Examples:
   isthmus state import old.tfstate --provider acme=./terraform-provider-acme --package acme=corp
 
 Every provider of the state is started once, from --provider, from the plugin cache, or as terraform-provider-TYPE from PATH. Providers
-that only the state names are listed, and started after confirmation; --yes confirms them. Those of --provider, of the lock file in the
-working directory and of development overrides need none. A provider is not configured, and no real object is changed. Only managed resources are imported. The id that is printed for each object is the one for
-the engine: where several objects have the same id, a number is added to the later ones.
+that only the state names are listed, and started after confirmation; --yes confirms them. You need not confirm providers of --provider, of the lock
+file in the working directory, or of development overrides. A provider is not configured, and no real object is changed. Only managed
+resources are imported. The id that is printed for each object is the one for the engine: where several objects have the same id, a
+number is added to the later ones.
 
 A file of length-delimited tfstackdata1 records is imported as well: the state of a stack, or the prior state of its plan. EXPERIMENTAL:
 Terraform documents the format as private and may change it. Objects keep their components; components, inputs, outputs, and unknown

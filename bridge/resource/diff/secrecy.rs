@@ -15,7 +15,7 @@ use super::display::Known;
 use crate::resource::Target;
 use crate::translate::meta::Meta;
 use crate::translate::outputs::{OutputOptions, outputs_from_state};
-use crate::translate::property::{PropertyView, unwrap, without_secrets};
+use crate::translate::property::{PropertyView, contains_secret, unwrap, without_secrets};
 use crate::translate::property_path::{PropertyPath, PropertyStep};
 
 /// The outputs of an unchanged object that become secret, or stop being secret, because the inputs
@@ -28,7 +28,11 @@ pub(super) fn changes_of_secrecy(
     Known { inputs, olds, news }: Known<'_>,
 ) -> BTreeMap<PropertyPath, ChangeKind> {
     let mut walk = Walk { path: Vec::new(), changes: BTreeMap::new() };
-    if !target.keep_secrets || inputs == news {
+    // A secret of another type or an older schema may be any of today's values.
+    let is_another = |(name, value): (&str, &Property)| {
+        target.shape.object.pulumi(name).is_none() && contains_secret(value) != Ok(false)
+    };
+    if !target.keep_secrets || inputs == news || inputs.iter().any(is_another) {
         return walk.changes;
     }
     // Of what the Go bridge has stored, engines have marked no secrets within lists.

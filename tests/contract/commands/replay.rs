@@ -39,7 +39,7 @@ on_both_protocols! {
         // The provider is gone, and whatever it has written.
         std::fs::remove_file(recorded.directory.path().join("terraform-provider-conformance")).expect("a link");
         let said = recorded.replay(&[]).well();
-        assert_eq!(said, "11 calls of 1 sessions replayed; not replayed: Parameterize 1\nResult: the same\n");
+        assert_eq!(said, "11 calls of 1 session replayed; not replayed: Parameterize 1\nResult: the same\n");
     }
 
     async fn failures_are_the_same_when_they_are_replayed(protocol) {
@@ -79,7 +79,7 @@ Create urn:pulumi:test::contract::sandbox:index/note:Note::note
     - config.title: \"Bread\"
     + config.title: \"Milk\"
 
-4 calls of 1 sessions replayed; not replayed: Parameterize 1
+4 calls of 1 session replayed; not replayed: Parameterize 1
 Result: 2 messages differ
 ";
         assert_eq!(said.stdout, expected);

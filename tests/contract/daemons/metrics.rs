@@ -179,7 +179,7 @@ on_both_protocols! {
             assert!(shown.contains("local/sandbox"), "{shown}");
             assert!(!shown.contains("mark-of-"), "{shown}");
         }
-        assert!(page.body.contains("<td>Create</td><td>local/sandbox</td>"), "{}", page.body);
+        assert!(page.body.contains(r#"<td data-name="call">Create</td><td data-name="provider">local/sandbox</td>"#), "{}", page.body);
     }
 }
 

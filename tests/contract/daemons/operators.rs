@@ -40,7 +40,7 @@ on_both_protocols! {
         let (created, listed) = tokio::join!(faulty.create(&inputs), listed);
         created.expect_err("it was cancelled");
         let listed = listed?;
-        assert!(listed.contains("1 sessions, 1 provider processes, 1 calls in flight"), "{listed}");
+        assert!(listed.contains("1 session, 1 provider process, 1 call in flight"), "{listed}");
         let mut rows = listed.lines().filter(|line| line.ends_with("  local/sandbox"));
         let mut cells = || -> Vec<&str> {
             let row = rows.next().unwrap_or_else(|| panic!("a process and a session: {listed}"));

@@ -11,7 +11,7 @@ use isthmus_proto::daemon::daemon_client::DaemonClient;
 use isthmus_proto::daemon::{HandOverRequest, OpenRequest};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use rustix::process::Signal;
-use tokio::io::AsyncReadExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Command;
 use tokio::task::JoinSet;
 
@@ -282,16 +282,16 @@ async fn a_killed_daemon_that_had_replaced_another_one_leaves_a_socket_that_is_r
 async fn the_socket_of_another_program_is_left_alone() {
     let directory = tempfile::tempdir().expect("a directory");
     let socket = directory.path().join("daemon.sock");
-    let other = UnixListener::bind(&socket).expect("a new socket");
-    let accepted = std::thread::spawn(move || {
-        let (mut stream, _) = other.accept().expect("a connection");
-        std::io::Write::write_all(&mut stream, b"HTTP/1.1 400 Bad Request\r\n\r\n").expect("it is read");
-        drop(stream);
-        other
+    let other = tokio::net::UnixListener::bind(&socket).expect("a new socket");
+    let answering = tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = other.accept().await.expect("a connection");
+            // Whoever only looks whether it listens has gone.
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await;
+        }
     });
     let said = refused(&socket).await;
     assert!(said.contains("does not hand its socket over"), "{said}");
-    let other = accepted.join().expect("it does not panic");
     UnixStream::connect(&socket).expect("it listens still");
     // Not even if a killed daemon had a socket of that inode.
     let found = std::fs::metadata(&socket).expect("it is there");
@@ -311,7 +311,8 @@ async fn the_socket_of_another_program_is_left_alone() {
     assert!(said.contains("is no socket of a daemon, so it is left alone"), "{said}");
     UnixStream::connect(&socket).expect("it listens still");
     std::fs::remove_file(&lock).expect("it is there");
-    drop(other);
+    answering.abort();
+    answering.await.expect_err("it is aborted");
     // Nor is what it leaves taken for a daemon's.
     let said = refused(&socket).await;
     assert!(said.contains("is no socket of a daemon, so it is left alone"), "{said}");

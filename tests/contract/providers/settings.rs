@@ -195,14 +195,14 @@ on_both_protocols! {
                         .to_owned(),
                 ),
             ]),
-            (EXPLICIT, json!({"apiKey": "k", "retry_count": 1}), vec![(
+            (EXPLICIT, json!({"apiKey": "k", "retryCounts": 1}), vec![(
                 "",
-                format!("{prefix}Invalid or unknown key. Examine values at 'mine.retry_count'. Did you mean `retryCount`?"),
+                format!("{prefix}Invalid or unknown key. Examine values at 'mine.retryCounts'. Did you mean `retryCount`?"),
             )]),
             // Both kinds at once.
-            (EXPLICIT, json!({"api_key": "k"}), vec![
+            (EXPLICIT, json!({"apiKeys": "k"}), vec![
                 ("", "Missing required property 'apiKey': The key.".to_owned()),
-                ("", format!("{prefix}Invalid or unknown key. Examine values at 'mine.api_key'. Did you mean `apiKey`?")),
+                ("", format!("{prefix}Invalid or unknown key. Examine values at 'mine.apiKeys'. Did you mean `apiKey`?")),
             ]),
         ] {
             let checked = session.check_config_of(urn, &news).await?;

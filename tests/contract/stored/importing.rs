@@ -404,6 +404,10 @@ fn object(schema: &Json, of: &Json, (properties, required): (&str, &str), fill: 
 /// A value of a type of the package schema; the elements of a collection differ in `number`.
 fn value(schema: &Json, of: &Json, fill: Fill, number: usize) -> Json {
     let is_zero = fill == Fill::Zeros;
+    // Twice the same type, which is `any` in Go.
+    if let Some(either) = of["oneOf"].get(0) {
+        return value(schema, either, fill, number);
+    }
     if let Some(reference) = of["$ref"].as_str() {
         return match reference.strip_prefix("#/types/") {
             Some(token) => object(schema, &schema["types"][token], ("properties", "required"), fill, number),

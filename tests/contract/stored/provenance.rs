@@ -97,7 +97,7 @@ on_both_protocols! {
         let difference = note.diff(&old, &news).await?;
         assert_eq!(difference.replaces, [""; 0], "{difference:?}");
         // A memo has no priority, for which a note has a default; its name has become the title.
-        assert!(difference.changes.contains(&"add priority".to_owned()), "{difference:?}");
+        assert!(difference.changes.contains(&"update priority".to_owned()), "{difference:?}");
         assert!(!difference.changes.iter().any(|change| change.contains("title")), "{difference:?}");
         assert_eq!(names_since(&host, before), ["MoveResourceState", "ReadResource", "PlanResourceChange"]);
         let moved = host.calls().into_iter().find(|call| call["call"] == "MoveResourceState").expect("the move");
