@@ -28,7 +28,7 @@ use crate::config;
 use crate::daemon::{Instance, Session, SessionError};
 use crate::invoke::{self, Invocation};
 use crate::list;
-use crate::package::catalogue::TokenError;
+use crate::package::catalogue::{Identity, Package, TokenError};
 use crate::package::{mapping, schema};
 use crate::resource::{
     self, Changes, Comparison, EngineState, Naming, Operation, OperationError, OperationWarnings,
@@ -127,17 +127,20 @@ impl ResourceProvider for PulumiService {
     ) -> Result<Response<GetSchemaResponse>, Status> {
         let session = session(&request)?;
         // A package has no subpackages, so the name does not matter.
-        let version = request.into_inner().subpackage_version;
-        if !version.is_empty() {
-            strict_version("invalid SubpackageVersion", &version)?;
-        }
+        let version = match request.into_inner().subpackage_version {
+            text if text.is_empty() => None,
+            text => Some(strict_version("invalid SubpackageVersion", &text)?),
+        };
         let schema = match session.package().await {
             None => {
                 session.warn(NO_PROVIDER.to_owned(), "");
                 session.flush_logs(true).await;
                 schema::base_schema(&session.context().plugin_version().to_string()).into()
             }
-            Some(package) => session.package_schema(package).await.map_err(of_token)?,
+            Some(package) => {
+                let package = package_in(package, version);
+                session.package_schema(package).await.map_err(of_token)?
+            }
         };
         if schema.size() > LARGEST_TEXT {
             let (size, most) = (schema.size() >> 20, LARGEST_TEXT >> 20);
@@ -533,6 +536,18 @@ async fn chosen(session: &Arc<Session>) -> Result<Option<Arc<Instance>>, Status>
         Ok(instance) => Ok(Some(instance)),
         Err(SessionError::NotParameterized) => Ok(None),
         Err(error) => Err(status::of_session(error)),
+    }
+}
+
+/// The package in the version of a request, which may be another one: an engine asks for the version that it has
+/// parameterized, and for an explicit provider that may be the plugin's.
+fn package_in(package: Arc<Package>, version: Option<semver::Version>) -> Arc<Package> {
+    match version {
+        Some(version) if version != package.identity().version => {
+            let identity = Identity { version, ..package.identity().clone() };
+            Arc::new(Package::new(identity, Arc::clone(package.catalogue())))
+        }
+        _ => package,
     }
 }
 

@@ -218,9 +218,7 @@ pub(super) fn of_session(error: SessionError) -> Status {
             ResolveError::Reattach(_)
             | ResolveError::Installation(_)
             | ResolveError::Directory { .. }
-            | ResolveError::Install { .. } => {
-                Status::failed_precondition(text)
-            }
+            | ResolveError::Install { .. } => Status::failed_precondition(text),
         },
     }
 }

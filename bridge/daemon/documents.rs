@@ -88,8 +88,11 @@ impl Session {
             let _rendering = rendering.lock().await;
             isthmus_common::blocking(move || find(cache.as_ref())).await?
         };
+        let runtime = if found.warnings.is_empty() { None } else { self.runtime().await };
         for warning in found.warnings {
-            self.warn(warning, "");
+            if !runtime.as_ref().is_some_and(|runtime| schema::is_of_another_language(&warning, runtime)) {
+                self.warn(warning, "");
+            }
         }
         if let Some(failure) = found.failure
             && self.daemon().should_report_cache_failure()

@@ -345,7 +345,9 @@ impl Pool {
                 continue;
             }
             let most = self.0.limits.processes;
-            waits(format!("all provider processes of this daemon are in use (at most {most}); waiting for one"));
+            waits(format!(
+                "all provider processes of this daemon are in use (at most {most}); waiting for one"
+            ));
             tokio::select! {
                 permit = &mut permit => return permit.expect("the semaphore is never closed"),
                 // The sender is in this. Nothing tells of a process that has ended by itself.

@@ -253,8 +253,13 @@ impl Session {
         if self.considered_plain_forms.swap(true, Ordering::Relaxed) {
             return false;
         }
+        self.runtime().await.is_some_and(|runtime| runtime == plain_forms::RUNTIME)
+    }
+
+    /// The runtime of the project around the working directory, if there is one that can be read.
+    pub(crate) async fn runtime(&self) -> Option<String> {
         let context = Arc::clone(&self.scope.context);
-        blocking(move || context.runtime()).await.is_some_and(|runtime| runtime == plain_forms::RUNTIME)
+        blocking(move || context.runtime()).await
     }
 
     /// Whether the engine accepts outputs from an invoke.

@@ -26,6 +26,11 @@ pub(crate) fn parameter(name: &str) -> Cow<'_, str> {
     possible(&PARAMETERS, name, "Value")
 }
 
+/// Whether no variable of JavaScript can have the name.
+pub(crate) fn is_reserved_in_javascript(name: &str) -> bool {
+    JAVASCRIPT.contains(&name)
+}
+
 fn possible<'n>(names: &[&[&str]], name: &'n str, suffix: &str) -> Cow<'n, str> {
     if names.iter().any(|names| names.contains(&name)) {
         format!("{name}{suffix}").into()
@@ -34,12 +39,13 @@ fn possible<'n>(names: &[&[&str]], name: &'n str, suffix: &str) -> Cow<'n, str> 
     }
 }
 
-/// TypeScript: `Error` (thrown by the class itself), `Object` (TS2725). Modules of SDKs: `Outputs` in
-/// Python, `Doc` and `Init` in Go, `Utilities` in Java and .NET.
-const RESOURCES: [&[&str]; 1] = [&["Doc", "Error", "Init", "Object", "Outputs", "Utilities"]];
+/// TypeScript: `Error` (thrown by the class itself), `Object` (TS2725). Modules of SDKs: `Outputs` and
+/// `Typing` in Python, `Doc` and `Init` in Go, `Utilities` in Java and .NET.
+const RESOURCES: [&[&str]; 1] = [&["Doc", "Error", "Init", "Object", "Outputs", "Typing", "Utilities"]];
 
-/// Modules of SDKs: `index` in TypeScript, `doc` and `init` in Go, `utilities` in .NET.
-const FUNCTIONS: [&[&str]; 4] = [&JAVASCRIPT, &JAVA, &JAVA_METHODS, &["doc", "index", "init", "utilities"]];
+/// Modules of SDKs: `index` in TypeScript, `typing` in Python, `doc` and `init` in Go, `utilities` in .NET.
+const FUNCTIONS: [&[&str]; 4] =
+    [&JAVASCRIPT, &JAVA, &JAVA_METHODS, &["doc", "index", "init", "typing", "utilities"]];
 
 /// Variables of generated functions: `opts` and `utilities` in TypeScript, `opts` in Python, `err`,
 /// `internal`, `options`, `ref`, `result` and `rv` in Go, `options` in Java, which reserves `yield`.

@@ -35,7 +35,8 @@ pub(super) use document::raw;
 use document::{
     BaseProvider, Document, Fragments, Function, ObjectType, Outputs, Parameterization, Property, Type,
 };
-use generators::Unwritable;
+pub(crate) use generators::is_of_another_language;
+use generators::{Unwritable, UnwritableProperty};
 use language::Facts;
 pub(crate) use language::go_import_path;
 use members::{Managed, is_input};
@@ -74,7 +75,10 @@ impl<Content> Rendering<Content> {
     pub(crate) fn unreadable(&self) -> Option<&TokenError> {
         self.left_out.iter().find_map(|left_out| match left_out {
             LeftOut::Invalid(error @ TokenError::Schema(CatalogueError::Unreadable { .. })) => Some(error),
-            LeftOut::Invalid(_) | LeftOut::Unwritable(_) | LeftOut::Nameless(_) => None,
+            LeftOut::Invalid(_)
+            | LeftOut::Unwritable(_)
+            | LeftOut::UnwritableProperty(_)
+            | LeftOut::Nameless(_) => None,
         })
     }
 }
@@ -86,6 +90,8 @@ pub(crate) enum LeftOut {
     Invalid(#[from] TokenError),
     #[error(transparent)]
     Unwritable(#[from] Unwritable),
+    #[error(transparent)]
+    UnwritableProperty(#[from] UnwritableProperty),
     #[error(transparent)]
     Nameless(#[from] Nameless),
 }
@@ -119,6 +125,7 @@ pub(crate) fn package_schema(package: &Package, plugin_version: &str) -> Renderi
     let config = usable(package.config_shape(), &mut left_out);
     if let Some(config) = &config {
         left_out.extend(nameless::within("the provider's configuration", &config.object).map(LeftOut::from));
+        left_out.extend(generators::configuration(config).map(LeftOut::from));
         document.config = members::config_variables(&mut types, config);
     }
     document.provider = members::provider(&mut types, &identity.name, config.as_deref());
@@ -134,6 +141,7 @@ pub(crate) fn package_schema(package: &Package, plugin_version: &str) -> Renderi
         let Managed { shape, list, .. } = managed;
         let name = member_name(&shape.token);
         partly.extend(nameless_properties("resource", shape));
+        partly.extend(generators::resource(shape).map(LeftOut::from));
         let own = types.declare(Owner::Resource, name, &shape.object.fields);
         match list {
             None => own,

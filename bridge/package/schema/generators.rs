@@ -10,6 +10,7 @@
 
 use super::super::function::FunctionShape;
 use super::super::shape::ResourceShape;
+use crate::names::impossible::is_reserved_in_javascript;
 use crate::names::tokens::member_name;
 
 /// A member that one language's SDK does not compile with, and why.
@@ -27,6 +28,47 @@ pub(crate) struct Unwritable {
     /// Its Terraform name.
     member: String,
 }
+
+/// A property that no Node.js SDK compiles with.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "no Node.js SDK of this package compiles: Pulumi's SDK generator cannot write the property `{property}` of {owner}\n\
+     help: give it another name under `properties` in isthmus.toml; `isthmus explain names` describes it"
+)]
+pub(crate) struct UnwritableProperty {
+    property: String,
+    owner: String,
+}
+
+/// Whether a warning is of the SDK in another language than a project of this runtime has.
+pub(crate) fn is_of_another_language(warning: &str, runtime: &str) -> bool {
+    let language = match runtime {
+        "nodejs" => "Node.js",
+        "python" => "Python",
+        "java" => "Java",
+        _ => "",
+    };
+    let of = warning.strip_prefix("no ").and_then(|rest| rest.split_once(" SDK of this package compiles"));
+    of.is_some_and(|(of, _)| of != language)
+}
+
+/// The fault of a resource: its class has a constructor.
+pub(super) fn resource(shape: &ResourceShape) -> Option<UnwritableProperty> {
+    let owner = || format!("resource {}", shape.terraform_type);
+    shape
+        .object
+        .pulumi(CONSTRUCTOR)
+        .map(|field| UnwritableProperty { property: field.pulumi.clone(), owner: owner() })
+}
+
+/// The fault of the provider's configuration, each of whose properties is a variable as well.
+pub(super) fn configuration(shape: &ResourceShape) -> Option<UnwritableProperty> {
+    let fault = |name: &str| name == CONSTRUCTOR || is_reserved_in_javascript(name);
+    let property = shape.object.fields.iter().map(|field| &field.pulumi).find(|name| fault(name))?.clone();
+    Some(UnwritableProperty { property, owner: "the provider's configuration".to_owned() })
+}
+
+const CONSTRUCTOR: &str = "constructor";
 
 /// The fault of a function.
 pub(super) fn function(shape: &FunctionShape) -> Option<Unwritable> {

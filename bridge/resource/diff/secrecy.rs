@@ -47,7 +47,21 @@ pub(super) fn changes_of_secrecy(
     if let [Ok(before), Ok(after)] = &outputs {
         walk.object(before, after);
     }
+    walk.changes.retain(|path, kind| match kind {
+        ChangeKind::Add => !is_secret_in(olds, path),
+        // A program may mark less of a property than the whole that is stored as secret.
+        _ => path
+            .top_level()
+            .and_then(|name| news.get(name))
+            .is_none_or(|input| contains_secret(input) == Ok(false)),
+    });
     walk.changes
+}
+
+/// Whether the value at the path is secret, or one that it is within.
+fn is_secret_in(bag: &Struct, path: &PropertyPath) -> bool {
+    let is_secret = |value: &Property| matches!(unwrap(value), Ok((_, true)));
+    (1..=path.0.len()).any(|length| PropertyPath(path.0[..length].to_vec()).find(bag).is_some_and(is_secret))
 }
 
 /// The bag without the marks of secrets within lists.

@@ -161,7 +161,9 @@ fn every_setting_has_a_row_and_a_value_that_is_refused() {
 /// The error for a value that is not understood.
 #[track_caller]
 fn assert_refused(row: &Row, value: &[u8], text: &str) {
-    let [first, line, help, code] = text.lines().collect::<Vec<_>>()[..] else { panic!("four lines, not {text}") };
+    let [first, line, help, code] = text.lines().collect::<Vec<_>>()[..] else {
+        panic!("four lines, not {text}")
+    };
     assert!(first.ends_with("invalid settings in the environment:"), "{text}");
     let allowed = ALL.iter().find(|setting| setting.name == row.name).expect("it is in the table").value;
     assert!(line.ends_with(&format!("expected {allowed}")), "{text}");

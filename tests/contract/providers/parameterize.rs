@@ -26,6 +26,9 @@ on_both_protocols! {
         // As of an explicit provider, to which engines give the version of the plugin.
         let answer = session.parameterize_as("1.1.3", &value.to_string()).await?;
         assert_eq!((answer.name.as_str(), answer.version.as_str()), ("sandbox", "1.1.3"));
+        // Engines load the schema in that version, and refuse one of another.
+        assert_eq!(session.schema_of("sandbox", "1.1.3").await?["version"], "1.1.3");
+        assert_eq!(session.schema().await?["version"], "0.0.0");
 
         session.configure(&json!({})).await?;
         session.note().make(&json!({"title": "Hello"})).await?;

@@ -32,7 +32,7 @@ fn tainted_deposed_and_old_objects_go_over_and_what_cannot_is_listed() {
     let [file, output] = [file, project.path("")].map(|path| path.to_str().expect("a path").to_owned());
     let said = migration.migrate(&[&file, "--output", &output, "--project", "e2e", "--force"]).with_code(3);
     assert!(said.stdout.starts_with("wrote 5 resources of 2 providers"), "{}", said.stdout);
-    assert!(said.stdout.contains("1 data sources are only read"), "{}", said.stdout);
+    assert!(said.stdout.contains("left out, because only read: 1 data source\n"), "{}", said.stdout);
     let lost: Vec<&str> = said.stderr.lines().filter(|line| line.contains("not migrated")).collect();
     for (place, reason) in [
         ("output.id", "an output is an expression"),

@@ -146,7 +146,12 @@ fn a_project_file_without_what_the_cli_needs_is_named() {
 fn a_file_of_chosen_names_that_cannot_be_read_is_named() {
     let patient = Patient::new();
     patient.machine.write("project/isthmus.toml", b"[packages.random\n");
-    patient.has("project", 1104, &["isthmus.toml", "line 1, column 17: unclosed table"], "isthmus explain names");
+    patient.has(
+        "project",
+        1104,
+        &["isthmus.toml", "line 1, column 17: unclosed table"],
+        "isthmus explain names",
+    );
     std::fs::remove_file(patient.machine.path("project/isthmus.toml")).expect("it is there");
     std::fs::create_dir(patient.machine.path("project/isthmus.toml")).expect("a directory");
     patient.has("project", 1104, &["isthmus.toml", "it is no regular file"], "Correct the file at the line");
