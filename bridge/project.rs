@@ -105,7 +105,7 @@ impl Project {
     }
 
     /// The URL of the backend, if the project file names one.
-    fn backend_url(&self) -> Option<String> {
+    pub(crate) fn backend_url(&self) -> Option<String> {
         let file = self.file.as_deref()?;
         document::backend_url(file.file_name()?.to_str()?, &read_file(file).ok()?)
     }

@@ -14,11 +14,13 @@ use super::variable_names::VariableNames;
 /// What providers do not get, by name or, with `*`, by prefix. What is isthmus' own is withheld besides.
 ///
 /// `PULUMI_CONFIG` is the configuration of the stack: engines set it for plugins, secrets in the clear. `TF_HTTP_…` has the
-/// password of a backend and the key of its certificate.
+/// password of a backend and the key of its certificate, `ARM_ACCESS_KEY` and `PG_CONN_STR` are for backends alone, and
+/// `TF_CLI_ARGS…` may set any of a backend's settings.
 static WITHHELD: LazyLock<VariableNames> = LazyLock::new(|| {
     VariableNames::of(
-        "PULUMI_ACCESS_TOKEN,PULUMI_BACKEND_URL,PULUMI_CONFIG,PULUMI_CONFIG_PASSPHRASE,PULUMI_CONFIG_PASSPHRASE_FILE,\
-         PULUMI_CONFIG_SECRET_KEYS,PULUMI_GITSSH_PASSPHRASE,TF_ENCRYPTION,TF_HTTP_*,TF_TOKEN_*",
+        "ARM_ACCESS_KEY,PG_CONN_STR,PULUMI_ACCESS_TOKEN,PULUMI_BACKEND_URL,PULUMI_CONFIG,PULUMI_CONFIG_PASSPHRASE,\
+         PULUMI_CONFIG_PASSPHRASE_FILE,PULUMI_CONFIG_SECRET_KEYS,PULUMI_GITSSH_PASSPHRASE,TF_CLI_ARGS*,TF_ENCRYPTION,TF_HTTP_*,\
+         TF_TOKEN_*",
     )
 });
 
@@ -86,6 +88,8 @@ mod tests {
 
     fn run() -> Environment {
         let secret = [
+            "ARM_ACCESS_KEY",
+            "PG_CONN_STR",
             "PULUMI_ACCESS_TOKEN",
             "PULUMI_BACKEND_URL",
             "PULUMI_CONFIG",
@@ -93,6 +97,8 @@ mod tests {
             "PULUMI_CONFIG_PASSPHRASE_FILE",
             "PULUMI_CONFIG_SECRET_KEYS",
             "PULUMI_GITSSH_PASSPHRASE",
+            "TF_CLI_ARGS",
+            "TF_CLI_ARGS_init",
             "TF_ENCRYPTION",
             "TF_HTTP_CLIENT_PRIVATE_KEY_PEM",
             "TF_HTTP_PASSWORD",

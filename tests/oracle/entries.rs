@@ -1074,7 +1074,7 @@ const INPUTS: &[Entry] = &[
         id: "version-of-explicit-providers",
         what: "an explicit provider's version, which engines (3.259) set to that of the package in a stack's first run, and to that of the plugin in later ones",
         go_bridge: "a change in the second run; `pulumi import --provider` fails after it has imported",
-        isthmus: "no change; Parameterize returns the version that an SDK or a state asks for",
+        isthmus: "no change; Parameterize and GetSchema return the version that an SDK or a state asks for",
         why: "the package is the same",
         back: NONE,
         shown: Shown::Elsewhere(&["tests/e2e/import.rs::an_explicit_provider_stays_as_it_is_and_imports"]),
@@ -1255,6 +1255,17 @@ const INPUTS: &[Entry] = &[
             ),
             theirs: Something,
         }]),
+    },
+    Entry {
+        id: "secrecy-alone",
+        what: "an input that becomes secret, or stops being secret, and changes in nothing else",
+        go_bridge: "no change: within nested values, the stored outputs keep what has become secret in the clear",
+        isthmus: "an update that calls nothing of the provider, and stores the outputs anew",
+        why: "a secret does not stay in the clear in a state",
+        back: NONE,
+        shown: Shown::Elsewhere(&[
+            "tests/e2e/secrets.rs::a_value_that_becomes_secret_or_stops_being_one_is_stored_so_at_once_without_a_change",
+        ]),
     },
     Entry {
         id: "unknown-in-json",

@@ -175,7 +175,7 @@ impl Options {
         let mut versions: BTreeSet<Version> =
             contents.files.iter().flat_map(|(_, named)| named.versions()).collect();
         if project.file.is_some() && self.stacks.is_empty() {
-            let found = stacks::of_project(&project.directory, &|step| reporter.step(&step));
+            let found = stacks::of_project(project, &|step| reporter.step(&step));
             reporter.clear();
             match found {
                 Ok(found) => versions.extend(found),

@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use crate::cli::missing_file::explain_missing;
 use crate::file_fault::FileFault;
+use crate::project::Project;
 use crate::project::document::{PLUGIN, parse_version};
 
 /// The largest export of a stack.
@@ -45,6 +46,13 @@ pub(super) enum StackError {
         #[source]
         error: io::Error,
     },
+    /// The CLI would send the access token there.
+    #[error(
+        "the stacks of {project} are not listed, because its project file chooses their backend\n\
+         help: set PULUMI_BACKEND_URL if you trust it, or export the stacks with `pulumi stack export`, and pass the files with --stack",
+        project = .project.display()
+    )]
+    Backend { project: PathBuf },
 }
 
 /// The versions in an export file, or on standard input (`-`).
@@ -60,8 +68,14 @@ pub(super) fn in_file(path: &Path) -> Result<BTreeSet<Version>, StackError> {
 }
 
 /// The versions in all stacks of a project, by the Pulumi CLI. `step` is called before each call,
-/// which may be slow.
-pub(super) fn of_project(project: &Path, step: &dyn Fn(String)) -> Result<BTreeSet<Version>, StackError> {
+/// which may be slow. A backend on a server is not asked if only the project file chooses it: a
+/// project may have been cloned from anybody.
+pub(super) fn of_project(project: &Project, step: &dyn Fn(String)) -> Result<BTreeSet<Version>, StackError> {
+    let is_on_a_server = |url: String| !url.starts_with("file:");
+    if std::env::var_os("PULUMI_BACKEND_URL").is_none() && project.backend_url().is_some_and(is_on_a_server) {
+        return Err(StackError::Backend { project: project.directory.clone() });
+    }
+    let project = &*project.directory;
     let failed = |error| StackError::Ask { project: project.to_owned(), error };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     runtime.block_on(async {

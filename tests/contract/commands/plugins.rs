@@ -205,6 +205,16 @@ fn each_stack_that_is_read_is_shown_and_named_versions_are_installed() {
 }
 
 #[test]
+fn the_server_that_a_project_file_chooses_gets_no_token() {
+    let user = User::new();
+    user.write("app/Pulumi.yaml", "name: x\nruntime: yaml\nbackend: { url: 'https://pulumi.example' }\n");
+    let said = user.install_plugin("app", &[]);
+    assert!(said.stderr.contains("its project file chooses their backend"), "{said:?}");
+    said.well();
+    assert_eq!(user.calls(), [""; 0]);
+}
+
+#[test]
 fn an_sdk_that_the_parameters_have_left_behind_is_named() {
     let user = User::new();
     let package = |constraint: &str| {
