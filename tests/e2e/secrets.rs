@@ -283,10 +283,12 @@ fn no_operation_on_what_there_is_prints_a_secret() {
         }
         all.extend(told);
     };
-    program(&project, &during("update+read+delete", 1));
+    program(&project, &during("nothing", 1));
     project.up_at_once();
-    program(&project, &during("update+read+delete", 2));
+    program(&project, &during("update", 2));
     fails(&project, &["up", "--yes", "--skip-preview", "--diff"], "<[secret]>");
+    program(&project, &during("read+delete", 2));
+    project.up_at_once();
     fails(&project, &["refresh", "--yes", "--skip-preview"], "<[secret]>");
     fails(&project, &["destroy", "--yes", "--skip-preview"], "<[secret]>");
     program(&project, &during("nothing", 3));
