@@ -33,6 +33,7 @@ pub(crate) mod starter;
 mod state;
 mod style;
 mod table;
+mod unknown_provider;
 mod verification;
 mod version;
 

@@ -8,6 +8,7 @@ use super::finding::{Finding, Judgement};
 use super::world::World;
 use crate::daemon::Installation;
 use crate::error_code::{ErrorCode, of_configuration};
+use crate::settings;
 
 #[derive(Debug)]
 pub(super) struct Facts {
@@ -16,6 +17,8 @@ pub(super) struct Facts {
     warnings: Vec<String>,
     /// The installer, or why there is none.
     pub(super) installer: Result<Installer, (ErrorCode, String)>,
+    /// The lock file of the settings, if it does not exist.
+    missing_lock: Option<PathBuf>,
 }
 
 /// Blocks on the file system.
@@ -25,17 +28,25 @@ pub(super) fn gather(world: &World) -> Facts {
     let Installation { installer, warnings } = Installation::configured(&world.context);
     let installer =
         installer.map_err(|error| (of_configuration(&error), isthmus_common::error_chain(&error)));
-    Facts { files, warnings, installer }
+    let lock = world.settings().lock_file.as_deref().map(|path| world.context.resolve(path));
+    let missing_lock = lock.filter(|path| matches!(path.try_exists(), Ok(false)));
+    Facts { files, warnings, installer, missing_lock }
 }
 
 pub(super) fn judge(facts: &Facts) -> Judgement {
-    let Facts { files, warnings, installer } = facts;
+    let Facts { files, warnings, installer, missing_lock } = facts;
     let invalid = installer.as_ref().err().map(|(code, text)| Finding::fault(*code, text));
+    let missing = missing_lock.iter().map(|path| {
+        let text =
+            format!("{} names the file {}, which does not exist", settings::LOCK_FILE.name, path.display());
+        Finding::fault(ErrorCode::LockFileMismatch, &text)
+            .advising("name another file, or lock the project's providers")
+    });
     let warnings = warnings.iter().map(|text| {
         let help = "correct the file or the variable that the text names";
         Finding::warning(ErrorCode::InvalidCliConfiguration, text).advising(help)
     });
     let shown: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
     let summary = if shown.is_empty() { "no file".to_owned() } else { shown.join(", ") };
-    Judgement::new(summary, invalid.into_iter().chain(warnings).collect())
+    Judgement::new(summary, invalid.into_iter().chain(missing).chain(warnings).collect())
 }

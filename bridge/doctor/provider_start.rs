@@ -101,6 +101,10 @@ pub(super) async fn gather(world: &World, wanted: Vec<Wanted>) -> Vec<Facts> {
     for Wanted { name, provider_type, executable, is_chosen } in wanted {
         let outcome = match executable {
             None => Outcome::NotInstalled,
+            Some(executable) if matches!(executable.try_exists(), Ok(false)) => {
+                let text = format!("the file {} of the provider {name} does not exist", executable.display());
+                Outcome::Fails(ErrorCode::ProviderFileUnusable, text)
+            }
             Some(_) if !is_chosen => Outcome::NotChosen,
             Some(executable) => match start(world, &provider_type, executable).await {
                 Ok(()) => Outcome::Starts,

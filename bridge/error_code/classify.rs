@@ -1,8 +1,10 @@
 //! The codes of failures, by their types. What has none is not listed: its text says all there is to say.
 
+use std::io::{self, ErrorKind};
+
 use isthmus_install::{InstallError, Trouble};
 use isthmus_provider::plugin::{LaunchError, LaunchProblem};
-use isthmus_state::{EncryptedStoreError, JournalError, KeyError, StoreError};
+use isthmus_state::{EncryptedStoreError, JournalError, JournalFilesError, KeyError, StoreError};
 
 use super::ErrorCode;
 use crate::attach::SocketError;
@@ -77,22 +79,34 @@ pub(crate) fn of_open_store(error: &OpenStoreError) -> ErrorCode {
 pub(crate) fn of_encrypted_store(error: &EncryptedStoreError) -> ErrorCode {
     match error {
         EncryptedStoreError::Store(error) => of_store(error),
-        EncryptedStoreError::Key(error) => match error {
-            KeyError::Missing { .. } | KeyError::NotSet { .. } | KeyError::Read { .. } => {
-                ErrorCode::KeyMissing
-            }
-            KeyError::Untrusted { .. } => ErrorCode::NotTrusted,
-            KeyError::Malformed { .. } => ErrorCode::KeyMalformed,
-            KeyError::WrongKey { .. } => ErrorCode::KeyWrong,
-            KeyError::Damaged { .. } => ErrorCode::StoreDamaged,
-            KeyError::Form { .. } => ErrorCode::StoreNewer,
-            _ => ErrorCode::StoreUnusable,
-        },
+        EncryptedStoreError::Key(error) => of_key(error),
         EncryptedStoreError::Record { .. } | EncryptedStoreError::Incomplete { .. } => {
             ErrorCode::StoreDamaged
         }
         EncryptedStoreError::Envelope { .. } => ErrorCode::StoreNewer,
         _ => ErrorCode::StoreUnusable,
+    }
+}
+
+fn of_key(error: &KeyError) -> ErrorCode {
+    match error {
+        KeyError::Missing { .. } | KeyError::NotSet { .. } | KeyError::Read { .. } => ErrorCode::KeyMissing,
+        KeyError::Create { error, .. } => of_write(error).unwrap_or(ErrorCode::DirectoryUnusable),
+        KeyError::Untrusted { .. } => ErrorCode::NotTrusted,
+        KeyError::Malformed { .. } => ErrorCode::KeyMalformed,
+        KeyError::WrongKey { .. } => ErrorCode::KeyWrong,
+        KeyError::Damaged { .. } => ErrorCode::StoreDamaged,
+        KeyError::Form { .. } => ErrorCode::StoreNewer,
+        _ => ErrorCode::StoreUnusable,
+    }
+}
+
+/// The code of a disk that nothing can be written to.
+fn of_write(error: &io::Error) -> Option<ErrorCode> {
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Some(ErrorCode::LittleSpace),
+        ErrorKind::ReadOnlyFilesystem => Some(ErrorCode::DirectoryUnusable),
+        _ => None,
     }
 }
 
@@ -112,6 +126,12 @@ pub(crate) fn of_store(error: &StoreError) -> ErrorCode {
 /// The code of a journal that cannot be read.
 pub(crate) fn of_journal(error: &JournalError) -> ErrorCode {
     match error {
+        JournalError::Files(JournalFilesError::Directory { error, .. }) => {
+            of_write(error).unwrap_or(ErrorCode::JournalUnreadable)
+        }
+        JournalError::Files(JournalFilesError::Key(KeyError::Create { error, .. })) => {
+            of_write(error).unwrap_or(ErrorCode::DirectoryUnusable)
+        }
         JournalError::Files(_) => ErrorCode::JournalUnreadable,
         JournalError::Store(error) => of_encrypted_store(error),
         _ => ErrorCode::JournalUnreadable,
@@ -128,7 +148,7 @@ pub(crate) fn of_socket(error: &SocketError) -> ErrorCode {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{Error, ErrorKind};
+    use std::io::Error;
     use std::sync::Arc;
 
     use super::*;
@@ -151,5 +171,16 @@ mod tests {
         let read_only =
             InstallError::Write { path: "/cache".into(), source: ErrorKind::ReadOnlyFilesystem.into() };
         assert_eq!(of_installation(&read_only), ErrorCode::DirectoryUnusable);
+        for (kind, code) in [
+            (ErrorKind::StorageFull, ErrorCode::LittleSpace),
+            (ErrorKind::ReadOnlyFilesystem, ErrorCode::DirectoryUnusable),
+            (ErrorKind::InvalidData, ErrorCode::JournalUnreadable),
+        ] {
+            let journal = JournalFilesError::Directory { path: "/home".into(), error: kind.into() };
+            assert_eq!(of_journal(&journal.into()), code);
+        }
+        let key = || KeyError::Create { path: "/home".into(), error: ErrorKind::StorageFull.into() };
+        assert_eq!(of_journal(&JournalFilesError::from(key()).into()), ErrorCode::LittleSpace);
+        assert_eq!(of_encrypted_store(&key().into()), ErrorCode::LittleSpace);
     }
 }

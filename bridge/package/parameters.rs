@@ -31,8 +31,8 @@ pub const LOCAL_VERSION: &str = "0.0.0";
 /// The path does not contain the provider's type.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error(
-    "{path:?} is not the path of a file that is called terraform-provider-NAME, so there is no name for its package; name the file \
-     of a provider, or pass `--provider-name NAME` if the provider's file is called otherwise"
+    "{path:?} is not the path of a file that is called terraform-provider-NAME, so there is no name for its package; rename \
+     the file, or, to add a package, choose its name: `pulumi package add terraform-provider -- {path} --provider-name NAME`"
 )]
 pub struct NotAProviderPath {
     pub path: String,
@@ -60,7 +60,10 @@ mod tests {
                 error.starts_with(&format!("{path:?} is not the path of a file that is called")),
                 "{error}"
             );
-            assert!(error.contains("`--provider-name NAME`"), "{error}");
+            assert!(
+                error.contains("terraform-provider -- ./") && error.contains("--provider-name NAME`"),
+                "{error}"
+            );
         }
     }
 

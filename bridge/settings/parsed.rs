@@ -470,14 +470,20 @@ impl<'a> Reader<'a> {
             Ok(parsed) => Some(parsed),
             Err(reason) => {
                 let shown = match showing {
-                    Showing::Value => format!("={}", Shortened(value)),
-                    Showing::Nothing => String::new(),
+                    Showing::Value if !may_authorise(value) => format!("={}", Shortened(value)),
+                    Showing::Value | Showing::Nothing => String::new(),
                 };
                 self.invalid.push(format!("{}{shown}: {reason}; expected {}", setting.name, setting.value));
                 None
             }
         }
     }
+}
+
+/// Whether a value is an address with a user or a query, which may have a password or a token.
+fn may_authorise(value: &OsStr) -> bool {
+    let text = value.to_string_lossy();
+    text.contains("://") && text.contains(['@', '?'])
 }
 
 /// A quoted value, or its start.
@@ -632,6 +638,16 @@ mod tests {
                 "help: correct or unset these variables; `isthmus explain settings` describes them all",
             ]
         );
+    }
+
+    #[test]
+    fn an_address_is_not_repeated_with_its_user_or_query() {
+        for address in
+            ["https://me:sesame@host:1", "https://host:1/?token=sesame", "ftp://a,https://me:sesame@b:1"]
+        {
+            let error = parse(&[(DAEMON.name, address)]).expect_err(address).to_string();
+            assert!(error.contains("ISTHMUS_DAEMON: ") && !error.contains("sesame"), "{error}");
+        }
     }
 
     #[test]

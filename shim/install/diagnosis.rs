@@ -108,7 +108,7 @@ impl InstallError {
             Self::NoSource { .. } | Self::NoOverride { .. } | Self::Override { .. } | Self::Mirror(_) => {
                 Trouble::Configuration
             }
-            Self::NotInLock { .. } | Self::Locked(_) => Trouble::LockFile,
+            Self::NoLockFile { .. } | Self::NotInLock { .. } | Self::Locked(_) => Trouble::LockFile,
             Self::OtherThanMirrored { .. } | Self::Sum(_) | Self::Unpack(_) | Self::NoProgram { .. } => {
                 Trouble::Verification
             }

@@ -45,6 +45,9 @@ pub(super) fn write(site: &Site, directory: &Path) -> Result<usize, DocsError> {
 fn claim(directory: &Path) -> Result<PathBuf, DocsError> {
     let failed = |error| DocsError::Write { path: directory.to_owned(), error };
     let foreign = || DocsError::Foreign(directory.to_owned());
+    if let Some(parent) = directory.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        DirBuilder::new().mode(DIRECTORY).recursive(true).create(parent).map_err(failed)?;
+    }
     match new_directory(directory) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

@@ -16,6 +16,7 @@ use crate::attach::{DaemonSocket, SocketError};
 use crate::cli::output::detail;
 use crate::error_code::{ErrorCode, of_socket};
 use crate::process_context::ProcessContext;
+use crate::settings::{self, DaemonChoice};
 
 const SETTINGS: ChannelSettings =
     ChannelSettings { stream_window: 1 << 20, connection_window: 1 << 20, largest_headers: 1 << 16 };
@@ -27,6 +28,11 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(super) enum ClientError {
     #[error("there is no directory in which a daemon's socket could be")]
     NoSocket,
+    #[error(
+        "{} names a daemon by its address, and this command asks a daemon by its socket",
+        settings::DAEMON.name
+    )]
+    Addresses,
     #[error(transparent)]
     Socket(#[from] SocketError),
     #[error("the daemon does not answer within {} seconds", PATIENCE.as_secs())]
@@ -41,7 +47,7 @@ impl ClientError {
     /// The code of its kind, if that has a page.
     pub(super) fn code(&self) -> Option<ErrorCode> {
         match self {
-            Self::NoSocket => Some(ErrorCode::NoDaemon),
+            Self::NoSocket | Self::Addresses => Some(ErrorCode::NoDaemon),
             Self::Socket(error) => Some(of_socket(error)),
             Self::Silent | Self::Refused(_) | Self::Terminal(_) => None,
         }
@@ -51,6 +57,9 @@ impl ClientError {
         match self {
             Self::NoSocket | Self::Socket(_) => {
                 Some("start a daemon by `isthmus daemon`, or name the socket of one by `--socket`")
+            }
+            Self::Addresses => {
+                Some("run it on the daemon's machine, and name the socket there by `--socket PATH`")
             }
             Self::Silent | Self::Refused(_) | Self::Terminal(_) => None,
         }
@@ -66,7 +75,13 @@ impl Client {
         socket: Option<&Path>,
     ) -> Result<Self, ClientError> {
         let chosen = socket.map(|path| context.resolve(path));
-        let path = chosen.or_else(|| DaemonSocket::for_operator(context)).ok_or(ClientError::NoSocket)?;
+        let path = match chosen {
+            Some(path) => path,
+            None if matches!(context.settings().daemon, DaemonChoice::Addresses(_)) => {
+                return Err(ClientError::Addresses);
+            }
+            None => DaemonSocket::for_operator(context).ok_or(ClientError::NoSocket)?,
+        };
         detail(|| format!("the daemon's socket is {}", path.display()));
         let stream = Mutex::new(Some(DaemonSocket::reach(&path).await?));
         // One that is lost is not made again: the daemon has ended.

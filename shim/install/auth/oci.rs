@@ -4,8 +4,6 @@ use std::path::PathBuf;
 
 use isthmus_common::Secret;
 
-use crate::shown::shown_text;
-
 /// Credentials of a registry or a part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OciCredentials {
@@ -53,13 +51,13 @@ pub(crate) struct OciDefaultCredentials {
 /// A text is no registry or repository.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OciPrefixFault {
-    #[error("{:?} is not the host of a registry", shown_text(.0))]
-    Registry(String),
+    #[error("this is not the host of a registry")]
+    Registry,
     #[error(
-        "{:?} is not the name of a repository, which consists of lower-case letters and digits with single . _ or / or some - between them",
-        shown_text(.0)
+        "this is not the name of a repository, which consists of lower-case letters and digits with single . _ or / or some - \
+         between them"
     )]
-    Repository(String),
+    Repository,
     #[error("no repository is named behind the registry's host")]
     NoRepository,
 }
@@ -94,10 +92,10 @@ impl OciPrefix {
         let has_port =
             port.is_empty() || port.strip_prefix(':').is_some_and(|port| port.parse::<u16>().is_ok());
         if name.is_empty() || !name.chars().all(is_host) || !has_port {
-            return Err(OciPrefixFault::Registry(registry.to_owned()));
+            return Err(OciPrefixFault::Registry);
         }
-        if let Some(repository) = repository.filter(|repository| !repository.split('/').all(is_path_part)) {
-            return Err(OciPrefixFault::Repository(repository.to_owned()));
+        if repository.is_some_and(|repository| !repository.split('/').all(is_path_part)) {
+            return Err(OciPrefixFault::Repository);
         }
         Ok(Self { registry: registry.to_owned(), repository: repository.map(str::to_owned) })
     }

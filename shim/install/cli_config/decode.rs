@@ -121,10 +121,10 @@ impl Reader<'_> {
             let (label, block) = block?;
             let name = label.text.clone();
             if !is_program_name(&name) {
-                return Err(Located { position: label.position, fault: ConfigFault::Helper(name) });
+                return Err(Located { position: label.position, fault: ConfigFault::Helper });
             }
-            if let Some(first) = self.config.credentials_helper.as_ref().filter(|first| first.name != name) {
-                let first = format!("{:?}", first.name);
+            if self.config.credentials_helper.as_ref().is_some_and(|first| first.name != name) {
+                let first = "with another name".to_owned();
                 let fault = ConfigFault::Several { block: "credentials_helper", first };
                 return Err(Located { position: label.position, fault });
             }
@@ -141,7 +141,7 @@ impl Reader<'_> {
         let mut first: Option<Position> = None;
         for item in body.items.iter().filter(|item| item.name.text == "registry_protocols") {
             if let Some(first) = first.replace(item.name.position) {
-                let first = format!("{}:{first}", self.file.display());
+                let first = format!("at {}:{first}", self.file.display());
                 let fault = ConfigFault::Several { block: "registry_protocols", first };
                 return Err(Located { position: item.name.position, fault });
             }
@@ -157,8 +157,5 @@ impl Reader<'_> {
 }
 
 fn host(label: &Key) -> Decoded<String> {
-    normalise_host(&label.text).map_err(|fault| Located {
-        position: label.position,
-        fault: ConfigFault::Host { host: label.text.clone(), fault },
-    })
+    normalise_host(&label.text).map_err(|_| Located { position: label.position, fault: ConfigFault::Host })
 }

@@ -1,4 +1,5 @@
-//! Errors of CLI configurations, with their positions.
+//! Errors of CLI configurations, with their positions. None has anything that is in a file, which may be another one than the
+//! user meant, or one with secrets.
 
 use std::fmt;
 use std::io;
@@ -6,10 +7,8 @@ use std::path::PathBuf;
 
 use super::pattern::PatternError;
 use super::template::TemplateFault;
-use crate::address::{AddressError, PartFault};
 use crate::auth::OciPrefixFault;
 use crate::hcl1::{Position, SyntaxFault};
-use crate::shown::shown_text;
 
 /// A CLI configuration is invalid.
 #[derive(Debug, thiserror::Error)]
@@ -62,24 +61,26 @@ pub enum ConfigFault {
     #[error("the block {block:?} is written {form}")]
     Form { block: String, form: &'static str },
     #[error(
-        "{0:?} is no way to install providers; there are direct, filesystem_mirror, network_mirror, oci_mirror and \
+        "this is no way to install providers; there are direct, filesystem_mirror, network_mirror, oci_mirror and \
          dev_overrides"
     )]
-    Method(String),
+    Method,
     #[error(
         "\"dev_overrides\" must come before all other ways to install providers, because it goes before them"
     )]
     OverridesFirst,
-    #[error("there may be one block {block:?} in all files together, and there is one at {first} already")]
+    #[error("there may be one block {block:?} in all files together, and there is one {first} already")]
     Several { block: &'static str, first: String },
-    #[error("{:?} is no host: {fault}", shown_text(.host))]
-    Host { host: String, fault: PartFault },
+    #[error(
+        "this is no host, which is written without a scheme, a user and a path, such as example.com or example.com:8443"
+    )]
+    Host,
+    #[error("this is not a provider's address, which is written [HOST/][NAMESPACE/]TYPE")]
+    Address,
     #[error(transparent)]
-    Address(AddressError),
-    #[error(transparent)]
-    Pattern(PatternError),
-    #[error("{:?} is not the address of a network mirror, which starts with \"https://\" and a host", shown_text(.0))]
-    Url(String),
+    Pattern(#[from] PatternError),
+    #[error("this is not the address of a network mirror, which starts with \"https://\" and a host")]
+    Url,
     #[error(transparent)]
     Template(#[from] TemplateFault),
     #[error(transparent)]
@@ -92,23 +93,11 @@ pub enum ConfigFault {
     /// A helper is for whole registries only.
     #[error("docker_credentials_helper is asked by registry, so the label cannot name a repository")]
     OciHelperOfRepository,
-    #[error("{0:?} is not the name of a credentials helper")]
-    Helper(String),
+    #[error("this is not the name of a credentials helper")]
+    Helper,
     /// Contradictory settings.
     #[error("docker_style_config_files has no meaning where discover_ambient_credentials is false")]
     OciContradiction,
-}
-
-impl From<AddressError> for ConfigFault {
-    fn from(error: AddressError) -> Self {
-        Self::Address(AddressError { address: shown_text(&error.address), ..error })
-    }
-}
-
-impl From<PatternError> for ConfigFault {
-    fn from(error: PatternError) -> Self {
-        Self::Pattern(PatternError { pattern: shown_text(&error.pattern), ..error })
-    }
 }
 
 /// A setting without effect.

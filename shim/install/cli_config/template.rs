@@ -7,7 +7,6 @@ use super::ProviderPattern;
 use crate::ProviderAddress;
 use crate::address::host_in_ascii;
 use crate::auth::{OciPrefix, OciPrefixFault};
-use crate::shown::shown_text;
 
 /// A repository address with placeholders.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,9 +28,9 @@ pub(crate) struct OciRepository {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateFault {
     #[error(
-        "the template holds \"${{{0}}}\", but only ${{hostname}}, ${{namespace}} and ${{type}} can be filled in"
+        "the template holds an expression, but only ${{hostname}}, ${{namespace}} and ${{type}} can be filled in"
     )]
-    Expression(String),
+    Expression,
     #[error(
         "the template holds a \"%{{\", which is not understood here; only ${{hostname}}, ${{namespace}} and ${{type}} are"
     )]
@@ -40,11 +39,8 @@ pub enum TemplateFault {
     Unterminated,
     #[error("the template must contain ${{{0}}}, because \"include\" does not name exactly one")]
     Ambiguous(&'static str),
-    #[error(
-        "the template comes to {:?}, which is no repository of a registry of containers: {fault}",
-        shown_text(.repository)
-    )]
-    Repository { repository: String, fault: OciPrefixFault },
+    #[error("the template comes to no repository of a registry of containers: {0}")]
+    Repository(OciPrefixFault),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,8 +99,8 @@ impl RepositoryTemplate {
             .collect();
         match OciPrefix::parse(&text) {
             Ok(OciPrefix { registry, repository: Some(name) }) => Ok(OciRepository { registry, name }),
-            Ok(_) => Err(TemplateFault::Repository { repository: text, fault: OciPrefixFault::NoRepository }),
-            Err(fault) => Err(TemplateFault::Repository { repository: text, fault }),
+            Ok(_) => Err(TemplateFault::Repository(OciPrefixFault::NoRepository)),
+            Err(fault) => Err(TemplateFault::Repository(fault)),
         }
     }
 }
@@ -123,7 +119,7 @@ fn pieces(text: &str) -> Result<Vec<Piece>, TemplateFault> {
         } else if let Some(behind) = rest.strip_prefix("${") {
             let (expression, next) = behind.split_once('}').ok_or(TemplateFault::Unterminated)?;
             let part = PARTS.iter().find(|(_, name)| *name == expression.trim());
-            let (part, _) = part.ok_or_else(|| TemplateFault::Expression(expression.to_owned()))?;
+            let (part, _) = part.ok_or(TemplateFault::Expression)?;
             pieces.push(Piece::Text(std::mem::take(&mut plain)));
             pieces.push(Piece::Part(*part));
             rest = next;
@@ -177,12 +173,12 @@ mod tests {
             ("r/${namespace}/${type}", vec!["a.com/*/*", "b.com/*/*"], "must contain ${hostname}"),
             ("r/${type}", vec!["a.com/*/*"], "must contain ${namespace}"),
             ("r/x", vec!["a.com/b/*"], "must contain ${type}"),
-            ("r/${hostname}/${namespace}/${upper(type)}", vec![], "holds \"${upper(type)}\""),
+            ("r/${hostname}/${namespace}/${upper(type)}", vec![], "holds an expression"),
             ("r/%{ if true }x%{ endif }", vec!["a.com/b/c"], "holds a \"%{\""),
             ("r/${type", vec!["a.com/b/c"], "has no end"),
             ("${type}", vec!["a.com/b/*"], "no repository is named"),
-            ("r/UPPER-${type}", vec!["a.com/b/*"], "\"r/UPPER-example-type\""),
-            ("r/$${type}", vec!["a.com/b/c"], "\"r/${type}\""),
+            ("r/UPPER-${type}", vec!["a.com/b/*"], "no repository of a registry"),
+            ("r/$${type}", vec!["a.com/b/c"], "no repository of a registry"),
         ] {
             let fault =
                 RepositoryTemplate::parse(template, &patterns(&include)).expect_err(template).to_string();
@@ -191,7 +187,7 @@ mod tests {
         let template =
             RepositoryTemplate::parse("r/${namespace}/${type}", &patterns(&["*/*"])).expect("a template");
         let fault = template.repository(&ProviderAddress::parse("a/bücher").expect("an address"));
-        assert!(matches!(fault, Err(TemplateFault::Repository { .. })), "{fault:?}");
+        assert!(matches!(fault, Err(TemplateFault::Repository(_))), "{fault:?}");
     }
 
     proptest! {

@@ -63,7 +63,7 @@ impl<'a> Lexer<'a> {
             _ if is_letter(first) => Token::Word(self.take_while(|character| {
                 is_letter(character) || character.is_numeric() || matches!(character, '-' | '.')
             })),
-            _ => return Err(fault(SyntaxFault::Character(first))),
+            _ => return Err(fault(SyntaxFault::Character)),
         };
         Ok((start, token))
     }
@@ -157,7 +157,7 @@ impl<'a> Lexer<'a> {
             let position = self.position;
             let character = self.bump().ok_or_else(unterminated)?;
             match character {
-                '\0' => return Err(SyntaxError { position, fault: SyntaxFault::Character(character) }),
+                '\0' => return Err(SyntaxError { position, fault: SyntaxFault::Character }),
                 '{' if braces > 0 => braces += 1,
                 '}' if braces > 0 => braces -= 1,
                 _ if braces > 0 => {}
@@ -212,7 +212,7 @@ impl<'a> Lexer<'a> {
                     text.push(self.json_escape().ok_or(fault)?);
                 }
                 character if character < ' ' => {
-                    return Err(SyntaxError { position, fault: SyntaxFault::Character(character) });
+                    return Err(SyntaxError { position, fault: SyntaxFault::Character });
                 }
                 character => text.push(character),
             }

@@ -43,7 +43,7 @@ impl Parser<'_> {
             if item.is_assigned
                 && let Some(first) = assigned.insert(item.name.text.clone(), item.name.position)
             {
-                let fault = SyntaxFault::Twice { name: item.name.text, first };
+                let fault = SyntaxFault::Twice { first };
                 return Err(SyntaxError { position: item.name.position, fault });
             }
             items.push(item);

@@ -95,7 +95,7 @@ pub(crate) struct SyntaxError {
     pub(crate) fault: SyntaxFault,
 }
 
-/// The reason of a syntax error.
+/// The reason of a syntax error, without anything that is in the file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SyntaxFault {
     #[error("the file is longer than {LONGEST} bytes")]
@@ -104,8 +104,8 @@ pub enum SyntaxFault {
     TooDeep,
     #[error("the file is not in UTF-8 here")]
     Encoding,
-    #[error("the character {0:?} has no meaning here")]
-    Character(char),
+    #[error("this character has no meaning here")]
+    Character,
     #[error("this {0} has no end")]
     Unterminated(&'static str),
     #[error("a backslash cannot be followed by this; write \\\\ for a backslash itself")]
@@ -116,6 +116,6 @@ pub enum SyntaxFault {
     Heredoc,
     #[error("found {found}, where {expected} should be")]
     Expected { expected: &'static str, found: String },
-    #[error("{name:?} was already set at {first}; it can be set once only")]
-    Twice { name: String, first: Position },
+    #[error("this was already set at {first}; it can be set once only")]
+    Twice { first: Position },
 }

@@ -74,6 +74,12 @@ pub enum InstallError {
         /// The actual hash.
         found: PackageHash,
     },
+    /// There is no lock file where one is to be.
+    #[error("the lock file {} does not exist", path.display())]
+    NoLockFile {
+        /// The lock file.
+        path: PathBuf,
+    },
     /// It is not in the lock file.
     #[error("{}", not_in_lock(path, address, constraint, locked.as_ref()))]
     NotInLock {
@@ -222,6 +228,7 @@ impl InstallError {
             Self::NoSource { .. }
             | Self::Mirror(_)
             | Self::OtherThanMirrored { .. }
+            | Self::NoLockFile { .. }
             | Self::NotInLock { .. }
             | Self::Locked(_)
             | Self::Sum(_)
@@ -282,6 +289,10 @@ impl InstallError {
                 }
                 lines
             }
+            Self::NoLockFile { path } => vec![format!(
+                "name another file, or create it by `isthmus install PROVIDER --lock --lock-file {}`",
+                path.display()
+            )],
             Self::Enforced { error, .. } => error.help(),
             Self::OtherRegistry { error, address, .. } => {
                 let mut lines = error.help();

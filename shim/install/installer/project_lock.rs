@@ -26,7 +26,11 @@ impl ProjectLock {
             let (path, address, constraint) = (self.path.clone(), address.clone(), constraint.clone());
             Box::new(InstallError::NotInLock { path, address, constraint, locked })
         };
-        let locked = &self.file.provider(address).ok_or_else(|| refused(None))?.version;
+        let locked = self.file.provider(address).ok_or_else(|| match self.path.try_exists() {
+            Ok(false) => Box::new(InstallError::NoLockFile { path: self.path.clone() }),
+            Ok(true) | Err(_) => refused(None),
+        })?;
+        let locked = &locked.version;
         if constraint.allows(locked) { Ok(locked) } else { Err(refused(Some(locked.clone()))) }
     }
 

@@ -1,10 +1,8 @@
-//! Errors of lock files.
+//! Errors of lock files. None has anything that is in the file, which may be another one than the user meant.
 
 use std::io;
 use std::path::PathBuf;
 
-use crate::ConstraintError;
-use crate::hashes::HashError;
 use crate::hcl1::{Position, SyntaxFault};
 
 /// A lock file is unusable.
@@ -54,45 +52,39 @@ pub enum LockFileError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LockFault {
     #[error(
-        "{0:?} has no meaning here; there are blocks provider \"ADDRESS\" {{ … }} with version, constraints and hashes"
+        "this name has no meaning here; there are blocks provider \"ADDRESS\" {{ … }} with version, constraints and hashes"
     )]
-    Unknown(String),
+    Unknown,
     #[error("a provider is written provider \"HOST/NAMESPACE/TYPE\" {{ … }}")]
     Form,
-    #[error("{given:?} is not a provider's whole address{}", meant(.canonical.as_deref()))]
-    Address { given: String, canonical: Option<String> },
-    /// A built-in provider.
-    #[error("{0} is a part of OpenTofu and Terraform themselves, and has no version to lock")]
-    BuiltIn(String),
-    #[error("the provider {address} is already locked at {first}")]
-    Twice { address: String, first: Position },
-    #[error("the provider {0} needs the argument \"version\"")]
-    NoVersion(String),
-    #[error("{0:?} is not a whole version, such as 1.2.3")]
-    Version(String),
-    #[error(transparent)]
-    Constraint(#[from] ConstraintError),
-    #[error("the constraints {given:?} must be written {canonical:?}")]
-    ConstraintForm { given: String, canonical: String },
-    #[error(transparent)]
-    Hash(#[from] HashError),
+    #[error("this is not a provider's whole address, which is written HOST/NAMESPACE/TYPE in lower case")]
+    Address,
+    #[error("a built-in provider is a part of OpenTofu and Terraform themselves, and has no version to lock")]
+    BuiltIn,
+    #[error("this provider is already locked at {first}")]
+    Twice { first: Position },
+    #[error("this provider needs the argument \"version\"")]
+    NoVersion,
+    #[error("this is not a whole version, such as 1.2.3")]
+    Version,
+    #[error("this is not a version constraint, such as \">= 1.2.0, < 2.0.0\"")]
+    Constraint,
+    #[error(
+        "these constraints are not in the form in which OpenTofu writes them, such as \">= 1.2.0, < 2.0.0\""
+    )]
+    ConstraintForm,
+    #[error("this is not a package hash, which starts with its scheme and a colon, as in \"h1:\"")]
+    Hash,
     #[error("the list of hashes is empty; leave it out, or name one")]
     NoHashes,
     /// A value of another kind.
     #[error("{name:?} is {found}, but must be {expected}")]
     Kind {
-        name: String,
+        name: &'static str,
         /// The expected kind.
         expected: &'static str,
         found: &'static str,
     },
     #[error("there can be no templates in a lock file")]
     Template,
-}
-
-fn meant(canonical: Option<&str>) -> String {
-    canonical.map_or_else(
-        || ", which is written HOST/NAMESPACE/TYPE".to_owned(),
-        |canonical| format!("; write {canonical:?}"),
-    )
 }

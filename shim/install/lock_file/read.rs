@@ -58,11 +58,11 @@ fn providers(body: &Body, lock: &mut Content) -> Located<()> {
                 lock.warnings.push(format!("{position}: modules are not locked here; this has no effect"));
                 continue;
             }
-            other => return Err((position, LockFault::Unknown(other.to_owned()))),
+            _ => return Err((position, LockFault::Unknown)),
         }
         let (address, provider) = provider(item)?;
         if let Some(first) = places.insert(address.clone(), position) {
-            return Err((position, LockFault::Twice { address: address.to_string(), first }));
+            return Err((position, LockFault::Twice { first }));
         }
         lock.providers.insert(address, provider);
     }
@@ -74,23 +74,19 @@ fn provider(item: &Item) -> Located<(ProviderAddress, ProviderLock)> {
     else {
         return Err((item.name.position, LockFault::Form));
     };
-    let given = label.text.clone();
-    let address = match ProviderAddress::parse(&given) {
-        Ok(address) if address.to_string() == given => address,
-        other => {
-            let canonical = other.ok().map(|address| address.to_string());
-            return Err((label.position, LockFault::Address { given, canonical }));
-        }
-    };
+    let address = ProviderAddress::parse(&label.text).ok();
+    let address = address
+        .filter(|address| address.to_string() == label.text)
+        .ok_or((label.position, LockFault::Address))?;
     if (address.host(), address.namespace()) == BUILT_IN {
-        return Err((label.position, LockFault::BuiltIn(given)));
+        return Err((label.position, LockFault::BuiltIn));
     }
     let known = ["version", "constraints", "hashes"];
     if let Some(other) = body.items.iter().find(|item| !known.contains(&item.name.text.as_str())) {
-        return Err((other.name.position, LockFault::Unknown(other.name.text.clone())));
+        return Err((other.name.position, LockFault::Unknown));
     }
     let argument = |name: &str| body.items.iter().find(|item| item.name.text == name).map(|item| &item.value);
-    let version = argument("version").ok_or((item.name.position, LockFault::NoVersion(given)))?;
+    let version = argument("version").ok_or((item.name.position, LockFault::NoVersion))?;
     let version = read_version(version)?;
     let constraint = constraint(argument("constraints"))?;
     let hashes = argument("hashes").map(hashes).transpose()?.unwrap_or_default();
@@ -100,16 +96,15 @@ fn provider(item: &Item) -> Located<(ProviderAddress, ProviderLock)> {
 fn read_version(value: &Value) -> Located<Version> {
     let given = text("version", value)?;
     let version = Version::parse(given).ok().filter(|version| version.to_string() == given);
-    version.ok_or_else(|| (value.position, LockFault::Version(given.to_owned())))
+    version.ok_or((value.position, LockFault::Version))
 }
 
 fn constraint(value: Option<&Value>) -> Located<VersionConstraint> {
     let given = value.map(|value| text("constraints", value)).transpose()?.unwrap_or_default();
     let position = value.map_or(Position { line: 1, column: 1 }, |value| value.position);
-    let constraint = VersionConstraint::parse(given).map_err(|error| (position, error.into()))?;
-    let canonical = constraint.canonical();
-    if canonical != given {
-        return Err((position, LockFault::ConstraintForm { given: given.to_owned(), canonical }));
+    let constraint = VersionConstraint::parse(given).map_err(|_| (position, LockFault::Constraint))?;
+    if constraint.canonical() != given {
+        return Err((position, LockFault::ConstraintForm));
     }
     Ok(constraint)
 }
@@ -123,12 +118,12 @@ fn hashes(value: &Value) -> Located<Vec<PackageHash>> {
     }
     let hash = |value| {
         let text = text("hashes", value)?;
-        PackageHash::parse(text).map_err(|error| (value.position, error.into()))
+        PackageHash::parse(text).map_err(|_| (value.position, LockFault::Hash))
     };
     values.iter().map(hash).collect()
 }
 
-fn text<'a>(name: &str, value: &'a Value) -> Located<&'a str> {
+fn text<'a>(name: &'static str, value: &'a Value) -> Located<&'a str> {
     match &value.content {
         Found::String(text) if text.contains("${") || text.contains("%{") => {
             Err((value.position, LockFault::Template))
@@ -138,6 +133,6 @@ fn text<'a>(name: &str, value: &'a Value) -> Located<&'a str> {
     }
 }
 
-fn wrong(name: &str, value: &Value, expected: &'static str) -> (Position, LockFault) {
-    (value.position, LockFault::Kind { name: name.to_owned(), expected, found: value.content.kind() })
+fn wrong(name: &'static str, value: &Value, expected: &'static str) -> (Position, LockFault) {
+    (value.position, LockFault::Kind { name, expected, found: value.content.kind() })
 }

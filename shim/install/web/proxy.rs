@@ -1,7 +1,8 @@
 //! Selection of the proxy for a URL, by the rules of Go programs, hence of OpenTofu.
 //!
-//! HTTPS_PROXY and HTTP_PROXY apply by the URL's scheme, ALL_PROXY otherwise (that one is curl's),
-//! and NO_PROXY lists exceptions; each may be in lower case. Loopback is never reached through a
+//! HTTPS_PROXY and HTTP_PROXY apply by the URL's scheme, and NO_PROXY lists exceptions; each may be in
+//! lower case. ALL_PROXY, which is curl's, has no effect. A proxy of socks5 resolves the names of hosts,
+//! as one of socks5h does. Loopback is never reached through a
 //! proxy. An invalid proxy address is an error that names the variable; the proxy is not bypassed,
 //! since nothing may be reachable without it.
 
@@ -47,7 +48,7 @@ impl ProxyRules {
             let names = [name.to_owned(), name.to_ascii_lowercase()];
             names.into_iter().find_map(|name| Some((environment.text(&name)?.trim().to_owned(), name)))
         };
-        let named = |name| variable(name).or_else(|| variable("ALL_PROXY")).map(Named::read);
+        let named = |name| variable(name).map(Named::read);
         let without = variable("NO_PROXY").map(|(text, _)| exceptions(&text)).unwrap_or_default();
         // In a CGI program, the client's header `Proxy` becomes this variable.
         let is_cgi = environment.text("REQUEST_METHOD").is_some();
@@ -95,6 +96,13 @@ impl Named {
         // Of `http:/proxy` or `htps//proxy`, the scheme would be the host, and the proxy a path.
         let is_host = |url: &Url| has_scheme || matches!(url.path(), "" | "/");
         let proxy = proxy.filter(|url| SCHEMES.contains(&url.scheme()) && url.has_host() && is_host(url));
+        let proxy = proxy.map(|mut url| {
+            if url.scheme() == "socks5" {
+                // Both schemes are without a meaning for the parser, so that one can replace the other.
+                let _ = url.set_scheme("socks5h");
+            }
+            url
+        });
         Self { variable, proxy: proxy.map(Secret::new) }
     }
 }
@@ -172,16 +180,20 @@ mod tests {
 
     #[test]
     fn the_scheme_of_an_address_chooses_the_proxy() {
-        let both =
-            rules(&[("https_proxy", "http://one:1"), ("HTTP_PROXY", "two:2"), ("ALL_PROXY", "three:3")]);
+        let both = rules(&[("https_proxy", "http://one:1"), ("HTTP_PROXY", "two:2")]);
         assert_eq!(proxy(&both, "https://a.example/").as_deref(), Some("http://one:1/"));
         assert_eq!(proxy(&both, "http://a.example/").as_deref(), Some("http://two:2/"));
-        let all = rules(&[("all_proxy", "socks5h://u:p%40@three"), ("HTTPS_PROXY", "")]);
-        assert_eq!(proxy(&all, "https://a.example/").as_deref(), Some("socks5h://u:p%40@three"));
+        for scheme in ["socks5", "socks5h"] {
+            let address = format!("{scheme}://u:p%40@three");
+            let socks = rules(&[("HTTPS_PROXY", &address)]);
+            assert_eq!(proxy(&socks, "https://a.example/").as_deref(), Some("socks5h://u:p%40@three"));
+            assert!(!format!("{socks:?}").contains("p%40"), "{socks:?}");
+        }
+        let all = rules(&[("ALL_PROXY", "three:3"), ("all_proxy", "three:3"), ("HTTPS_PROXY", "")]);
+        assert_eq!(proxy(&all, "https://a.example/"), None);
         assert_eq!(proxy(&rules(&[]), "https://a.example/"), None);
         let cgi = rules(&[("HTTP_PROXY", "http://evil"), ("REQUEST_METHOD", "GET")]);
         assert_eq!(proxy(&cgi, "http://a.example/"), None);
-        assert!(!format!("{all:?}").contains("p%40"), "{all:?}");
     }
 
     #[test]
@@ -228,7 +240,7 @@ mod tests {
             ("1.2.3.4/33,/,:,a:b,:80, .", "", "https://a/ https://1.2.3.4/"),
             ("", "https://localhost/ https://127.8.9.1:5/ http://[::1]/", "https://localhost.example/"),
         ] {
-            let rules = rules(&[("ALL_PROXY", "proxy"), ("NO_PROXY", exception)]);
+            let rules = rules(&[("HTTP_PROXY", "proxy"), ("HTTPS_PROXY", "proxy"), ("NO_PROXY", exception)]);
             for url in without.split_whitespace() {
                 assert_eq!(proxy(&rules, url), None, "{exception}: {url}");
             }

@@ -399,6 +399,22 @@ impl JournalFiles {
         if self.keys.get().is_none() && !blocking(is_there).await.map_err(|error| self.failed(error))? {
             return Ok(None);
         }
+        // A process has keys before it has a file, so that without any there is nothing to compact, and a reader creates nothing.
+        let path = self.directory.clone();
+        if self.keys.get().is_none() {
+            let without_keys = move || match JournalKeys::exist_in(&path)? {
+                true => Ok(None),
+                false => {
+                    let scan = directory::scan_once(&path, &JournalKeys::none())?;
+                    // Another process may have created both meanwhile.
+                    let is_whole = scan.files.is_empty() || !JournalKeys::exist_in(&path)?;
+                    Ok(is_whole.then_some(scan))
+                }
+            };
+            if let Some(scan) = blocking(without_keys).await.map_err(|error| self.failed(error))? {
+                return Ok(Some(scan));
+            }
+        }
         // Otherwise what this process has added would be missing. On a full disk it is.
         self.write().await.ok();
         let (path, keys) = (self.directory.clone(), Arc::clone(self.keys().await?));

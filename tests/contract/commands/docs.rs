@@ -156,6 +156,7 @@ fn a_directory_of_others_stays_and_one_of_this_command_is_replaced_file_by_file(
     assert_eq!(write("new").well(), "new/index.html\n");
     fs::create_dir(machine.path("empty")).expect("a directory");
     write("empty").well();
+    assert_eq!(write("above/below/new").well(), "above/below/new/index.html\n");
     // One of a user is not, nor is a copy of ours.
     machine.write("mine/index.html", b"mine");
     machine.write("mine/keep.txt", b"mine");

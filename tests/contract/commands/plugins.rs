@@ -171,13 +171,11 @@ fn a_project_file_that_cannot_be_read_is_named() {
 #[test]
 fn a_version_in_the_project_file_that_is_none_is_named_with_its_package() {
     let user = User::new();
-    for (version, shown) in [("1.1", "1.1"), ("'1.x'", "\"1.x\""), ("latest", "\"latest\"")] {
+    for version in ["1.1", "'1.x'", "latest"] {
         user.project("app", version);
         let said = user.install_plugin("app", &[]).failed();
-        let error = format!(
-            "/app/Pulumi.yaml: the version of package \"x\" is {shown}, which is not a semantic version, such as 1.1.3"
-        );
-        assert!(said.contains(&error), "{said}");
+        let error = "/app/Pulumi.yaml: the version of package \"x\" is not a semantic version in quotes, such as \"1.1.3\"\n";
+        assert!(said.contains(error), "{said}");
         assert_eq!((user.installed(), user.calls()), (Vec::new(), Vec::new()), "nothing is done");
     }
     user.write("app/Pulumi.yaml", "name: [\n");

@@ -56,7 +56,7 @@ on_both_protocols! {
         for path in [built, "/bin/ls"] {
             let session = host.greeted().await?;
             let status = session.parameterize(&[path]).await.expect_err("it has no name");
-            assert_says(&status, &[path, "terraform-provider-NAME", "`--provider-name NAME`"]);
+            assert_says(&status, &[path, "terraform-provider-NAME", &format!("-- {path} --provider-name NAME`")]);
         }
         let session = host.greeted().await?;
         assert_eq!(session.parameterize(&["--provider-name=boxes", built]).await?.name, "boxes");

@@ -19,7 +19,7 @@ rules! {
         assert_eq!(status.code(), Code::Unknown);
     }
 
-    "What a failed Create has created is stored" in ["resource/state_manager", "resource/engine_state"],
+    "The object that a failed Create has made is stored" in ["resource/state_manager", "resource/engine_state"],
     legacy: Legacy::Differs("the engine forgets a failed creation, so that the object is deleted again"),
     async fn a_failed_creation_loses_no_object(at) {
         let client = at.sandbox().await?;
@@ -30,7 +30,7 @@ rules! {
         assert_eq!((is_stored, deleted), (at.service == Service::Today, at.service == Service::Legacy), "{status}");
     }
 
-    "What a failed Update has changed is the prior state of the next call" in ["resource/update", "resource/error"],
+    "The changes that a failed Update has made are in the prior state of the next call" in ["resource/update", "resource/error"],
     legacy: Legacy::Same,
     async fn a_failed_update_keeps_what_it_has_changed(at) {
         let client = at.sandbox().await?;
@@ -43,7 +43,7 @@ rules! {
         faulty.update(&stored, &json!({"mode": "none", "during": "update"})).await?;
     }
 
-    "What a failed Update was to set is not the prior state, unless it is there" in ["resource/update", "resource/state"],
+    "The changes that a failed Update has not made are not in the prior state" in ["resource/update", "resource/state"],
     legacy: Legacy::Same,
     async fn a_failed_update_is_made_again(at) {
         let client = at.conformance().await?;
@@ -58,7 +58,7 @@ rules! {
         assert_eq!((&updated.outputs["written"], client.applied()), (&json!(2), 3));
     }
 
-    "What could not be read after a failed Update is read before the next change" in ["resource/state", "resource/diff"],
+    "An object that could not be read after a failed Update is read before the next change" in ["resource/state", "resource/diff"],
     legacy: Legacy::Same,
     async fn what_a_failed_update_left_unread_is_read_later(at) {
         let client = at.conformance().await?;
@@ -91,7 +91,7 @@ rules! {
         assert!(client.faulty().read(&made).await?.is_some());
     }
 
-    "What a failed Delete leaves is the prior state of the next one" in ["resource/journal", "resource/operations"],
+    "The object that a failed Delete leaves is the prior state of the next one" in ["resource/journal", "resource/operations"],
     legacy: Legacy::Same,
     async fn a_deletion_goes_on_from_what_the_failed_one_has_left(at) {
         let client = at.sandbox().await?;

@@ -11,13 +11,13 @@ use crate::cli_config::{
     RepositoryTemplate,
 };
 use crate::hcl1::{Body, Item};
-use crate::shown::shown_text;
 
 pub(super) fn read(reader: &mut Reader<'_>, body: &Body) -> Decoded<()> {
     for item in body.items.iter().filter(|item| item.name.text == "provider_installation") {
         let block = item.block("provider_installation { … }")?;
         if let Some(first) = &reader.config.provider_installation {
-            let fault = ConfigFault::Several { block: "provider_installation", first: first.place.clone() };
+            let fault =
+                ConfigFault::Several { block: "provider_installation", first: format!("at {}", first.place) };
             return Err(Located { position: item.name.position, fault });
         }
         let place = format!("{}:{}", reader.file.display(), item.name.position);
@@ -40,8 +40,8 @@ pub(super) fn read(reader: &mut Reader<'_>, body: &Body) -> Decoded<()> {
 fn overrides(item: &Item, overrides: &mut BTreeMap<ProviderAddress, PathBuf>) -> Decoded<()> {
     for item in &item.block("dev_overrides { \"ADDRESS\" = \"DIRECTORY\" }")?.items {
         let address = ProviderAddress::parse(&item.name.text)
-            .map_err(|error| Located { position: item.name.position, fault: error.into() })?;
-        overrides.insert(address, Path::new(item.value.text(&item.name.text)?).components().collect());
+            .map_err(|_| Located { position: item.name.position, fault: ConfigFault::Address })?;
+        overrides.insert(address, Path::new(item.value.text("dev_overrides")?).components().collect());
     }
     Ok(())
 }
@@ -56,7 +56,7 @@ fn method(reader: &mut Reader<'_>, item: &Item) -> Decoded<InstallationMethod> {
         }
         "oci_mirror" => ("oci_mirror { repository_template = \"…\" }", &["repository_template"]),
         _ => {
-            let fault = ConfigFault::Method(name.to_owned());
+            let fault = ConfigFault::Method;
             return Err(Located { position: item.name.position, fault });
         }
     };
@@ -79,14 +79,12 @@ fn method(reader: &mut Reader<'_>, item: &Item) -> Decoded<InstallationMethod> {
             let url = required("url")?.to_owned();
             let host = url.strip_prefix("https://").unwrap_or_default();
             if host.is_empty() || host.starts_with('/') {
-                return Err(Located { position: position_of("url"), fault: ConfigFault::Url(url) });
+                return Err(Located { position: position_of("url"), fault: ConfigFault::Url });
             }
             let path = host.split(['?', '#']).next().unwrap_or_default();
             if path.contains('/') && !path.ends_with('/') {
-                let text = format!(
-                    "{:?} does not end with a slash, so what is behind its last one is not a part of it",
-                    shown_text(&url)
-                );
+                let text =
+                    "this address does not end with a slash, so the part behind its last one is ignored";
                 reader.warn(position_of("url"), text);
             }
             let trust_all_hashes = block.flag("trust_all_hashes")?.unwrap_or_default();

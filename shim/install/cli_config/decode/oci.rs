@@ -18,7 +18,7 @@ pub(super) fn read(reader: &mut Reader<'_>, body: &Body) -> Decoded<()> {
             &["username", "password", "access_token", "refresh_token", "docker_credentials_helper"],
         );
         if reader.config.oci_credentials.iter().any(|other| other.prefix == prefix) {
-            let first = format!("{:?}", label.text);
+            let first = "with this label".to_owned();
             let fault = ConfigFault::Several { block: "oci_credentials", first };
             return Err(Located { position: label.position, fault });
         }
@@ -29,6 +29,7 @@ pub(super) fn read(reader: &mut Reader<'_>, body: &Body) -> Decoded<()> {
         let block = item.block("oci_default_credentials { … }")?;
         let position = item.name.position;
         if let Some(first) = reader.config.oci_default_credentials.place.clone() {
+            let first = format!("at {first}");
             let fault = ConfigFault::Several { block: "oci_default_credentials", first };
             return Err(Located { position, fault });
         }
@@ -75,9 +76,7 @@ fn secret(block: &Body, prefix: &OciPrefix, position: Position) -> Decoded<OciSe
 
 fn helper(block: &Body, position: Position) -> Decoded<Option<String>> {
     match block.text("docker_credentials_helper")? {
-        Some(name) if !is_program_name(name) => {
-            Err(Located { position, fault: ConfigFault::Helper(name.to_owned()) })
-        }
+        Some(name) if !is_program_name(name) => Err(Located { position, fault: ConfigFault::Helper }),
         name => Ok(name.map(str::to_owned)),
     }
 }

@@ -15,13 +15,12 @@ pub(super) struct Reader<'a> {
 impl Reader<'_> {
     pub(super) fn warn_of_others(&mut self, body: &Body, known: &[&str]) {
         for name in body.others(known) {
-            let text = format!("{:?} is unknown and ignored", name.text);
-            self.warn(name.position, text);
+            self.warn(name.position, "this name is unknown and ignored");
         }
     }
 
-    pub(super) fn warn(&mut self, position: Position, text: String) {
+    pub(super) fn warn(&mut self, position: Position, text: &str) {
         let file = Some(self.file.to_owned());
-        self.config.warnings.push(ConfigWarning { file, position: Some(position), text });
+        self.config.warnings.push(ConfigWarning { file, position: Some(position), text: text.to_owned() });
     }
 }

@@ -312,6 +312,9 @@ async fn a_lock_file_fixes_version_and_package() {
     assert!(error.starts_with(&expected), "{error}");
     let unknown = provider(&format!("{}/a/c", fixture.registry.host()));
     let error = refusal(&locked_to(Vec::new()), &unknown, "").await;
+    assert!(error.contains(&format!("the lock file {} does not exist", path.display())), "{error}");
+    fs::write(&path, "").expect("a file");
+    let error = refusal(&locked_to(Vec::new()), &unknown, "").await;
     assert!(error.contains("does not know") && error.ends_with("--lock`"), "{error}");
 }
 

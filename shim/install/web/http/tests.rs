@@ -67,7 +67,7 @@ async fn a_proxy_receives_configured_credentials() {
     let fixture = Fixture::new();
     let proxy = Proxy::for_those_with(&fixture.registry, BASIC);
     let address = format!("http://me:p%40ss@{}", proxy.host());
-    let variables = [("ALL_PROXY", address.as_str())];
+    let variables = [("HTTPS_PROXY", address.as_str()), ("HTTP_PROXY", address.as_str())];
     fixture.fetch(DISCOVERY, &variables).await.unwrap_or_else(|error| panic!("{error}"));
     fixture.fetch("http://files.example/", &variables).await.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(
@@ -79,7 +79,9 @@ async fn a_proxy_receives_configured_credentials() {
     );
 
     for (url, asked) in [(DISCOVERY, 3), ("http://files.example/", 4)] {
-        let error = fixture.fetch(url, &[("ALL_PROXY", &proxy.host())]).await.expect_err("who asks?");
+        let host = proxy.host();
+        let variables = [("HTTPS_PROXY", host.as_str()), ("HTTP_PROXY", host.as_str())];
+        let error = fixture.fetch(url, &variables).await.expect_err("who asks?");
         assert!(error.contains("put the proxy's user and password into HTTPS_PROXY"), "{error}");
         assert_eq!(proxy.requests().len(), asked, "it would say the same once more");
     }
@@ -191,7 +193,9 @@ async fn a_failure_is_told_apart_by_the_types_of_its_causes() {
         (other.url(), None, Tls),
     ] {
         let mut variables = vec![("SSL_CERT_FILE", trusted.to_owned())];
-        variables.extend(proxy.clone().map(|proxy| ("ALL_PROXY", proxy)));
+        for name in ["HTTPS_PROXY", "HTTP_PROXY"] {
+            variables.extend(proxy.clone().map(|proxy| (name, proxy)));
+        }
         let settings = HttpSettings::from_environment(&Environment::from_iter(variables));
         let request = Request { url: Url::parse(&url).expect("an address"), headers: http::HeaderMap::new() };
         let error = HttpTransport::new(settings).get(request).await.expect_err(&url);

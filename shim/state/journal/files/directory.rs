@@ -153,7 +153,8 @@ pub(super) fn scan(directory: &Path, keys: &JournalKeys) -> io::Result<Scan> {
     Err(io::Error::other("its files are being replaced all the time"))
 }
 
-fn scan_once(directory: &Path, keys: &JournalKeys) -> io::Result<Scan> {
+/// Reads all files of a directory once. Blocks.
+pub(super) fn scan_once(directory: &Path, keys: &JournalKeys) -> io::Result<Scan> {
     let mut scan = Scan::default();
     for (id, path) in files(directory)? {
         match opened(&path)? {

@@ -87,6 +87,19 @@ impl JournalKeys {
         }
     }
 
+    /// Keys that nothing is encrypted with, for a directory that has none.
+    pub(super) fn none() -> Self {
+        Self { writing: Arc::new(CipherKey::random()), all: HashMap::new() }
+    }
+
+    /// Whether a directory has keys. Blocks.
+    pub(super) fn exist_in(directory: &Path) -> io::Result<bool> {
+        match file(directory).symlink_metadata() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            metadata => metadata.map(|_| true),
+        }
+    }
+
     /// The keys that a user's key decrypts; `None` if there are none.
     fn of(rows: &Rows, master: &MasterKey) -> Option<Self> {
         let ours = rows.rows.iter().filter(|row| key_of(&row.sealed) == Ok(master.cipher.id()));

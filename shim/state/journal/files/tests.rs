@@ -75,6 +75,10 @@ async fn an_operation_is_in_the_journal_from_its_beginning_until_it_is_settled()
     let ours = process(&home);
     assert_eq!(open(&ours).await, listed(&[]), "nothing was written");
     assert!(!home.path().join("journal").exists(), "nothing is created to read");
+    create_private(&home.path().join("journal")).expect("a directory");
+    assert_eq!(open(&process(&home)).await, listed(&[]), "nothing was written");
+    let journal = fs::read_dir(home.path().join("journal")).expect("a directory");
+    assert_eq!((journal.count(), fs::read_dir(home.path()).expect("a directory").count()), (0, 1));
 
     let one = begin(&ours, "one").await;
     let two = begin(&ours, "two").await;

@@ -18,6 +18,28 @@ fn a_file_in_the_place_of_the_cache_is_named() {
 }
 
 #[test]
+fn a_lock_file_that_does_not_exist_is_named_by_its_variable() {
+    let mut patient = Patient::new();
+    patient.set("ISTHMUS_LOCK_FILE", "/nowhere/lock.hcl");
+    let message = "ISTHMUS_LOCK_FILE names the file /nowhere/lock.hcl, which does not exist";
+    patient.has("configuration", 2015, &[message], "name another file");
+}
+
+#[test]
+fn a_provider_file_that_does_not_exist_is_named_although_it_would_not_be_started() {
+    let patient = Patient::new();
+    let value = "eyJsb2NhbCI6eyJwYXRoIjoiLi90ZXJyYWZvcm0tcHJvdmlkZXItcmFuZG9tIn19";
+    let sdk = format!(
+        "packageDeclarationVersion: 1\nname: terraform-provider\nversion: 1.1.3\nparameterization:\n  name: random\n  version: \
+         0.0.0\n  value: {value}\n"
+    );
+    patient.machine.write("project/sdks/random/random.yaml", sdk.as_bytes());
+    let mut doctor = patient.command(env!("CARGO_BIN_EXE_isthmus"));
+    let said = Said::of(doctor.args(["doctor", "--only", "providers"]));
+    assert!(said.code == 1 && said.stdout.contains("terraform-provider-random does not exist"), "{said:?}");
+}
+
+#[test]
 fn an_altered_provider_in_the_cache_is_named_with_how_to_replace_it() {
     let patient = Patient::new();
     let platform = Platform::CURRENT.to_string();

@@ -41,6 +41,20 @@ fn interrupted_operations_are_counted() {
 }
 
 #[test]
+fn nothing_is_created_in_an_empty_journal() {
+    use std::os::unix::fs::DirBuilderExt as _;
+
+    let patient = Patient::new();
+    let journal = patient.home().join("journal");
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(&journal).expect("a directory");
+    assert!(patient.faults(&["--only", "operations"]).is_empty());
+    patient.machine.isthmus(&["recover"]).well();
+    for (directory, entries) in [(journal, 0), (patient.home(), 1)] {
+        assert_eq!(fs::read_dir(&directory).expect("a directory").count(), entries, "{directory:?}");
+    }
+}
+
+#[test]
 fn a_locked_store_is_named() {
     let patient = with_a_store();
     let holder = database(&patient);
