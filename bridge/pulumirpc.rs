@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use isthmus_common::fail_point;
+use isthmus_grpc::LongAnswer;
 use isthmus_proto::property::Struct;
 use isthmus_proto::pulumirpc::resource_provider_server::ResourceProvider;
 use isthmus_proto::pulumirpc::{
@@ -126,6 +127,7 @@ impl ResourceProvider for PulumiService {
         request: Request<GetSchemaRequest>,
     ) -> Result<Response<GetSchemaResponse>, Status> {
         let session = session(&request)?;
+        LongAnswer::place(&request).await;
         // A package has no subpackages, so the name does not matter.
         let version = match request.into_inner().subpackage_version {
             text if text.is_empty() => None,
@@ -495,6 +497,7 @@ impl ResourceProvider for PulumiService {
         request: Request<GetMappingRequest>,
     ) -> Result<Response<GetMappingResponse>, Status> {
         let session = session(&request)?;
+        LongAnswer::place(&request).await;
         let request = request.into_inner();
         let unknown = |error: mapping::UnknownProvider| RequestError::Invalid(error.to_string());
         let found = match session.package().await {

@@ -13,6 +13,7 @@ mod sock_diag;
 mod socket;
 
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use tokio::net::TcpStream;
@@ -36,6 +37,8 @@ pub(super) enum Owner {
 pub(super) struct SocketOwners {
     /// Or why it cannot be opened.
     diag: Result<Mutex<SockDiag>, String>,
+    /// Whether netlink has found a socket: the kernel has its module.
+    has_found: AtomicBool,
     namespace: UserNamespace,
 }
 
@@ -51,6 +54,7 @@ impl SocketOwners {
     pub(super) fn open() -> Self {
         Self {
             diag: SockDiag::open().map(Mutex::new).map_err(|error| error.to_string()),
+            has_found: AtomicBool::new(false),
             namespace: UserNamespace::own(),
         }
     }
@@ -70,10 +74,18 @@ impl SocketOwners {
         Ok(self.namespace.owner(user))
     }
 
+    /// The user of the socket at the other end, as netlink names it.
+    pub(super) fn listed(&self, stream: &TcpStream) -> Option<u32> {
+        self.find_by_netlink(peer_ends(stream).ok()?).ok()??.owner()
+    }
+
     async fn find(&self, ends: Ends) -> Result<Option<Listed>, AccessDenied> {
         let netlink = self.find_by_netlink(ends);
-        if let Ok(Some(listed)) = netlink {
-            return Ok(Some(listed));
+        match netlink {
+            Ok(Some(listed)) => return Ok(Some(listed)),
+            // The table in /proc is long in a flood of connections that are closed at once.
+            Ok(None) if self.has_found.load(Ordering::Relaxed) => return Ok(None),
+            Ok(None) | Err(_) => {}
         }
         // Without its module, the kernel's netlink answers that there is no such socket.
         let by_proc = tokio::task::spawn_blocking(move || proc_net::find(ends)).await;
@@ -92,7 +104,11 @@ impl SocketOwners {
     /// The kernel answers synchronously, so this never blocks.
     fn find_by_netlink(&self, ends: Ends) -> Result<Option<Listed>, String> {
         let mut diag = self.diag.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
-        diag.find(ends).map_err(|error| error.to_string())
+        let found = diag.find(ends).map_err(|error| error.to_string())?;
+        if found.is_some() {
+            self.has_found.store(true, Ordering::Relaxed);
+        }
+        Ok(found)
     }
 }
 
@@ -212,7 +228,9 @@ mod tests {
 
     #[tokio::test]
     async fn without_netlink_the_table_in_proc_tells() {
-        let owners = SocketOwners { diag: Err("not permitted".to_owned()), namespace: UserNamespace::own() };
+        let diag = Err("not permitted".to_owned());
+        let owners =
+            SocketOwners { diag, has_found: AtomicBool::new(false), namespace: UserNamespace::own() };
         let (accepted, dialled) = connection(LOOPBACK, LOOPBACK).await.expect("a connection");
         let own = rustix::process::geteuid().as_raw();
         assert_eq!(owners.of_peer(&accepted).await.expect("its owner"), Owner::User(own));

@@ -41,11 +41,23 @@ impl LocalUsers {
         served(user)
     }
 
+    /// The user that a connection seems to be of, if the kernel tells at once. It is not authorized by that.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn listed(&self, stream: &TcpStream) -> Option<u32> {
+        self.owners.listed(stream)
+    }
+
     /// The user at the other end of a local socket.
     pub(crate) fn check_local(&self, stream: &UnixStream) -> Result<u32, AccessDenied> {
         let peer = stream.peer_cred();
         let peer = peer.map_err(|error| AccessDenied::Undetermined { reason: error.to_string() })?.uid();
         served(peer)
+    }
+
+    /// No user can be looked up here.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn listed(&self, _: &TcpStream) -> Option<u32> {
+        None
     }
 
     /// No user can be looked up here.

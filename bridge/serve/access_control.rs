@@ -14,7 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
 
 use super::limits::Peer;
-use super::places::{Place, Places};
+use super::places::{Place, Places, Source};
 use crate::authorization::{
     AccessDenied, CertificateFiles, CertificatesError, HandshakeError, Identity, LocalUsers, NamedFile,
     ServerCertificates, Tokens, TokensError,
@@ -31,6 +31,9 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// How long a machine may be silent: it is gone then, and its sessions end.
 const SILENCE: Duration = Duration::from_secs(30);
+
+/// How long a peer may take to begin with TLS.
+const GREETING: Duration = Duration::from_secs(10);
 
 /// Why a shared daemon cannot say whom it serves.
 #[derive(Debug, thiserror::Error)]
@@ -189,9 +192,9 @@ impl Authentication {
 
 impl Network {
     /// The next connection. If there are too many, another one loses its place.
-    pub(super) async fn accept(&self) -> io::Result<Unauthenticated> {
+    pub(super) async fn accept(&self, users: &LocalUsers) -> io::Result<Unauthenticated> {
         let (stream, peer) = self.listener.accept().await?;
-        let place = self.unauthenticated.take(peer.ip());
+        let place = self.unauthenticated.take(Source { address: peer.ip(), user: users.listed(&stream) });
         Ok(Unauthenticated { stream, authentication: Arc::clone(&self.authentication), place })
     }
 }
@@ -207,7 +210,9 @@ impl Unauthenticated {
         let Self { stream, authentication, place } = self;
         let lost = place.lost();
         let identified = tokio::select! {
-            identified = identified(stream, &authentication, users) => identified?,
+            // What is known already counts.
+            biased;
+            identified = identified(stream, &authentication, users, &place) => identified?,
             () = lost.cancelled() => return Err(HandshakeError::Peer),
         };
         Ok(match (identified, &authentication.tokens) {
@@ -239,6 +244,7 @@ async fn identified(
     stream: TcpStream,
     authentication: &Authentication,
     users: &LocalUsers,
+    place: &Place,
 ) -> Result<Identified, HandshakeError> {
     prepare_tcp(&stream, SILENCE).map_err(|_| HandshakeError::Peer)?;
     match &authentication.certificates {
@@ -247,6 +253,9 @@ async fn identified(
             Ok(Identified::Local(stream, user.map(Identity::User)))
         }
         Some(certificates) => {
+            let spoken = tokio::time::timeout(GREETING, stream.readable()).await;
+            spoken.map_err(|_| HandshakeError::Peer)?.map_err(|_| HandshakeError::Peer)?;
+            place.has_spoken();
             let (stream, identity) = certificates.accept(stream).await?;
             Ok(Identified::Tls(Box::new(stream), identity))
         }

@@ -20,7 +20,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use super::accept::AcceptPacer;
-use super::places::Places;
+use super::places::{Places, Source};
 
 /// Connections at a time. A further one ends another one: probes have to be answered while others are silent.
 const MOST_CONNECTIONS: usize = 32;
@@ -55,7 +55,7 @@ where
     loop {
         let Ok((stream, peer)) = pacer.pace(listener.accept().await).await else { continue };
         while connections.try_join_next().is_some() {}
-        let (answer, place) = (answer.clone(), places.take(peer.ip()));
+        let (answer, place) = (answer.clone(), places.take(Source { address: peer.ip(), user: None }));
         connections.spawn(async move {
             let lost = place.lost();
             tokio::select! {

@@ -34,11 +34,13 @@ pub(super) const PLUGIN: ServerSettings =
     ServerSettings { window: WINDOW, most_calls: CALLS + CALLS_OF_PLUGIN };
 
 /// For all connections. The largest messages, of 400 MiB, have room beside each other on one of them, and one of them cannot take
-/// all of the room. What an engine sends arrives at once.
+/// all of the room. What an engine sends arrives at once. A long answer has an open file and half a MiB of buffers.
 const LOAD: LoadLimits = LoadLimits {
     calls: 8192,
     messages: 2 << 30,
     messages_of_connection: 1 << 30,
+    answers: 32,
+    answers_of_connection: 4,
     patience: Duration::from_secs(10),
 };
 

@@ -166,7 +166,7 @@ impl Listener {
         let place = |peer| services.limits.connection(peer).or_else(|| pacer.refuse());
         loop {
             // A failure concerns one connection, unless no descriptor is left, which was waited for.
-            let Ok(accepted) = pacer.pace(self.next().await).await else { continue };
+            let Ok(accepted) = pacer.pace(self.next(&users).await).await else { continue };
             let (services, sessions, stopping) = (services.clone(), Arc::clone(sessions), stopping.clone());
             // Who is at the other end is checked before anything is read from a connection, and before it has a session.
             match accepted {
@@ -195,7 +195,7 @@ impl Listener {
         }
     }
 
-    async fn next(&self) -> io::Result<Accepted> {
+    async fn next(&self, users: &LocalUsers) -> io::Result<Accepted> {
         let engine = async {
             match &self.port {
                 Some(port) => Ok(Accepted::Engine(port.accept().await?.0)),
@@ -213,7 +213,7 @@ impl Listener {
         let unauthenticated = async {
             match self.shared.as_ref().and_then(|shared| Some((shared.admission.network.as_ref()?, shared))) {
                 Some((network, shared)) => {
-                    Ok(Accepted::Unauthenticated(network.accept().await?, Arc::clone(&shared.handover)))
+                    Ok(Accepted::Unauthenticated(network.accept(users).await?, Arc::clone(&shared.handover)))
                 }
                 None => pending().await,
             }

@@ -6,7 +6,8 @@
 //! `docs/decisions/one-thread.md` has the figures.
 //!
 //! - [`Channel`]: the client's side, a connection that is made again when a call finds it lost.
-//! - [`serve_connection`]: the server's side. [`Load`]: what its connections may take together.
+//! - [`serve_connection`]: the server's side. [`Load`]: what its connections may take together. [`LongAnswer`]: a place for an
+//!   answer that is read from a file.
 //! - [`Coalesced`]: the stream below both.
 //! - [`Encoded`]: the codec of messages that pass unchanged.
 //! - [`NotSent`]: the proof that a request did not leave.
@@ -28,6 +29,6 @@ pub use channel::{Channel, ChannelSettings, Stream};
 pub use coalesced::Coalesced;
 pub use encoded::Encoded;
 pub use error::NotSent;
-pub use load::{Load, LoadLimits};
+pub use load::{Load, LoadLimits, LongAnswer};
 pub use server::{ServerSettings, serve_connection, unimplemented};
 pub use tcp::prepare_tcp;

@@ -3,13 +3,14 @@
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
 use h2::SendStream;
 use h2::server::SendResponse;
-use http::{Request, Response};
+use http::{HeaderMap, Request, Response};
 use http_body::{Body as _, Frame};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
@@ -17,7 +18,7 @@ use tokio_util::task::TaskTracker;
 use tonic::Status;
 use tonic::body::Body;
 
-use crate::load::Arrival;
+use crate::load::{Arrival, CallLoad};
 use crate::{Coalesced, Incoming, Load};
 
 /// Parameters of a server's connections.
@@ -44,7 +45,8 @@ const FAREWELL: Duration = Duration::from_secs(3);
 /// Serves the calls of a connection until its peer closes it. After `ended`, no further call is accepted, those in progress
 /// are answered, and the connection is closed seconds later even if the peer is silent.
 ///
-/// What it takes is counted in `load`; calls that are too many are answered with RESOURCE_EXHAUSTED.
+/// What it takes is counted in `load`; calls that are too many are answered with RESOURCE_EXHAUSTED. A call is in progress until
+/// its peer has room for all of its answer.
 ///
 /// A call that its peer cancels is dropped, as are all of a connection that is lost, or whose peer violates HTTP/2. A panic
 /// ends its call only.
@@ -85,12 +87,9 @@ pub async fn serve_connection<Answer>(
                 Some(Ok((request, mut response))) => match load.begin() {
                     Some(place) => {
                         let arrival = Arrival::new(Arc::clone(&place), settings.window);
-                        let request = request.map(|stream| Incoming::of_request(stream, arrival));
-                        let answer = answer(call(request), response);
-                        calls.spawn(async move {
-                            answer.await;
-                            drop(place);
-                        });
+                        let mut request = request.map(|stream| Incoming::of_request(stream, arrival));
+                        request.extensions_mut().insert(place.long_answer());
+                        calls.spawn(answer(call(request), response, place, ended.clone()));
                     }
                     None => {
                         let (head, _) = too_many_calls().into_parts();
@@ -110,8 +109,13 @@ pub async fn serve_connection<Answer>(
     }
 }
 
-/// Makes a call and sends its response. The peer may cancel it at any time.
-async fn answer(call: impl Future<Output = Response<Body>>, mut response: SendResponse<Bytes>) {
+/// Makes a call and sends its response, unless that takes too long. The peer may cancel it at any time.
+async fn answer(
+    call: impl Future<Output = Response<Body>>,
+    mut response: SendResponse<Bytes>,
+    place: Arc<CallLoad>,
+    ended: CancellationToken,
+) {
     let mut call = pin!(call);
     let answered = poll_fn(|context| match call.as_mut().poll(context) {
         Poll::Ready(answer) => Poll::Ready(Some(answer)),
@@ -124,30 +128,48 @@ async fn answer(call: impl Future<Output = Response<Body>>, mut response: SendRe
     if let Ok(mut stream) = response.send_response(Response::from_parts(head, ()), is_whole)
         && !is_whole
     {
-        let (mut body, mut waiting) = (pin!(body), None);
-        while let Some(()) =
-            poll_fn(|context| send_part(&mut stream, body.as_mut(), &mut waiting, context)).await
-        {}
+        let (mut body, mut waiting, sent) = (pin!(body), Bytes::new(), AtomicUsize::new(0));
+        let mut unread = pin!(place.is_unread(&sent, &ended));
+        loop {
+            let part = poll_fn(|context| send_part(&mut stream, body.as_mut(), &mut waiting, context));
+            let sending = tokio::select! {
+                biased;
+                sending = part => sending,
+                () = &mut unread => {
+                    let status = Status::resource_exhausted("the answer was not read in time");
+                    // An error means that the peer has gone.
+                    drop(trailers_of(&status).map(|trailers| stream.send_trailers(trailers)));
+                    None
+                }
+            };
+            let Some(bytes) = sending else { return };
+            sent.fetch_add(bytes, Ordering::Relaxed);
+        }
     }
 }
 
-/// Sends the next part of a body: data when its peer has room, which is in `waiting` until then, and trailers at once, which
-/// need no room. `None` after the last.
+fn trailers_of(status: &Status) -> Result<HeaderMap, Status> {
+    let mut trailers = HeaderMap::new();
+    status.add_header(&mut trailers)?;
+    Ok(trailers)
+}
+
+/// Sends the next part of a body, and returns its size: data as far as its peer has room, whose rest is in `waiting` until it has
+/// more, and trailers at once, which need no room. `None` after the last.
 fn send_part(
     stream: &mut SendStream<Bytes>,
     body: Pin<&mut Body>,
-    waiting: &mut Option<Bytes>,
+    waiting: &mut Bytes,
     context: &mut Context<'_>,
-) -> Poll<Option<()>> {
+) -> Poll<Option<usize>> {
     if stream.poll_reset(context).is_ready() {
         return Poll::Ready(None);
     }
-    let data = match waiting.take() {
-        Some(data) => data,
-        None => match ready!(body.poll_frame(context)).map(|frame| frame.map(Frame::into_data)) {
+    if waiting.is_empty() {
+        *waiting = match ready!(body.poll_frame(context)).map(|frame| frame.map(Frame::into_data)) {
             Some(Ok(Ok(data))) => data,
             Some(Ok(Err(frame))) => {
-                let Ok(trailers) = frame.into_trailers() else { return Poll::Ready(Some(())) };
+                let Ok(trailers) = frame.into_trailers() else { return Poll::Ready(Some(0)) };
                 // They end the stream.
                 drop(stream.send_trailers(trailers));
                 return Poll::Ready(None);
@@ -160,21 +182,19 @@ fn send_part(
                 drop(stream.send_data(Bytes::new(), true));
                 return Poll::Ready(None);
             }
-        },
-    };
-    // A part may be larger than the room: the rest is buffered, and the next part waits.
-    stream.reserve_capacity(1);
-    while stream.capacity() == 0 && !data.is_empty() {
-        match stream.poll_capacity(context) {
-            Poll::Ready(Some(Ok(_))) => {}
-            Poll::Ready(Some(Err(_)) | None) => return Poll::Ready(None),
-            Poll::Pending => {
-                *waiting = Some(data);
-                return Poll::Pending;
-            }
+        };
+    }
+    // What a peer does not read is not buffered by its connection.
+    stream.reserve_capacity(waiting.len());
+    while stream.capacity() == 0 && !waiting.is_empty() {
+        match ready!(stream.poll_capacity(context)) {
+            Some(Ok(_)) => {}
+            Some(Err(_)) | None => return Poll::Ready(None),
         }
     }
-    Poll::Ready(stream.send_data(data, false).ok())
+    let part = waiting.split_to(stream.capacity().min(waiting.len()));
+    let size = part.len();
+    Poll::Ready(stream.send_data(part, false).ok().map(|()| size))
 }
 
 fn too_many_calls() -> Response<Body> {

@@ -315,13 +315,19 @@ const LIMITS: LoadLimits = LoadLimits {
     calls: 8,
     messages: 3 << 20,
     messages_of_connection: 3 << 20,
+    answers: 3,
+    answers_of_connection: 2,
     patience: Duration::from_millis(100),
 };
 
-/// A gRPC message of 2 MiB, for two of which there is no room.
+/// A gRPC message of 2 MiB.
 fn large_message() -> &'static [u8] {
-    let mut message = vec![0; 5 + (2 << 20)];
-    message[1..5].copy_from_slice(&(2_u32 << 20).to_be_bytes());
+    message_of(2 << 20)
+}
+
+fn message_of(size: u32) -> &'static [u8] {
+    let mut message = vec![0; 5 + size as usize];
+    message[1..5].copy_from_slice(&size.to_be_bytes());
     message.leak()
 }
 
@@ -358,25 +364,135 @@ async fn calls_are_refused_on_the_connection_that_has_too_many_and_on_no_other()
     held.into_iter().for_each(|call| call.abort());
 }
 
-#[tokio::test]
-async fn a_message_waits_for_room_until_the_one_that_does_not_arrive_is_given_up() {
-    let load = Load::new(LIMITS);
-    let message = large_message();
-    let [slow, other] = [(); 2].map(|()| Pair::within(&load, received));
+/// A call of whose message only this arrives, as long as the sender is there.
+fn begun(pair: &Pair, part: &'static [u8]) -> (Sending, JoinHandle<Result<Response<Incoming>, Status>>) {
     let (send, parts) = tokio::sync::mpsc::channel(1);
+    send.try_send(Bytes::from_static(part)).expect("it is the first");
     let frames = ReceiverStream::new(parts).map(|part| Ok::<_, Status>(Frame::data(part)));
-    send.send(Bytes::from_static(&message[..100])).await.expect("it is read");
     let request =
         Request::post("/test.Service/Method").body(Body::new(StreamBody::new(frames))).expect("a request");
-    let channel = slow.channel.clone();
-    let given_up = tokio::spawn(async move { channel.clone().call(request).await });
+    let mut channel = pair.channel.clone();
+    (send, tokio::spawn(async move { channel.call(request).await }))
+}
+
+type Sending = tokio::sync::mpsc::Sender<Bytes>;
+
+#[tokio::test]
+async fn messages_that_are_announced_and_do_not_arrive_take_no_room() {
+    let load = Load::new(LoadLimits { patience: Duration::from_secs(86_400), ..LIMITS });
+    let message = large_message();
+    let silent: Vec<_> = (0..8)
+        .map(|_| {
+            let pair = Pair::within(&load, received);
+            let begun = begun(&pair, &message[..100]);
+            (pair, begun)
+        })
+        .collect();
+    let other = Pair::within(&load, received);
+    assert_eq!(call(&other.channel, message).await.expect("an answer").len(), message.len());
+    assert!(silent.iter().all(|(_, (_, call))| !call.is_finished()), "none of them disturbs it");
+}
+
+#[tokio::test]
+async fn a_message_waits_for_room_until_those_that_do_not_arrive_are_given_up() {
+    let load = Load::new(LIMITS);
+    let message = large_message();
+    let (most, pairs) = (&message[..message.len() - 1], [(); 4].map(|()| Pair::within(&load, received)));
+    let slow: Vec<_> = pairs.iter().map(|pair| begun(pair, most)).collect();
+    let other = Pair::within(&load, received);
     // A small one needs no room.
     assert_eq!(call(&other.channel, &[0, 0, 0, 0, 1, 7]).await.expect("an answer"), [0, 0, 0, 0, 1, 7][..]);
     assert_eq!(call(&other.channel, message).await.expect("an answer").len(), message.len());
-    let given_up = given_up.await.expect("no panic").expect("headers");
-    let status = Status::from_header_map(given_up.headers()).expect("a status");
-    assert_eq!(status.code(), Code::ResourceExhausted, "{status}");
-    drop(send);
+    let mut given_up = 0;
+    for (send, call) in slow {
+        drop(send);
+        let answer = call.await.expect("no panic").expect("headers");
+        let status = Status::from_header_map(answer.headers());
+        given_up += usize::from(status.is_some_and(|status| status.code() == Code::ResourceExhausted));
+    }
+    assert!(given_up > 0, "one of them had to make room");
+}
+
+#[tokio::test]
+async fn messages_that_have_some_of_the_room_each_do_not_wait_for_each_other_for_ever() {
+    let load = Load::new(LoadLimits { patience: Duration::from_secs(86_400), ..LIMITS });
+    // Each takes its room in pieces, of which there are fewer than all of them need.
+    let message = message_of(3 << 20);
+    let pairs = [(); 6].map(|()| Pair::within(&load, received));
+    let mut calls = tokio::task::JoinSet::new();
+    for pair in &pairs {
+        let channel = pair.channel.clone();
+        calls.spawn(async move { call(&channel, message).await.map(|answer| answer.len()) });
+    }
+    for answered in calls.join_all().await {
+        assert_eq!(answered.expect("an answer"), message.len());
+    }
+}
+
+/// Bytes of a long answer: more than its reader has room for.
+const LENGTH: usize = 2 << 20;
+
+/// Answers at length, once there is a place for that. Counts the answers that have begun.
+async fn at_length(request: Request<Incoming>, begun: Arc<AtomicUsize>) -> Response<Body> {
+    LongAnswer::place(&tonic::Request::from_http(request.map(drop))).await;
+    begun.fetch_add(1, Ordering::Relaxed);
+    response(Bytes::from(vec![0; LENGTH]))
+}
+
+/// A connection whose calls are answered at length, and how many answers have begun.
+fn lengthy(load: &Load) -> (Pair, Arc<AtomicUsize>) {
+    let begun = Arc::<AtomicUsize>::default();
+    let count = Arc::clone(&begun);
+    (Pair::within(load, move |request| at_length(request, Arc::clone(&count))), begun)
+}
+
+/// Calls whose answers are not read.
+fn unread(pair: &Pair, count: usize) -> Vec<JoinHandle<Result<Response<Incoming>, Status>>> {
+    let calls = (0..count).map(|_| {
+        let mut channel = pair.channel.clone();
+        tokio::spawn(async move { channel.call(request(b"x")).await })
+    });
+    calls.collect()
+}
+
+#[tokio::test]
+async fn long_answers_that_are_not_read_leave_places_to_other_connections() {
+    let load = Load::new(LoadLimits { patience: Duration::from_secs(86_400), ..LIMITS });
+    let ((greedy, begun), (other, _)) = (lengthy(&load), lengthy(&load));
+    let held = unread(&greedy, 10);
+    while begun.load(Ordering::Relaxed) < LIMITS.answers_of_connection {
+        tokio::task::yield_now().await;
+    }
+    for _ in 0..3 {
+        assert_eq!(call(&other.channel, b"x").await.expect("an answer").len(), LENGTH);
+    }
+    assert_eq!(begun.load(Ordering::Relaxed), LIMITS.answers_of_connection);
+    drop(held);
+}
+
+#[tokio::test]
+async fn a_long_answer_that_is_not_read_is_given_up_for_one_that_waits() {
+    let load = Load::new(LIMITS);
+    let ((first, begun), (second, also), (other, _)) = (lengthy(&load), lengthy(&load), lengthy(&load));
+    let held = [unread(&first, 2), unread(&second, 2)];
+    while begun.load(Ordering::Relaxed) + also.load(Ordering::Relaxed) < LIMITS.answers {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(call(&other.channel, b"x").await.expect("an answer").len(), LENGTH);
+    drop(held);
+}
+
+#[tokio::test]
+async fn an_answer_that_is_not_read_does_not_keep_an_ended_connection() {
+    let load = Load::new(LIMITS);
+    let (pair, begun) = lengthy(&load);
+    let held = unread(&pair, 1);
+    while begun.load(Ordering::Relaxed) < 1 {
+        tokio::task::yield_now().await;
+    }
+    pair.ended.cancel();
+    pair.serving.await.expect("no panic");
+    drop(held);
 }
 
 #[tokio::test]

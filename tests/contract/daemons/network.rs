@@ -409,6 +409,42 @@ async fn connections_that_say_nothing_keep_no_one_else_out() -> Outcome {
 }
 
 #[tokio::test]
+async fn a_flood_of_connections_of_another_user_fails_no_call_of_the_owner() -> Outcome {
+    let place = Place::without_tls();
+    let (_daemon, port) = place.start().await;
+    let (connected, called) =
+        (tokio_util::sync::CancellationToken::new(), tokio_util::sync::CancellationToken::new());
+    let (has_connected, until) = (connected.clone(), called.clone());
+    let flood = as_stranger(move || async move {
+        let mut open = std::collections::VecDeque::new();
+        while !until.is_cancelled() {
+            open.extend(tokio::net::TcpStream::connect(("127.0.0.1", port)).await);
+            if open.len() > 200 {
+                has_connected.cancel();
+                open.pop_front();
+            }
+        }
+    });
+    let calls = async {
+        connected.cancelled().await;
+        for _ in 0..20 {
+            ResourceProviderClient::new(channel(port).await).get_plugin_info(()).await?;
+        }
+        called.cancel();
+        Ok::<_, Status>(())
+    };
+    let mut flood = std::pin::pin!(flood);
+    tokio::select! {
+        answered = calls => answered?,
+        ended = &mut flood => assert!(ended.is_none(), "the flood goes on as long as there are calls"),
+    }
+    if !connected.is_cancelled() {
+        left_out("a flood of another user");
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn the_address_is_handed_over_with_the_socket_and_refuses_no_connection_meanwhile() -> Outcome {
     let place = Place::without_tls();
     let (mut first, port) = place.start().await;

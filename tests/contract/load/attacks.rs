@@ -5,13 +5,17 @@
 use std::time::Duration;
 
 use isthmus_proto::property::{Struct, Value};
-use isthmus_proto::pulumirpc::CheckRequest;
 use isthmus_proto::pulumirpc::resource_provider_client::ResourceProviderClient;
+use isthmus_proto::pulumirpc::{CheckRequest, GetSchemaRequest, GetSchemaResponse};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadHalf, WriteHalf, split};
 use tokio::net::{TcpStream, UnixStream};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
+use tonic::Request;
+use tonic::codegen::http::uri::PathAndQuery;
+use tonic::transport::Endpoint;
 
 use super::figures::Usage;
+use crate::harness::session::Transcript;
 use crate::harness::{Host, Outcome, Protocol, Session, Setup, json};
 
 /// Calls of an attack. A connection has some thousands at a time.
@@ -29,6 +33,13 @@ const SENT: usize = 60_000;
 
 /// Resident memory in KiB that these may take: what is sent, twice.
 const MEMORY_OF_MESSAGES: u64 = 2 * (MESSAGES as u64 * SENT as u64) / 1024 + 16 * 1024;
+
+/// The largest message, and connections that announce one each: of twenty times the room of all.
+const LARGEST: u32 = 400 << 20;
+const ANNOUNCING: usize = 100;
+
+/// Schemas that are asked for on a connection and not read. Some of them at a time are sent.
+const SCHEMAS: usize = 100;
 
 /// Connections of an attack on a process that may have [`DESCRIPTORS`].
 const CONNECTIONS: usize = 700;
@@ -102,9 +113,9 @@ async fn drain(mut stream: ReadHalf<impl AsyncRead>) {
 }
 
 /// The beginning of a large message.
-fn beginning() -> Vec<u8> {
+fn beginning(announced: u32) -> Vec<u8> {
     let mut message = vec![0];
-    message.extend_from_slice(&ANNOUNCED.to_be_bytes());
+    message.extend_from_slice(&announced.to_be_bytes());
     message.resize(SENT, 0);
     message
 }
@@ -194,11 +205,58 @@ async fn messages_that_do_not_arrive_take_little_and_hold_up_no_others() -> Outc
     served(&session).await?;
     let before = Usage::of(host.process());
     let mut attacker = of_engine(&host).await;
-    assert!(attacker.call(MESSAGES, CREATE, &beginning()).await, "its connection goes on");
+    assert!(attacker.call(MESSAGES, CREATE, &beginning(ANNOUNCED)).await, "its connection goes on");
     served(&session).await?;
     served_with_large_message(&host).await?;
     let grown = growth(host.process(), before);
     assert!(grown <= MEMORY_OF_MESSAGES, "{grown} KiB");
+    Ok(())
+}
+
+#[tokio::test]
+async fn messages_that_are_announced_on_many_connections_hold_up_no_others() -> Outcome {
+    let (host, session) = setup().session().await?;
+    let before = Usage::of(host.process());
+    let mut attackers = Vec::new();
+    for _ in 0..ANNOUNCING {
+        let mut attacker = of_engine(&host).await;
+        attacker.call(2, CREATE, &beginning(LARGEST)[..1000]).await;
+        attackers.push(attacker);
+    }
+    served(&session).await?;
+    served_with_large_message(&host).await?;
+    let grown = growth(host.process(), before);
+    assert!(grown <= MEMORY_OF_MESSAGES, "{grown} KiB");
+    Ok(())
+}
+
+#[tokio::test]
+async fn schemas_that_are_not_read_are_made_some_at_a_time_and_hold_up_no_others() -> Outcome {
+    let (host, session) = setup().session().await?;
+    let endpoint = Endpoint::from_shared(format!("http://127.0.0.1:{}", host.port())).expect("an address");
+    // Less than a schema has.
+    let channel = endpoint.initial_stream_window_size(1000).connect().await.expect("it listens");
+    let attacker = Session::new(channel.clone(), Transcript::default());
+    attacker.handshake(host.engine.address()).await?;
+    attacker.parameterize(&[&host.provider()]).await?;
+    let mut calls = JoinSet::new();
+    for _ in 0..SCHEMAS {
+        let mut client = tonic::client::Grpc::new(channel.clone());
+        calls.spawn(async move {
+            client.ready().await.expect("it is connected");
+            let codec = tonic_prost::ProstCodec::<GetSchemaRequest, GetSchemaResponse>::default();
+            let path = PathAndQuery::from_static("/pulumirpc.ResourceProvider/GetSchema");
+            client.server_streaming(Request::new(GetSchemaRequest::default()), path, codec).await
+        });
+    }
+    // They begin to be answered, and nobody reads them.
+    let mut answers = vec![calls.join_next().await.expect("there are many").expect("no panic")?];
+    let schema = tokio::time::timeout(PATIENCE, session.schema()).await.expect("it is answered meanwhile")?;
+    assert!(schema.is_object());
+    while let Some(answer) = calls.try_join_next() {
+        answers.push(answer.expect("no panic")?);
+    }
+    assert!(answers.len() < SCHEMAS / 2, "{} are answered at once", answers.len());
     Ok(())
 }
 
@@ -211,7 +269,7 @@ async fn connections_with_half_a_call_leave_descriptors_to_others() -> Outcome {
     let mut attackers = Vec::new();
     for _ in 0..CONNECTIONS {
         let mut attacker = of_engine(&host).await;
-        attacker.call(1, CREATE, &beginning()[..100]).await;
+        attacker.call(1, CREATE, &beginning(ANNOUNCED)[..100]).await;
         attackers.push(attacker);
     }
     served(&first).await?;
