@@ -38,8 +38,8 @@ use crate::observe::ObservedProvider;
 use crate::process_context::ProcessContext;
 use crate::settings::{PoolLimits, ProviderMeta};
 
-/// The process of a session that makes no calls for so long is lent to one that waits for room. As long as a person takes to
-/// confirm an update; starting the process again takes seconds.
+/// The process of a session that makes no calls for so long is lent to one that waits for room. Short, so that a client that
+/// makes a call now and then keeps no place for ever: starting the process again takes seconds.
 const LENT_AFTER: Duration = Duration::from_secs(10);
 
 /// How often processes that wait for their end are looked at, and the memory of all while one waits for room.

@@ -142,6 +142,7 @@ pub(crate) fn package_schema(package: &Package, plugin_version: &str) -> Renderi
         let name = member_name(&shape.token);
         partly.extend(nameless_properties("resource", shape));
         partly.extend(generators::resource(shape).map(LeftOut::from));
+        partly.extend(generators::yielding("resource", shape).map(LeftOut::from));
         let own = types.declare(Owner::Resource, name, &shape.object.fields);
         match list {
             None => own,
@@ -307,8 +308,8 @@ fn written_unless(refused: Option<impl Into<LeftOut>>) -> Result<(), LeftOut> {
 
 /// What is to be said of a data source, an ephemeral resource or an action.
 fn faults(kind: &'static str, shape: &ResourceShape) -> impl Iterator<Item = LeftOut> {
-    let unwritable = generators::data_source(kind, shape).map(LeftOut::from);
-    nameless_properties(kind, shape).into_iter().chain(unwritable)
+    let unwritable = [generators::data_source(kind, shape), generators::yielding(kind, shape)];
+    nameless_properties(kind, shape).into_iter().chain(unwritable.into_iter().flatten().map(LeftOut::from))
 }
 
 fn nameless_properties(kind: &str, shape: &ResourceShape) -> Option<LeftOut> {

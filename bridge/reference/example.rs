@@ -23,7 +23,7 @@ use crate::names::tokens::member_name;
 use crate::package::catalogue::Package;
 use crate::package::function::FunctionShape;
 use crate::package::schema::TypeNames;
-use crate::package::shape::ResourceShape;
+use crate::package::shape::{ResourceShape, Shape};
 
 /// The examples of a member with a shape.
 pub(super) fn of_shape(package: &Package, member: &Member, shape: &ResourceShape) -> Vec<Example> {
@@ -55,14 +55,14 @@ pub(super) fn of_shape(package: &Package, member: &Member, shape: &ResourceShape
 /// The examples of a function.
 pub(super) fn of_function(package: &Package, shape: &FunctionShape) -> Vec<Example> {
     let name = member_name(&shape.token);
-    let has_parameters = !shape.parameters.is_empty();
+    let is_object = matches!(shape.return_shape, Shape::Object(_));
+    let form = Form::Positional { is_empty_structure: shape.parameters.is_empty() && !is_object };
     let call = Call {
         package,
-        form: Form::Positional { has_parameters },
+        form,
         token: &shape.token,
-        arguments: Arguments { types: None, form: Form::Positional { has_parameters } }
-            .of_function(shape, name),
-        go_name: go::function_name(package, Form::Positional { has_parameters }, name),
+        arguments: Arguments { types: None, form }.of_function(shape, name),
+        go_name: go::function_name(package, form, name),
         exports: true,
         omitted: shape.parameters.iter().filter(|parameter| !parameter.required).count(),
     };

@@ -760,12 +760,6 @@ const PACKAGES: &[Entry] = &[
                 theirs: Like("class|import"),
             },
             Rule {
-                calls: &["GetSchema"],
-                path: &["**", "yield", "language"],
-                ours: Like(r#"\{"java":\{"name":"yieldValue"\}\}"#),
-                theirs: Nothing,
-            },
-            Rule {
                 calls: &["GetMapping"],
                 path: &["data", "functions", "*", "tok"],
                 ours: Like(r#".*Function"?"#),
@@ -775,7 +769,7 @@ const PACKAGES: &[Entry] = &[
     },
     Entry {
         id: "unwritable-members",
-        what: "functions that take objects (Java), data sources with an argument `opts` (Python) or `toString` (Node.js), or called `getClass` and without required arguments (Java); a property `constructor`, or a setting of the provider called by a keyword of JavaScript (Node.js)",
+        what: "functions that take objects, and members with a property `yield` (Java); data sources with an argument `opts` (Python) or `toString` (Node.js), or called `getClass` and without required arguments (Java); a property `constructor`, or a setting of the provider called by a keyword of JavaScript (Node.js)",
         go_bridge: "no SDK in that language compiles",
         isthmus: "the same, with a warning that says what to exclude; TypeScript has functions that take objects",
         why: "in other languages they work by these names",

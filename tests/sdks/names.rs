@@ -27,34 +27,33 @@ pub(crate) fn code() -> &'static str {
 }
 
 #[test]
-fn names_of_languages_and_code_compile_in_typescript() {
-    compile("nodejs");
+fn names_and_texts_that_are_code_compile_in_typescript() {
+    large::compile("nodejs", &packages::of_code());
 }
 
 #[test]
-fn names_of_languages_and_code_are_imported_in_python() {
-    compile("python");
+fn names_and_texts_that_are_code_are_imported_in_python() {
+    large::compile("python", &packages::of_code());
 }
 
 #[test]
-fn names_of_languages_and_code_compile_in_go() {
-    compile("go");
+fn names_and_texts_that_are_code_compile_in_go() {
+    large::compile("go", &packages::of_code());
 }
 
 #[test]
-fn names_of_languages_and_code_compile_in_java() {
-    compile("java");
+fn names_and_texts_that_are_code_compile_in_java() {
+    large::compile("java", &packages::of_code());
 }
 
 #[test]
-fn names_of_languages_and_code_are_parsed_in_csharp() {
-    compile("dotnet");
+fn names_and_texts_that_are_code_are_parsed_in_csharp() {
+    large::compile("dotnet", &packages::of_code());
 }
 
-fn compile(language: &str) {
-    for package in &packages::of_names() {
-        large::compile(language, package);
-    }
+#[test]
+fn names_that_a_language_has_itself_are_imported_in_python() {
+    large::compile("python", &packages::of_words());
 }
 
 fn recorded(name: &str, response: &Response) -> String {

@@ -63,6 +63,7 @@ fn the_plain_form_works_in_go_where_the_user_has_chosen_so() {
     for wanted in ["unexpected secret result returned to invoke call", "set ISTHMUS_PLAIN_RESULTS to"] {
         assert!(failed.stderr.contains(wanted), "{wanted:?} is missing: {}", failed.stderr);
     }
+    workshop.project.destroy();
     let without = |marks: bool| {
         let mut command = workshop.at_home(&executable);
         if marks {

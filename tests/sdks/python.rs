@@ -73,7 +73,10 @@ fn python(workshop: &Workshop, path: &OsStr, arguments: &[&str]) -> Command {
 fn module(file: &Path) -> Option<String> {
     let parts: Vec<_> =
         file.with_extension("").iter().filter_map(|part| part.to_str().map(str::to_owned)).collect();
-    let first = parts.iter().rposition(|part| part.starts_with("pulumi_"))?;
+    let first = parts.iter().rposition(|part| part == "site")? + 1;
+    if !parts.get(first)?.starts_with("pulumi_") {
+        return None;
+    }
     let parts: Vec<_> = parts[first..].iter().filter(|part| *part != "__init__").cloned().collect();
     Some(parts.join("."))
 }

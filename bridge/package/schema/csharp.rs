@@ -38,12 +38,8 @@ impl<'a> Classes<'a> {
         Self { name, suffixes, has_empty: is_input }
     }
 
-    /// The language block of a property: another name in C# or in Java if the usual one does not compile.
+    /// The language block of a property: another name in C# if the usual one does not compile.
     pub(super) fn language(self, field: &Field) -> BTreeMap<&'static str, Value> {
-        if field.pulumi == "yield" {
-            // Java reads a call of it as a statement.
-            return [("java", json!({ "name": "yieldValue" }))].into();
-        }
         let name = upper_first(&field.pulumi);
         let is_class = || {
             !self.name.is_empty()

@@ -9,7 +9,7 @@
 //! wrong.
 
 use super::super::function::FunctionShape;
-use super::super::shape::ResourceShape;
+use super::super::shape::{ObjectShape, ResourceShape, Shape};
 use crate::names::impossible::is_reserved_in_javascript;
 use crate::names::tokens::member_name;
 
@@ -59,6 +59,27 @@ pub(super) fn resource(shape: &ResourceShape) -> Option<UnwritableProperty> {
         .object
         .pulumi(CONSTRUCTOR)
         .map(|field| UnwritableProperty { property: field.pulumi.clone(), owner: owner() })
+}
+
+/// The fault of a member with a property `yield`, at any depth: its builder calls a method of that name.
+pub(super) fn yielding(kind: &'static str, shape: &ResourceShape) -> Option<Unwritable> {
+    let (language, problem, member) = ("Java", "the property `yield`", shape.terraform_type.to_string());
+    has_yield(&shape.object).then_some(Unwritable { language, problem, kind, member })
+}
+
+fn has_yield(object: &ObjectShape) -> bool {
+    fn within(shape: &Shape) -> bool {
+        match shape {
+            Shape::Bool | Shape::Number | Shape::String | Shape::Dynamic | Shape::Tuple(_) => false,
+            Shape::List(element)
+            | Shape::Set(element)
+            | Shape::Map(element)
+            | Shape::FlattenedList(element)
+            | Shape::FlattenedSet(element) => within(element),
+            Shape::Object(object) => has_yield(object),
+        }
+    }
+    object.pulumi("yield").is_some() || object.fields.iter().any(|field| within(&field.shape))
 }
 
 /// The fault of the provider's configuration, each of whose properties is a variable as well.

@@ -12,8 +12,9 @@ pub(super) enum Form {
         has_arguments: bool,
         has_result: bool,
     },
-    /// A function with arguments in an order.
+    /// A function with arguments in an order. One that takes nothing and returns no object has an empty structure of arguments
+    /// in Go.
     Positional {
-        has_parameters: bool,
+        is_empty_structure: bool,
     },
 }

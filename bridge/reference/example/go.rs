@@ -49,7 +49,7 @@ pub(super) fn program(call: &Call<'_>) -> String {
             };
             called(call, &format!("{module}.{name}Output(ctx{arguments})"))
         }
-        Form::Positional { has_parameters: false } => {
+        Form::Positional { is_empty_structure: true } => {
             called(call, &format!("{module}.{name}Output(ctx, {module}.{name}OutputArgs{{}})"))
         }
         Form::Positional { .. } => {

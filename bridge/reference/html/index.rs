@@ -35,7 +35,7 @@ pub(in crate::reference) fn index(package: &Package, members: &Members, digests:
             @if let Some(version) = identity.provider_version() { ", version " (version) }
             " as the Pulumi package " code { (identity.name) } ". In a project's directory, this adds it:"
         }
-        div.code { pre { code { (package_add(identity)) } } }
+        div.code { pre tabindex="0" aria-label="Command" role="region" { code { (package_add(identity)) } } }
         nav.sections aria-label="Kinds" {
             a href="configuration.html" { "Configuration" }
             @for (kind, listed) in kinds() {

@@ -12,9 +12,8 @@ use isthmus_proto::property::{Struct, Value as Property};
 
 use super::change::ChangeKind;
 use super::display::Known;
-use crate::resource::Target;
+use crate::resource::{OperationWarnings, Target};
 use crate::translate::meta::Meta;
-use crate::translate::outputs::{OutputOptions, outputs_from_state};
 use crate::translate::property::{PropertyView, contains_secret, unwrap, without_secrets};
 use crate::translate::property_path::{PropertyPath, PropertyStep};
 
@@ -39,9 +38,7 @@ pub(super) fn changes_of_secrecy(
     let is_ours = Meta::from_properties(olds).is_ok_and(|meta| meta.source.is_some());
     let outputs = [inputs, news].map(|bag| {
         let bag = if is_ours { Cow::Borrowed(bag) } else { Cow::Owned(with_open_lists(bag)) };
-        let secrets = target.secrets_of(&bag);
-        let options = OutputOptions { keep_secrets: true, secrets: &secrets, unknowns: false };
-        outputs_from_state(object, &target.shape, options)
+        target.outputs(object, &target.secrets_of(&bag), false, &mut OperationWarnings::default())
     });
     // An object without outputs has none to rewrite.
     if let [Ok(before), Ok(after)] = &outputs {

@@ -189,7 +189,7 @@ on_both_protocols! {
         let session = configured(&host, &json!({"token": "a"})).await?;
         let is_told = || {
             let told = second.engine.lines();
-            told.iter().any(|line| line.message.contains("all 1 provider processes")).then_some(())
+            told.iter().any(|line| line.message.contains("are in use (at most 1)")).then_some(())
         };
         let waiting = async {
             let waiting = configured(&second, &json!({"token": "b"})).await?;
@@ -215,7 +215,7 @@ on_both_protocols! {
             waiting.note().make(&json!({"title": "one"})).await
         };
         let freeing = async {
-            let is_told = |line: &Line| line.message.contains("all 1 provider processes");
+            let is_told = |line: &Line| line.message.contains("are in use (at most 1)");
             until("a run is told", || second.engine.lines().iter().any(is_told).then_some(())).await;
             drop(session);
         };
@@ -235,7 +235,7 @@ on_both_protocols! {
             let host = setup.clone().with_daemon().start().await;
             let session = configured(&host, &json!({})).await?;
             let second = setup.with_daemon().beside(&host).start().await;
-            let is_told = |line: &Line| line.message.contains("all 1 provider processes");
+            let is_told = |line: &Line| line.message.contains("are in use (at most 1)");
             let config = json!({});
             let mut waiting = std::pin::pin!(configured(&second, &config));
             tokio::select! {
