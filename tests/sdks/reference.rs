@@ -262,7 +262,11 @@ fn pages_of_every_schema_shape_are_accessible() {
     assert!(pages.len() > 150, "{paths:?}");
     let seen = look(&workshop, &pages);
     expect_legible(&seen, &[&served.address]);
-    assert_eq!(seen["pages"][0]["columns"], 3, "columns of the first page on a desktop");
+    let columns = seen["pages"][0]["columns"].as_u64();
+    assert!(
+        columns.is_some_and(|columns| columns > 1),
+        "columns of the first page on a desktop: {columns:?}"
+    );
     // As files, pages do the same.
     let file = |path: &str| {
         format!("file://{}", workshop.project.path(&format!("reference/conformance/{path}")).display())

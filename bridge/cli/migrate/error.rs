@@ -9,7 +9,6 @@ use isthmus_state::tfstate::{Collision, TfStateError};
 
 use crate::cli::consent::NoConsent;
 use crate::cli::state::StateError;
-use crate::cli::unknown_provider::UnknownProvider;
 use crate::file_fault::FileFault;
 use crate::migrate::addresses::AddressesError;
 use crate::migrate::deployment::ExportError;
@@ -72,8 +71,6 @@ pub(super) enum MigrateError {
     /// Providers of the file are not started.
     #[error(transparent)]
     Consent(#[from] NoConsent),
-    #[error(transparent)]
-    UnknownProvider(#[from] UnknownProvider),
     /// A stack export with encrypted secrets.
     #[error("the secrets in {file} are encrypted\nhelp: write it with `pulumi stack export --show-secrets`", file = .0.display())]
     Encrypted(PathBuf),
@@ -110,8 +107,8 @@ pub(super) enum MigrateError {
 }
 
 impl MigrateError {
-    /// Whether an option is missing, or has no meaning for the state.
+    /// Whether an option is missing.
     pub(super) fn is_usage_error(&self) -> bool {
-        matches!(self, Self::Consent(NoConsent::NoTerminal(_)) | Self::UnknownProvider(_))
+        matches!(self, Self::Consent(NoConsent::NoTerminal(_)))
     }
 }

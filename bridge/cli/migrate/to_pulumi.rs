@@ -21,7 +21,7 @@ use super::providers::Providers;
 use super::{Migrate, configuration, files};
 use crate::cli::output::print;
 use crate::cli::state::read_file;
-use crate::cli::unknown_provider::UnknownProvider;
+use crate::cli::unknown_provider::warn_of_unknown;
 use crate::migrate::configuration::Configuration;
 use crate::migrate::deployment::StackName;
 use crate::migrate::names::sanitized;
@@ -60,7 +60,7 @@ impl Migrate {
         let configs = state.instances.iter().filter_map(|instance| instance.provider.parse().ok());
         let addresses: BTreeSet<String> =
             configs.map(|config: ProviderConfigAddress| config.provider).collect();
-        UnknownProvider::among("--provider", &self.provider, &addresses)?;
+        warn_of_unknown("--provider", &self.provider, &addresses);
         self.consent.to(&providers.only_of_state(addresses.iter().map(String::as_str)))?;
         let adopted = adopt_all(state.instances, is_shown, &configuration, &mut providers, &mut losses).await;
         providers.end().await;

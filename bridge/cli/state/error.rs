@@ -11,7 +11,6 @@ use isthmus_state::{AddressSyntaxError, BackupError, EncryptedStoreError};
 use crate::cli::consent::NoConsent;
 use crate::cli::missing_file::explain_missing;
 use crate::cli::output::USAGE_ERROR;
-use crate::cli::unknown_provider::UnknownProvider;
 use crate::error_code::{ErrorCode, of_encrypted_store, of_open_store};
 use crate::home::OpenStoreError;
 
@@ -134,8 +133,6 @@ pub(in crate::cli) enum StateError {
     /// Providers of the state are not started.
     #[error(transparent)]
     Consent(#[from] NoConsent),
-    #[error(transparent)]
-    UnknownProvider(#[from] UnknownProvider),
     /// The provider reference in a state cannot be parsed.
     #[error("the provider of {address} cannot be read")]
     ProviderConfig {
@@ -178,7 +175,7 @@ impl StateError {
     pub(in crate::cli) fn exit_code(&self) -> ExitCode {
         match self {
             Self::NoSuchRecord { .. } | Self::NoStore { .. } => ExitCode::from(NO_SUCH_RECORD),
-            Self::Consent(NoConsent::NoTerminal(_)) | Self::UnknownProvider(_) => ExitCode::from(USAGE_ERROR),
+            Self::Consent(NoConsent::NoTerminal(_)) => ExitCode::from(USAGE_ERROR),
             _ => ExitCode::FAILURE,
         }
     }

@@ -27,7 +27,7 @@ use crate::cli::consent::Consent;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{print, warn};
 use crate::cli::table::in_one_line;
-use crate::cli::unknown_provider::UnknownProvider;
+use crate::cli::unknown_provider::warn_of_unknown;
 use crate::daemon::Instance as Provider;
 use crate::lumirpc::stored_resource::{
     Conflicts, Foreign, ImportOutcome, StoredResource, StoredResourceError,
@@ -119,8 +119,8 @@ impl Import {
         let configs = managed.filter_map(|foreign| foreign.object.provider.parse().ok());
         let addresses: BTreeSet<String> =
             configs.map(|config: ProviderConfigAddress| config.provider).collect();
-        UnknownProvider::among("--provider", &self.provider, &addresses)?;
-        UnknownProvider::among("--package", &self.package, &addresses)?;
+        warn_of_unknown("--provider", &self.provider, &addresses);
+        warn_of_unknown("--package", &self.package, &addresses);
         self.consent.to(&providers.only_of_state(addresses.iter().map(String::as_str)))?;
         let state_store = open_state_store(settings).await?;
         import_records(&self.file, others, self.conflicts(), &state_store).await?;

@@ -140,7 +140,7 @@ fn a_demonstration_says_what_is_wrong_with_its_inputs() {
 }
 
 #[test]
-fn an_option_for_a_provider_that_the_state_does_not_have_is_a_usage_error() {
+fn an_option_for_a_provider_that_the_state_does_not_have_is_warned_of() {
     let machine = Machine::new();
     let state = json!({"version": 4, "terraform_version": "1.9.0", "serial": 1, "lineage": "x", "outputs": {}, "resources": []});
     machine.write("given.tfstate", state.to_string().as_bytes());
@@ -150,13 +150,9 @@ fn an_option_for_a_provider_that_the_state_does_not_have_is_a_usage_error() {
         &["state", "import", "given.tfstate", "--package", "nosuch=other"],
     ] {
         let said = machine.isthmus(words);
-        assert!(
-            said.code == 2 && said.stderr.contains("names \"nosuch\", and no provider of the state"),
-            "{said:?}"
-        );
+        assert!(said.stderr.contains("names \"nosuch\", and no provider of the state"), "{said:?}");
         assert!(said.stderr.contains("help: the state has no providers"), "{said:?}");
     }
-    assert!(!machine.path("out").exists(), "nothing is written");
 }
 
 #[test]

@@ -171,7 +171,8 @@ async fn without_a_daemon_it_is_said_how_to_start_one() {
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{said}");
         assert!(said.contains("no daemon listens on") && said.contains("help: start a daemon by"), "{said}");
-        let mut elsewhere = command(directory.path(), &arguments);
+        let mut elsewhere = Command::new(env!("CARGO_BIN_EXE_isthmus"));
+        elsewhere.args(arguments).env_clear().env("HOME", directory.path()).stdin(Stdio::null());
         elsewhere.env("ISTHMUS_DAEMON", "https://daemon.example:7443");
         let said = elsewhere.output().await.expect("a process").stderr;
         let said = String::from_utf8_lossy(&said);

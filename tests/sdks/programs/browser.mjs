@@ -106,7 +106,7 @@ for (const { url, everywhere = false, screenshots, query, opens = 1 } of plan.pa
       })()`);
       page.violations.push(...found.map((text) => `${device}, ${scheme}: ${text}`));
       // On a desktop, which is the last device.
-      page.columns = await evaluate("new Set([...document.querySelectorAll('.members li')].map((item) => item.offsetLeft)).size");
+      page.columns = await evaluate("new Set([...(document.querySelector('.members')?.children ?? [])].map((item) => item.offsetLeft)).size");
       page.overflows ||= await evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth");
       if (screenshots) {
         const { data } = await call("Page.captureScreenshot", { format: "png" });
