@@ -187,6 +187,25 @@ pub(crate) const RULES: &[Rule] = &[
         },
     },
     Rule {
+        id: "documents are read before they change",
+        reason: "a provider that keeps a copy of what the server has in a computed attribute without a type plans wrong changes where \
+                 the copy is old; OpenTofu reads it by default, and an engine only when it is told to refresh",
+        covers: |difference| {
+            matches!(difference.what, What::OnlyOurs | What::OursRepeated)
+                && difference.method == "ReadResource"
+                && difference.ours.as_ref().is_some_and(|ours| {
+                    matches!(
+                        ours.type_name.as_str(),
+                        "conformance_attribute_dynamic" | "conformance_dynamics"
+                    )
+                })
+                && matches!(
+                    difference.decision,
+                    Decision::Update | Decision::ReplaceCreatingFirst | Decision::ReplaceDeletingFirst
+                )
+        },
+    },
+    Rule {
         id: "what was read is upgraded",
         reason: "the engine stores what was read, and each of its calls begins with what is stored, which goes through \
                  UpgradeResourceState as all that is stored does",
