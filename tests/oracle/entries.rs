@@ -617,7 +617,7 @@ const PACKAGES: &[Entry] = &[
             Rule { calls: &["GetSchema"], path: &["types", "*Part*"], ours: Something, theirs: Nothing },
             Rule {
                 calls: &["GetSchema"],
-                path: &["resources", "*", "**", "items", "$ref"],
+                path: &["*", "*", "**", "items", "$ref"],
                 ours: Like("#/types/.*Part[23]"),
                 theirs: Like("#/types/.*Part"),
             },
@@ -1108,7 +1108,7 @@ const INPUTS: &[Entry] = &[
             calls: &["Parameterize"],
             path: &["version"],
             ours: Like(r"1\.0\.0"),
-            theirs: Like(r"0\.0\.0"),
+            theirs: Like(r"0\.0\.0|3\.\d+\.\d+"),
         }]),
     },
     Entry {
