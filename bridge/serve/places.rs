@@ -130,7 +130,7 @@ mod tests {
         let of_user = |user| Source { address: IpAddr::from([127, 0, 0, 1]), user };
         let patient = places.take(of_user(Some(0)));
         let _flood: Vec<_> = (0..100).map(|_| places.take(of_user(Some(65534)))).collect();
-        // They are closed already, so that they belong to nobody.
+        // They are closed already, so that they belong to no user.
         let _closed: Vec<_> = (0..100).map(|_| places.take(of_user(None))).collect();
         assert!(!patient.lost.is_cancelled());
     }

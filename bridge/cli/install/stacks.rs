@@ -72,7 +72,9 @@ pub(super) fn in_file(path: &Path) -> Result<BTreeSet<Version>, StackError> {
 /// project may have been cloned from anybody.
 pub(super) fn of_project(project: &Project, step: &dyn Fn(String)) -> Result<BTreeSet<Version>, StackError> {
     let is_on_a_server = |url: String| !url.starts_with("file:");
-    if std::env::var_os("PULUMI_BACKEND_URL").is_none() && project.backend_url().is_some_and(is_on_a_server) {
+    // The CLI takes an empty variable for none.
+    let is_chosen = std::env::var_os("PULUMI_BACKEND_URL").is_some_and(|url| !url.is_empty());
+    if !is_chosen && project.backend_url().is_some_and(is_on_a_server) {
         return Err(StackError::Backend { project: project.directory.clone() });
     }
     let project = &*project.directory;
