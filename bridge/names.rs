@@ -12,6 +12,7 @@
 
 pub(crate) mod casing;
 pub(crate) mod choices;
+pub(crate) mod derived;
 #[cfg(test)]
 mod go_bridge_tests;
 pub(crate) mod impossible;

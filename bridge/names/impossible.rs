@@ -11,14 +11,16 @@
 
 use std::borrow::Cow;
 
-/// The name of a resource type, which is a class.
-pub(crate) fn resource(name: &str) -> Cow<'_, str> {
-    possible(&RESOURCES, name, "Resource")
-}
+use super::member_kind::MemberKind;
 
-/// The name of a provider function.
-pub(crate) fn function(name: &str) -> Cow<'_, str> {
-    possible(&FUNCTIONS, name, "Function")
+/// The rule for names of members of a kind.
+pub(crate) fn of(kind: MemberKind) -> fn(&str) -> Cow<'_, str> {
+    match kind {
+        MemberKind::Resource => |name| possible(&RESOURCES, name, "Resource"),
+        MemberKind::Function => |name| possible(&FUNCTIONS, name, "Function"),
+        // Their names begin with a verb.
+        MemberKind::DataSource | MemberKind::EphemeralResource | MemberKind::Action => |name| name.into(),
+    }
 }
 
 /// The name of a parameter of a provider function.
@@ -43,14 +45,19 @@ fn possible<'n>(names: &[&[&str]], name: &'n str, suffix: &str) -> Cow<'n, str> 
 /// `Typing` in Python, `Doc` and `Init` in Go, `Utilities` in Java and .NET.
 const RESOURCES: [&[&str]; 1] = [&["Doc", "Error", "Init", "Object", "Outputs", "Typing", "Utilities"]];
 
-/// Modules of SDKs: `index` in TypeScript, `typing` in Python, `doc` and `init` in Go, `utilities` in .NET.
-const FUNCTIONS: [&[&str]; 4] =
-    [&JAVASCRIPT, &JAVA, &JAVA_METHODS, &["doc", "index", "init", "typing", "utilities"]];
+/// Modules of SDKs: `index` in TypeScript, `typing` in Python, `doc`, `init` and `pulumiTypes` in Go, `config` and `utilities`
+/// in .NET.
+const FUNCTIONS: [&[&str]; 4] = [
+    &JAVASCRIPT,
+    &JAVA,
+    &JAVA_METHODS,
+    &["config", "doc", "index", "init", "pulumiTypes", "typing", "utilities"],
+];
 
 /// Variables of generated functions: `opts` and `utilities` in TypeScript, `opts` in Python, `err`,
 /// `internal`, `options`, `ref`, `result` and `rv` in Go, `options` in Java, which reserves `yield`.
-const PARAMETERS: [&[&str]; 2] =
-    [&JAVASCRIPT, &["err", "internal", "options", "opts", "ref", "result", "rv", "utilities"]];
+const PARAMETERS: [&[&str]; 3] =
+    [&JAVASCRIPT, &CSHARP, &["err", "options", "opts", "result", "rv", "utilities"]];
 
 /// Reserved words of ECMAScript, with those of strict mode and of modules, and what strict mode lets
 /// nobody bind.
@@ -61,6 +68,16 @@ const JAVASCRIPT: [&str; 48] = [
     "implements", "import", "in", "instanceof", "interface", "let", "new", "null", "package", "private",
     "protected", "public", "return", "static", "super", "switch", "this", "throw", "true", "try", "typeof",
     "var", "void", "while", "with", "yield",
+];
+
+/// The keywords that C# has and JavaScript has not (C# 7, 6.4.4).
+#[rustfmt::skip]
+const CSHARP: [&str; 46] = [
+    "abstract", "as", "base", "bool", "byte", "char", "checked", "decimal", "delegate", "double", "event",
+    "explicit", "extern", "fixed", "float", "foreach", "goto", "implicit", "int", "internal", "is", "lock", "long",
+    "namespace", "object", "operator", "out", "override", "params", "readonly", "ref", "sbyte", "sealed", "short",
+    "sizeof", "stackalloc", "string", "struct", "uint", "ulong", "unchecked", "unsafe", "ushort", "using",
+    "virtual", "volatile",
 ];
 
 /// The reserved words that only Java has (JLS 3.9).

@@ -11,6 +11,17 @@ pub(crate) enum MemberKind {
 }
 
 impl MemberKind {
+    /// The kind in a sentence.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Resource => "resource",
+            Self::DataSource => "data source",
+            Self::EphemeralResource => "ephemeral resource",
+            Self::Action => "action",
+            Self::Function => "function",
+        }
+    }
+
     /// Terraform's reference to a member, without a name of its own.
     pub(crate) fn reference(self, terraform: &str) -> String {
         match self {

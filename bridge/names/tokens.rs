@@ -7,11 +7,12 @@
 //! resources and actions, each ordered by Terraform name.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::casing::{camel, lower_first, spell_leading_digit, upper_camel, upper_first};
 use super::choices::NameChoices;
+use super::derived::taken;
 use super::impossible;
 use super::member_kind::MemberKind;
 
@@ -23,6 +24,8 @@ pub struct Tokens {
     by_token: HashMap<String, Arc<str>>,
     /// The tokens by rule of members with a chosen name or one instead of an impossible one, which states may contain.
     former: BTreeMap<Arc<str>, String>,
+    /// Members with a name instead of an impossible one.
+    impossible: BTreeSet<Arc<str>>,
 }
 
 impl Tokens {
@@ -58,7 +61,7 @@ impl Tokens {
         let by_terraform: BTreeMap<_, _> = tokens.into_iter().collect();
         let by_token =
             by_terraform.iter().map(|(terraform, token)| (token.clone(), Arc::clone(terraform))).collect();
-        Self { by_terraform, by_token, former: BTreeMap::new() }
+        Self { by_terraform, by_token, former: BTreeMap::new(), impossible: BTreeSet::new() }
     }
 
     /// The token by rule of a member that has another one.
@@ -68,35 +71,15 @@ impl Tokens {
 
     /// Tokens of members with their tokens by rule, where these are impossible.
     pub(crate) fn instead_of_impossible(&self) -> impl Iterator<Item = (&str, &str)> {
-        let renamed =
-            self.former.iter().map(|(terraform, former)| (&*self.by_terraform[terraform], former.as_str()));
-        renamed.filter(|(_, former)| {
-            let name = member_name(former);
-            [impossible::resource(name), impossible::function(name)].iter().any(|possible| possible != name)
-        })
+        self.impossible.iter().map(|terraform| (&*self.by_terraform[terraform], &*self.former[terraform]))
     }
 
-    /// Gives members their chosen names, as far as these are free, and others instead of impossible ones.
-    fn choose(
-        &mut self,
-        package: &str,
-        taken: &mut Unique,
-        chosen: impl Fn(&str) -> Option<String>,
-        possible: fn(&str) -> Cow<'_, str>,
-    ) {
-        for (terraform, token) in &mut self.by_terraform {
-            let natural = member_name(token);
-            let name = match chosen(terraform) {
-                Some(name) if name != natural && taken.0.insert(name.to_lowercase()) => name,
-                Some(name) if name == natural => continue,
-                _ => match possible(natural) {
-                    name if name == natural => continue,
-                    name => taken.claim(&name),
-                },
-            };
-            let name = member_token(package, &name);
-            self.by_token.insert(name.clone(), Arc::clone(terraform));
-            self.former.insert(Arc::clone(terraform), std::mem::replace(token, name));
+    /// Gives a member another name, and remembers its own.
+    fn rename(&mut self, package: &str, terraform: &Arc<str>, name: &str) {
+        let token = member_token(package, name);
+        self.by_token.insert(token.clone(), Arc::clone(terraform));
+        if let Some(former) = self.by_terraform.insert(Arc::clone(terraform), token) {
+            self.former.insert(Arc::clone(terraform), former);
         }
     }
 }
@@ -115,24 +98,58 @@ pub(crate) fn resource_prefix(resource_types: &[&str], package: &str) -> String 
 /// Gives members of a package, by kind, the names that are chosen for them, and others instead of impossible ones. A name that
 /// a member has by rule or by an earlier choice stays its own: states with that token are of that member.
 pub(crate) fn choose_names(package: &str, choices: &NameChoices, kinds: &mut [(MemberKind, Tokens); 5]) {
+    let mut unlike = Vec::new();
+    let all = kinds.each_ref().map(|(kind, tokens)| (*kind, tokens));
+    for (index, (kind, tokens)) in kinds.iter().enumerate() {
+        for (terraform, token) in &tokens.by_terraform {
+            let natural = member_name(token);
+            let chosen = choices.member(*kind, terraform).map(|name| {
+                // As all names of their kinds: SDKs make classes of the ones and functions of the others.
+                if *kind == MemberKind::Resource { upper_first(name) } else { lower_first(name) }
+            });
+            let possible = match impossible::of(*kind)(natural) {
+                Cow::Owned(possible) => Some(possible),
+                Cow::Borrowed(_) if *kind == MemberKind::Function => {
+                    derived(package, &all, *kind, natural).map(|_| format!("{natural}Function"))
+                }
+                Cow::Borrowed(_) => None,
+            };
+            if chosen.as_deref() != Some(natural) && (chosen.is_some() || possible.is_some()) {
+                unlike.push((index, Arc::clone(terraform), chosen, possible));
+            }
+        }
+    }
+    if unlike.is_empty() {
+        return;
+    }
     let mut taken = Unique::beside(&kinds.each_ref().map(|(_, tokens)| tokens));
     for reserved in ["pulumi", "provider"] {
         taken.claim(reserved);
     }
-    for (kind, tokens) in kinds {
-        let chosen = |terraform: &str| {
-            let name = choices.member(*kind, terraform)?;
-            // As all names of their kinds: SDKs make classes of the ones and functions of the others.
-            Some(if *kind == MemberKind::Resource { upper_first(name) } else { lower_first(name) })
-        };
-        let possible: fn(&str) -> Cow<'_, str> = match kind {
-            MemberKind::Resource => impossible::resource,
-            MemberKind::Function => impossible::function,
-            // Their names begin with a verb.
-            MemberKind::DataSource | MemberKind::EphemeralResource | MemberKind::Action => |name| name.into(),
-        };
-        tokens.choose(package, &mut taken, chosen, possible);
+    for (index, terraform, chosen, possible) in unlike {
+        let tokens = &mut kinds[index].1;
+        if let Some(name) = chosen.filter(|name| taken.0.insert(name.to_lowercase())) {
+            tokens.rename(package, &terraform, &name);
+        } else if let Some(name) = possible {
+            tokens.rename(package, &terraform, &taken.claim(&name));
+            tokens.impossible.insert(terraform);
+        }
     }
+}
+
+/// The languages in which the natural name of a member is one that the SDK derives from another member's.
+pub(crate) fn derived(
+    package: &str,
+    all: &[(MemberKind, &Tokens); 5],
+    kind: MemberKind,
+    name: &str,
+) -> Option<&'static str> {
+    taken(kind, &upper_first(name), |is_resource, of| {
+        let of = if is_resource { of.to_owned() } else { lower_first(of) };
+        let token = member_token(package, &of);
+        let mut alike = all.iter().filter(|(kind, _)| (*kind == MemberKind::Resource) == is_resource);
+        alike.any(|(_, tokens)| tokens.by_token.contains_key(&token))
+    })
 }
 
 /// The tokens of the resource types in `mapped`. `all` are those of the whole provider: the

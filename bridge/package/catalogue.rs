@@ -253,6 +253,17 @@ impl Package {
         &self.actions.tokens
     }
 
+    /// The tokens of all members, by kind.
+    pub(crate) fn tokens(&self) -> [(MemberKind, &Tokens); 5] {
+        [
+            (MemberKind::Resource, &self.resources.tokens),
+            (MemberKind::DataSource, &self.data_sources.tokens),
+            (MemberKind::Function, &self.functions.tokens),
+            (MemberKind::EphemeralResource, &self.ephemeral_resources.tokens),
+            (MemberKind::Action, &self.actions.tokens),
+        ]
+    }
+
     /// The resource with this token.
     pub fn resource_by_token(&self, token: &str) -> Result<Arc<ResourceShape>, TokenError> {
         let terraform = self.known("resource", &self.resources.tokens, token)?;

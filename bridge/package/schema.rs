@@ -219,6 +219,7 @@ pub(crate) fn package_schema(package: &Package, plugin_version: &str) -> Renderi
             document.functions.insert(token.to_owned(), raw(&members::action(&types, &shape, names)));
         }
     }
+    left_out.extend(generators::named(package).into_iter().map(LeftOut::from));
     let (token, method) = terraform_config(&identity.name);
     document.provider.methods.insert(TERRAFORM_CONFIG, token.clone());
     document.functions.insert(token, raw(&method));
@@ -308,8 +309,9 @@ fn written_unless(refused: Option<impl Into<LeftOut>>) -> Result<(), LeftOut> {
 
 /// What is to be said of a data source, an ephemeral resource or an action.
 fn faults(kind: &'static str, shape: &ResourceShape) -> impl Iterator<Item = LeftOut> {
-    let unwritable = [generators::data_source(kind, shape), generators::yielding(kind, shape)];
-    nameless_properties(kind, shape).into_iter().chain(unwritable.into_iter().flatten().map(LeftOut::from))
+    let unwritable =
+        generators::data_source(kind, shape).into_iter().chain(generators::yielding(kind, shape));
+    nameless_properties(kind, shape).into_iter().chain(unwritable.map(LeftOut::from))
 }
 
 fn nameless_properties(kind: &str, shape: &ResourceShape) -> Option<LeftOut> {

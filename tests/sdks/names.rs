@@ -52,6 +52,26 @@ fn names_and_texts_that_are_code_are_parsed_in_csharp() {
 }
 
 #[test]
+fn names_that_a_language_has_itself_compile_in_typescript() {
+    large::compile("nodejs", &packages::of_words());
+}
+
+#[test]
+fn names_that_a_language_has_itself_compile_in_go() {
+    large::compile("go", &packages::of_words());
+}
+
+#[test]
+fn names_that_a_language_has_itself_compile_in_java() {
+    large::compile("java", &packages::of_words());
+}
+
+#[test]
+fn names_that_a_language_has_itself_are_parsed_in_csharp() {
+    large::compile("dotnet", &packages::of_words());
+}
+
+#[test]
 fn names_that_a_language_has_itself_are_imported_in_python() {
     large::compile("python", &packages::of_words());
 }
@@ -83,19 +103,28 @@ fn provider(prefix: &str, words: &[&str]) -> Response {
     let one = || {
         schema(vec![Attribute { required: true, optional: false, ..text("needed") }, text("other")], vec![])
     };
-    let all = || words.iter().map(|word| text(word)).collect::<Vec<_>>();
+    let without = |left_out: &[&str]| -> Vec<_> {
+        words.iter().filter(|word| !left_out.contains(*word)).map(|word| text(word)).collect()
+    };
     let every = || {
         let blocks = words.iter().map(|word| block(&format!("{word}_block"), vec![text("value")]));
         let mut blocks: Vec<_> = blocks.collect();
-        blocks.push(block("inner", all()));
-        schema(all(), blocks)
+        blocks.push(block("inner", without(&["yield"])));
+        schema(without(&OF_CLASSES), blocks)
     };
-    let mut resources: Vec<_> = words.iter().map(|word| (named(word), one())).collect();
+    let of_class =
+        OF_CLASSES.iter().map(|word| (format!("{prefix}_of_class_{word}"), schema(vec![text(word)], vec![])));
+    let mut resources: Vec<_> =
+        words.iter().map(|word| (named(word), one())).chain(of_class.clone()).collect();
     resources.push((format!("{prefix}_every_property"), every()));
-    let mut data_sources: Vec<_> = words.iter().map(|word| (named(word), one())).collect();
-    // These arguments break an SDK, as the plugin warns.
-    let arguments = words.iter().filter(|word| !["opts", "to_string"].contains(*word)).map(|word| text(word));
-    data_sources.push((format!("{prefix}_every_property"), schema(arguments.collect(), vec![])));
+    let mut data_sources: Vec<_> = words.iter().map(|word| (named(word), one())).chain(of_class).collect();
+    data_sources.push((format!("{prefix}_every_argument"), schema(without(&OF_CLASSES), vec![])));
+    let of_sdks = ["opts", "empty", "yield"];
+    data_sources
+        .extend(of_sdks.map(|word| (format!("{prefix}_of_sdk_{word}"), schema(vec![text(word)], vec![]))));
+    let needed = Attribute { required: true, optional: false, ..text("needed") };
+    let one_more = std::iter::once(needed).chain(without(&of_sdks)).collect();
+    data_sources.push((format!("{prefix}_every_argument_and_one"), schema(one_more, vec![])));
     let optional = schema(vec![text("other")], vec![]);
     data_sources.extend(words.iter().map(|word| (format!("{prefix}_{word}_optional"), optional.clone())));
     let mut functions: Vec<_> = words
@@ -109,6 +138,22 @@ fn provider(prefix: &str, words: &[&str]) -> Response {
     functions.push(("give_nothing".to_owned(), function(&[], "[\"list\",\"string\"]")));
     response(schema(vec![text("endpoint")], vec![]), resources, data_sources, functions)
 }
+
+/// What a class of TypeScript or Go has of its base classes, arguments of a data source that Python and C# have, and a keyword of Java.
+const OF_CLASSES: [&str; 12] = [
+    "constructor",
+    "empty",
+    "get_provider",
+    "has_own_property",
+    "is_prototype_of",
+    "opts",
+    "property_is_enumerable",
+    "pulumi_resource_type",
+    "to_locale_string",
+    "to_string",
+    "value_of",
+    "yield",
+];
 
 /// Code of each language that would end what it stands in.
 const CODE: [&str; 10] = [
