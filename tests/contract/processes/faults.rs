@@ -22,7 +22,7 @@ use crate::harness::{Host, PATIENCE, Protocol, Session, Setup, Status, Stored, j
 const UPDATE: &str = "UPDATE_EXPECT";
 
 /// How many cells run at the same time: most of them wait.
-const AT_ONCE: usize = 16;
+const AT_ONCE: usize = 6;
 
 /// How long a failing call may take: the two seconds that the end of a process is waited for, and what a loaded machine adds.
 const LONGEST: Duration = Duration::from_secs(20);
