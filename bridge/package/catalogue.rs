@@ -43,7 +43,7 @@ pub enum IdentityError {
     Path(#[from] NotAProviderPath),
     /// The name is no valid package name.
     #[error(
-        "invalid Pulumi package name {name:?}: {rule}\nhelp: choose another name with `--provider-name NAME`"
+        "invalid Pulumi package name {name:?}: {rule}\nhelp: choose another name with `--provider-name NAME` behind the provider"
     )]
     Name {
         /// The provider's type, or the user's name.

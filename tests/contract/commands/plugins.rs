@@ -34,9 +34,18 @@ impl User {
     }
 
     fn install_plugin(&self, directory: impl AsRef<Path>, words: &[&str]) -> Said {
+        self.install_plugin_with(directory, words, &[])
+    }
+
+    fn install_plugin_with(
+        &self,
+        directory: impl AsRef<Path>,
+        words: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Said {
         let mut command = self.machine.command(env!("CARGO_BIN_EXE_isthmus"));
         let path = format!("{}:/usr/bin:/bin", self.machine.path("bin").display());
-        command.env("PATH", path).current_dir(self.machine.path(directory));
+        command.env("PATH", path).envs(variables.iter().copied()).current_dir(self.machine.path(directory));
         Said::of(command.args(["install", "--plugin"]).args(words))
     }
 
@@ -206,10 +215,15 @@ fn each_stack_that_is_read_is_shown_and_named_versions_are_installed() {
 fn the_server_that_a_project_file_chooses_gets_no_token() {
     let user = User::new();
     user.write("app/Pulumi.yaml", "name: x\nruntime: yaml\nbackend: { url: 'https://pulumi.example' }\n");
-    let said = user.install_plugin("app", &[]);
-    assert!(said.stderr.contains("its project file chooses their backend"), "{said:?}");
-    said.well();
+    // The CLI takes an empty variable for none.
+    for variables in [&[][..], &[("PULUMI_BACKEND_URL", "")]] {
+        let said = user.install_plugin_with("app", &[], variables);
+        assert!(said.stderr.contains("its project file chooses their backend"), "{said:?}");
+        said.well();
+    }
     assert_eq!(user.calls(), [""; 0]);
+    user.install_plugin_with("app", &[], &[("PULUMI_BACKEND_URL", "https://mine.example")]).well();
+    assert_ne!(user.calls(), [""; 0], "its user has chosen one");
 }
 
 #[test]

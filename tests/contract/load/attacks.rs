@@ -199,6 +199,15 @@ async fn calls_without_end_on_the_socket_of_a_daemon_take_little_and_disturb_no_
     Ok(())
 }
 
+/// Others are served, and what was announced has taken little.
+async fn goes_on(host: &Host, session: &Session, before: Usage) -> Outcome {
+    served(session).await?;
+    served_with_large_message(host).await?;
+    let grown = growth(host.process(), before);
+    assert!(grown <= MEMORY_OF_MESSAGES, "{grown} KiB");
+    Ok(())
+}
+
 #[tokio::test]
 async fn messages_that_do_not_arrive_take_little_and_hold_up_no_others() -> Outcome {
     let (host, session) = setup().session().await?;
@@ -206,11 +215,7 @@ async fn messages_that_do_not_arrive_take_little_and_hold_up_no_others() -> Outc
     let before = Usage::of(host.process());
     let mut attacker = of_engine(&host).await;
     assert!(attacker.call(MESSAGES, CREATE, &beginning(ANNOUNCED)).await, "its connection goes on");
-    served(&session).await?;
-    served_with_large_message(&host).await?;
-    let grown = growth(host.process(), before);
-    assert!(grown <= MEMORY_OF_MESSAGES, "{grown} KiB");
-    Ok(())
+    goes_on(&host, &session, before).await
 }
 
 #[tokio::test]
@@ -223,11 +228,7 @@ async fn messages_that_are_announced_on_many_connections_hold_up_no_others() -> 
         attacker.call(2, CREATE, &beginning(LARGEST)[..1000]).await;
         attackers.push(attacker);
     }
-    served(&session).await?;
-    served_with_large_message(&host).await?;
-    let grown = growth(host.process(), before);
-    assert!(grown <= MEMORY_OF_MESSAGES, "{grown} KiB");
-    Ok(())
+    goes_on(&host, &session, before).await
 }
 
 #[tokio::test]
