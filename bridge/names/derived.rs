@@ -2,8 +2,8 @@
 //!
 //! The class of a resource `Pair` has arguments called `PairArgs`, and a resource type can have that
 //! name as well. Such an SDK does not compile, or its generator fails. In the other languages the
-//! member works by its name, and so it keeps it; functions of a provider get another one, because no
-//! program of the Go bridge has any.
+//! member works by its name, and so it keeps it. A function of a provider gets another one, as if a
+//! language had its name itself, and programs without SDKs go on by its own.
 //!
 //! The rules are of what the generators of Pulumi 3.259 and pulumi-java 1.34 were seen to get
 //! wrong. Go's gives most resources other names itself.
