@@ -723,7 +723,7 @@ const PACKAGES: &[Entry] = &[
     },
     Entry {
         id: "names-of-languages",
-        what: "names that a language has itself: resources `Doc`, `Error`, `Init`, `Object`, `Outputs`, `Typing`, `Utilities`, functions called by a keyword of JavaScript or Java, parameters of functions called by one or like a variable of generated code",
+        what: "names that a language has itself: resources `Doc`, `Error`, `Init`, `Object`, `Outputs`, `Typing`, `Utilities`, functions called by a keyword of JavaScript or Java or like a module of an SDK, parameters of functions called by a keyword of JavaScript or C# or like a variable of generated code",
         go_bridge: "no SDK in that language compiles",
         isthmus: "`ObjectResource`, `importFunction`, `defaultValue` in schemas and new SDKs; by the names of the Go bridge they go on working in stacks, in SDKs that were generated with these, and, but for the parameters, in YAML",
         why: "one member must not disable a package in a language, and two people must get one schema",
@@ -769,7 +769,7 @@ const PACKAGES: &[Entry] = &[
     },
     Entry {
         id: "unwritable-members",
-        what: "functions that take objects, and members with a property `yield` (Java); data sources with an argument `opts` (Python) or `toString` (Node.js), or called `getClass` and without required arguments (Java); a property `constructor`, or a setting of the provider called by a keyword of JavaScript (Node.js)",
+        what: "functions that take objects, and members with a property `yield` (Java); data sources with an argument `opts` (Python), `empty` (.NET) or, if none is required, `toString` and other members of all objects (Node.js), or called `getClass` and without required arguments (Java); a property of a resource that all classes have, such as `constructor` (Node.js) or `pulumiResourceType` (Go); a setting of the provider called by a keyword of JavaScript (Node.js); a resource called `Config` (Java, .NET) or `PulumiTypes` (Go), and names that SDKs make of others, such as `PairArgs` beside `Pair`",
         go_bridge: "no SDK in that language compiles",
         isthmus: "the same, with a warning that says what to exclude; TypeScript has functions that take objects",
         why: "in other languages they work by these names",
