@@ -278,10 +278,9 @@ fn pages_of_every_schema_shape_are_accessible() {
     assert!(led.ends_with("/resources/conformance_attribute_bool.html"), "{led}");
 }
 
-/// Milliseconds in which a page has to be open, and a search answered: five times the limits that hold on an idle machine, because
-/// other tests run beside it.
-const OPENED: f64 = 500.0;
-const ANSWERED: f64 = 250.0;
+/// Milliseconds in which a page has to be open, and a search answered.
+const OPENED: f64 = 100.0;
+const ANSWERED: f64 = 50.0;
 
 #[test]
 fn pages_of_a_large_provider_open_and_are_searched_at_once() {
