@@ -278,9 +278,10 @@ fn pages_of_every_schema_shape_are_accessible() {
     assert!(led.ends_with("/resources/conformance_attribute_bool.html"), "{led}");
 }
 
-/// Milliseconds in which a page has to be open, and a search answered.
-const OPENED: f64 = 100.0;
-const ANSWERED: f64 = 50.0;
+/// Where pages of a large provider open and are searched at once: sizes and steps, which are the same on every machine. On an idle
+/// one with two cores such a page is open within 100 ms, and each letter of a search is answered within 50 ms.
+const LIMITS: [(&str, u64); 4] =
+    [("bytes", 300_000), ("elements", 5_500), ("executed", 100), ("searched", 60_000)];
 
 #[test]
 fn pages_of_a_large_provider_open_and_are_searched_at_once() {
@@ -304,15 +305,12 @@ fn pages_of_a_large_provider_open_and_are_searched_at_once() {
     assert_eq!(led[2], "/resources/azurerm_kubernetes_cluster.html");
     assert!(led[1].contains("azurerm_"), "{led:?}");
     for page in seen["pages"].as_array().expect("pages") {
-        let milliseconds = |what: &str| page[what].as_f64().expect("a number");
-        // The best of its openings: the processors are busy with other tests.
-        assert!(
-            milliseconds("openedBest") < OPENED,
-            "{}: {} ms, {} ms",
-            page["url"],
-            page["openedBest"],
-            page["opened"]
-        );
-        assert!(milliseconds("answered") < ANSWERED, "{}: {} ms", page["url"], page["answered"]);
+        let measures = ["bytes", "elements", "executed", "searched", "opened", "answered"]
+            .map(|name| format!("{name} {}", page[name]));
+        eprintln!("{}: {}", page["url"], measures.join(", "));
+        for (name, limit) in LIMITS {
+            let measured = page[name].as_u64().expect("a number");
+            assert!(measured <= limit, "{}: {name}: {measured}, not more than {limit}", page["url"]);
+        }
     }
 }

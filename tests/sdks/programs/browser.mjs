@@ -60,7 +60,17 @@ listeners.add(({ method, params }) => {
   if (method === "Runtime.exceptionThrown") complaints.push(params.exceptionDetails.exception?.description ?? params.exceptionDetails.text);
   if (method === "Network.requestWillBeSent") requests.add(params.request.url);
 });
-for (const domain of ["Page", "Runtime", "Log", "Network"]) await call(`${domain}.enable`);
+for (const domain of ["Page", "Runtime", "Log", "Network", "Profiler"]) await call(`${domain}.enable`);
+await call("Profiler.startPreciseCoverage", { callCount: true, detailed: true });
+
+// Blocks of the page's scripts that were executed since the last call: the same on every machine, which milliseconds are not.
+const executed = async () => {
+  const { result } = await call("Profiler.takePreciseCoverage");
+  return result
+    .filter(({ url }) => url)
+    .flatMap(({ functions }) => functions.flatMap(({ ranges }) => ranges.map(({ count }) => count)))
+    .reduce((sum, count) => sum + count, 0);
+};
 
 const evaluate = async (expression) => {
   const { result, exceptionDetails } = await call("Runtime.evaluate", { expression, awaitPromise: true, returnByValue: true });
@@ -88,9 +98,15 @@ const seen = [];
 for (const { url, everywhere = false, screenshots, query, opens = 1 } of plan.pages) {
   const page = { url, violations: [] };
   const milliseconds = [];
-  for (let time = 0; time < opens; time += 1) milliseconds.push(await open(url));
+  for (let time = 0; time < opens; time += 1) {
+    await executed();
+    milliseconds.push(await open(url));
+  }
   page.opened = median(milliseconds);
-  page.openedBest = Math.min(...milliseconds);
+  page.executed = await executed();
+  page.elements = await evaluate("document.querySelectorAll('*').length");
+  page.bytes = await evaluate(`[...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
+    .reduce((sum, { transferSize }) => sum + transferSize, 0)`);
   for (const [device, metrics] of Object.entries(devices)) {
     if (!everywhere && device === "phone") continue;
     await call("Emulation.setDeviceMetricsOverride", metrics);
@@ -119,11 +135,15 @@ for (const { url, everywhere = false, screenshots, query, opens = 1 } of plan.pa
     await evaluate("document.getElementById('query').focus()");
     await evaluate("new Promise((resolve) => { const look = () => globalThis.isthmusReference ? resolve() : setTimeout(look, 5); look(); })");
     const answers = [];
+    const steps = [];
     for (const letter of query) {
+      await executed();
       await call("Input.insertText", { text: letter });
       answers.push(await evaluate("Number(document.getElementById('results').dataset.milliseconds)"));
+      steps.push(await executed());
     }
     page.answered = Math.max(...answers);
+    page.searched = Math.max(...steps);
     page.found = await evaluate("[...document.querySelectorAll('#results li')].map((item) => item.firstChild.textContent + ' ' + (item.dataset.path ?? ''))");
     await evaluate(axe);
     const found = await evaluate("axe.run(document, { resultTypes: ['violations'], preload: false }).then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map((node) => 'search: ' + id + ': ' + node.html)))");
