@@ -160,7 +160,8 @@ struct Element {
     resource: Object,
 }
 
-/// The numbers are those of the Go bridge's types. Sets are lists there.
+/// The numbers are those of the Go bridge's types. It says of sets that they are lists, by which hosts of HCL lose that an order
+/// means nothing and that elements are distinct.
 #[derive(Clone, Copy, Default)]
 enum Kind {
     #[default]
@@ -170,6 +171,7 @@ enum Kind {
     String = 4,
     List = 5,
     Map = 6,
+    Set = 7,
     Dynamic = 8,
 }
 
@@ -388,7 +390,8 @@ fn attribute(of: &schema::Attribute) -> Attribute {
             let object = attributes.iter().map(|one| (one.name.to_string(), attribute(one))).collect();
             match nesting {
                 ObjectNesting::Single => flagged(Kind::Map, resource(object)),
-                ObjectNesting::List | ObjectNesting::Set => flagged(Kind::List, resource(object)),
+                ObjectNesting::List => flagged(Kind::List, resource(object)),
+                ObjectNesting::Set => flagged(Kind::Set, resource(object)),
                 // The element is the attribute as if it held one object.
                 ObjectNesting::Map => flagged(Kind::Map, element(flagged(Kind::Map, resource(object)))),
             }
@@ -411,7 +414,8 @@ fn nested_block(of: &NestedBlock) -> Attribute {
     let object = block(&of.block);
     match of.nesting {
         BlockNesting::Single | BlockNesting::Group => flagged(Kind::Map, resource(object)),
-        BlockNesting::List | BlockNesting::Set => flagged(Kind::List, resource(object)),
+        BlockNesting::List => flagged(Kind::List, resource(object)),
+        BlockNesting::Set => flagged(Kind::Set, resource(object)),
         BlockNesting::Map => flagged(Kind::Map, element(flagged(Kind::Map, resource(object)))),
     }
 }
@@ -423,7 +427,8 @@ fn plain_type(of: &Type, optional: bool) -> Attribute {
         Type::Number => flagged(Kind::Number, None),
         Type::String => flagged(Kind::String, None),
         Type::Dynamic => flagged(Kind::Dynamic, None),
-        Type::List(of) | Type::Set(of) => flagged(Kind::List, element(plain_type(of, false))),
+        Type::List(of) => flagged(Kind::List, element(plain_type(of, false))),
+        Type::Set(of) => flagged(Kind::Set, element(plain_type(of, false))),
         Type::Map(of) => flagged(Kind::Map, element(plain_type(of, false))),
         Type::Object(object) => flagged(Kind::Map, resource(object_type(object))),
         Type::Tuple(_) => flagged(Kind::Invalid, None),

@@ -445,6 +445,20 @@ const PACKAGES: &[Entry] = &[
         }]),
     },
     Entry {
+        id: "sets-in-mappings",
+        what: "sets in a mapping",
+        go_bridge: "said to be lists",
+        isthmus: "sets",
+        why: "an HCL host that knows only lists compares, joins and iterates by an order that means nothing",
+        back: NONE,
+        shown: Shown::InAnswers(&[Rule {
+            calls: &["GetMapping"],
+            path: &["data", "provider", "**", "type"],
+            ours: Like("7"),
+            theirs: Like("5"),
+        }]),
+    },
+    Entry {
         id: "names-of-mappings",
         what: "the names that a mapping is found by",
         go_bridge: "the prefix of the provider's types",
