@@ -343,7 +343,7 @@ impl ResourceProvider for PulumiService {
             let state = EngineState { target: &target, id: "", olds: &nothing, inputs: &nothing };
             let created =
                 work.limited(&target, resource::create(&target, &state, &inputs, &mut warnings)).await;
-            let created = work.finish(&target, warnings, created).await?;
+            let created = work.finish_change(&target, warnings, created).await?;
             Ok(CreateResponse {
                 id: created.id,
                 properties: Some(created.properties),
@@ -453,7 +453,7 @@ impl ResourceProvider for PulumiService {
                 }
             };
             let updated = work.limited(&target, updating).await;
-            let properties = Some(work.finish(&target, warnings, updated).await?);
+            let properties = Some(work.finish_change(&target, warnings, updated).await?);
             Ok(UpdateResponse { properties, refresh_before_update: false })
         };
         if preview { work.await.map(Response::new) } else { run_to_completion(session, work).await }

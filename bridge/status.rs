@@ -181,6 +181,23 @@ pub(super) fn of_operation(error: OperationError) -> Status {
     }
 }
 
+/// The failure of a Create or an Update. What has to wait does not end the deployment of engines from 3.272: they go on with what
+/// does not depend on it, and show no text of it.
+pub(super) fn of_change(error: OperationError) -> Status {
+    match &error {
+        OperationError::Provider { error: provider, text, .. } if is_awaited(provider) => {
+            let detail = pulumirpc::ErrorResourceAwaitFailed {};
+            with_detail(Code::Aborted, text.clone(), "pulumirpc.ErrorResourceAwaitFailed", &detail)
+        }
+        _ => of_operation(error),
+    }
+}
+
+/// Whether a change has to wait for something else.
+pub(super) fn is_awaited(error: &ProviderError) -> bool {
+    matches!(error, ProviderError::Deferred { .. })
+}
+
 /// A provider's failure without an effect.
 fn of_provider(error: &ProviderError, text: String) -> Status {
     match error {

@@ -160,10 +160,30 @@ impl Work {
         warnings: OperationWarnings,
         outcome: Result<T, OperationError>,
     ) -> Result<T, Status> {
+        self.show(target, warnings).await;
+        outcome.map_err(status::of_operation)
+    }
+
+    /// The same for a Create or an Update. A resource that has to wait is warned of: engines show nothing else of it.
+    pub(super) async fn finish_change<T>(
+        &self,
+        target: &Target<'_>,
+        mut warnings: OperationWarnings,
+        outcome: Result<T, OperationError>,
+    ) -> Result<T, Status> {
+        if let Err(OperationError::Provider { error, text, .. }) = &outcome
+            && status::is_awaited(error)
+        {
+            warnings.texts.push(text.clone());
+        }
+        self.show(target, warnings).await;
+        outcome.map_err(status::of_change)
+    }
+
+    async fn show(&self, target: &Target<'_>, warnings: OperationWarnings) {
         fail_point("answer-ready");
         show_warnings(&self.session, &warnings, &target.shape.object, &self.urn).await;
         fail_point("warnings-shown");
-        outcome.map_err(status::of_operation)
     }
 }
 

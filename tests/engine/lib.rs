@@ -3,12 +3,12 @@
 
 mod bag;
 mod collector;
+mod details;
 mod engine;
-mod half_made;
 mod process;
 
 pub use bag::{SIGNATURE, bag, json_of, secret, unknown};
 pub use collector::{Collector, Span};
+pub use details::{half_made, is_awaited};
 pub use engine::{Engine, Line, Severity};
-pub use half_made::half_made;
 pub use process::{PATIENCE, Process, first_line, provider_logging};

@@ -1618,7 +1618,7 @@ const PROVIDERS: &[Entry] = &[
         id: "deferral",
         what: "deferred actions",
         go_bridge: "not offered; a deferred response is used as a plan",
-        isthmus: "a preview has unknown results and a warning with the reason; an update or import fails; a refresh keeps the state",
+        isthmus: "a preview has unknown results and a warning with the reason; an update fails, and engines from 3.272 go on with what does not depend on it; an import fails; a refresh keeps the state",
         why: "as in Terraform with deferred actions",
         back: NONE,
         shown: Shown::Elsewhere(&[

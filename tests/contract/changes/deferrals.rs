@@ -1,7 +1,7 @@
 //! Deferrals: what a provider cannot do yet is told in previews, and changes nothing.
 
 use crate::harness::engine::{SIGNATURE, Severity};
-use crate::harness::resource::half_made;
+use crate::harness::resource::{half_made, is_awaited};
 use crate::harness::{Code, Host, Json, Setup, json, on_both_protocols, unknown};
 
 const GET_NOTE: &str = "sandbox:index/getNote:getNote";
@@ -50,6 +50,9 @@ on_both_protocols! {
             assert!(status.message().contains(first), "{status}");
             assert!(status.message().contains("sandbox_note cannot be created yet, and nothing was changed"), "{status}");
             assert!(half_made(&status).is_none(), "{status}");
+            assert!(is_awaited(&status), "engines go on with what does not depend on it: {status}");
+            let told = host.engine.shown().pop().expect("engines show no text of it");
+            assert_eq!((told.severity, told.message.as_str()), (Severity::Warning, status.message()));
             assert!(host.objects().is_empty());
             assert!(!host.call_names().contains(&"ApplyResourceChange".to_owned()));
         }
@@ -77,6 +80,7 @@ on_both_protocols! {
             let status = note.update(&made, news).await.expect_err("it has to wait");
             assert_eq!(status.code(), Code::Aborted);
             assert!(status.message().contains("cannot be changed yet, and nothing was changed"), "{status}");
+            assert!(is_awaited(&status), "{status}");
         }
         assert_eq!(host.objects(), before);
     }
@@ -106,6 +110,7 @@ on_both_protocols! {
                     Setup::sandbox(protocol).beside(&first).with("SANDBOX_DEFER", &defer).session().await?;
                 let status = session.note().import(&made.id).await.expect_err("it has to wait");
                 assert!(status.message().contains("cannot be imported yet"), "{status}");
+                assert!(!is_awaited(&status), "only of changes do engines know it: {status}");
                 assert!(status.message().contains(words), "{status}");
                 assert_eq!(may_be_put_off(&host, "ImportResourceState"), Some(true));
             }

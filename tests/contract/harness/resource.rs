@@ -10,7 +10,7 @@ use tonic::Status;
 
 use super::{Session, bag, json_of};
 
-pub(crate) use isthmus_test_engine::half_made;
+pub(crate) use isthmus_test_engine::{half_made, is_awaited};
 
 /// The seed that an engine sends.
 const SEED: [u8; 32] = [7; 32];
