@@ -61,3 +61,32 @@ fn a_resource_that_has_to_wait_is_previewed_with_a_warning_and_fails_until_it_ca
     project.expect_no_changes();
     project.destroy();
 }
+
+#[test]
+fn an_update_goes_on_beside_a_resource_that_has_to_wait() {
+    let project = Project::new("an update beside what has to wait", &[Provider::Conformance]);
+    let record = |name: &str, title: &str, after: &str| {
+        format!(
+            "  {name}:\n    type: conformance:Record\n    properties: {{name: {name}, title: '{title}'}}\n    \
+             options: {{dependsOn: [{after}]}}\n"
+        )
+    };
+    // Those of the chain begin one after the other, most of them when the deferral is known.
+    project.program(&format!(
+        "resources:\n  thing:\n    type: conformance:Deferred\n    properties: {{name: thing, waitFor: later}}\n{}{}{}{}",
+        record("first", "a", ""),
+        record("second", "b", "'${first}'"),
+        record("third", "c", "'${second}'"),
+        record("waits", "${thing.fresh}", ""),
+    ));
+    let failed = project.up_fails();
+    let failed = failed.says("this conformance_deferred cannot be created yet, and nothing was changed");
+    assert_eq!(project.objects("record"), ["first-1", "second-1", "third-1"], "{failed}");
+    assert_eq!(project.objects("deferred"), Vec::<String>::new(), "{failed}");
+
+    project.write_object("prerequisite/later.json", &json!({}));
+    let done = project.up();
+    assert_eq!((done.steps("thing"), done.steps("waits")), (vec!["create"], vec!["create"]), "{done}");
+    project.expect_no_changes();
+    project.destroy();
+}

@@ -30,6 +30,7 @@ mod moves;
 mod names;
 mod newcomer;
 mod observed;
+mod oldest;
 mod pages;
 mod previews;
 mod random;

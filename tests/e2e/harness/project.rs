@@ -26,7 +26,9 @@ use super::tools;
 /// The name of the plugin, by which the engine finds it.
 pub(crate) const PLUGIN: &str = "terraform-provider";
 /// The version of the plugin, as the packages of these projects name it.
-pub(crate) const PLUGIN_VERSION: &str = "1.1.3";
+pub(crate) const PLUGIN_VERSION: &str = "1.4.0";
+/// The release that the Go bridge of these tests is, as the SDKs that it generates name it.
+pub(crate) const GO_BRIDGE_VERSION: &str = "1.3.0";
 /// The version of every package made from a provider on disk.
 pub(crate) const PACKAGE_VERSION: &str = "0.0.0";
 
@@ -96,6 +98,8 @@ pub(crate) struct Project {
     temporary: TempDir,
     /// What is in the environment of all commands besides.
     variables: RefCell<BTreeMap<&'static str, String>>,
+    /// The command line.
+    pulumi: RefCell<PathBuf>,
     commands: AtomicU32,
     begin: Instant,
 }
@@ -126,6 +130,7 @@ impl Project {
             directory: directory.expect("a directory can be made in Cargo's directory for tests"),
             temporary: temporary.expect("a directory can be made in the system's temporary directory"),
             variables: RefCell::default(),
+            pulumi: tools::directory().join("pulumi").into(),
             commands: AtomicU32::new(0),
             begin: Instant::now(),
         };
@@ -169,6 +174,20 @@ impl Project {
     /// From now on, every command has this in its environment.
     pub(crate) fn set(&self, variable: &'static str, value: &str) {
         self.variables.borrow_mut().insert(variable, value.to_owned());
+    }
+
+    /// What every command has for a variable, if a test has set it.
+    pub(crate) fn variable(&self, name: &str) -> Option<String> {
+        self.variables.borrow().get(name).cloned()
+    }
+
+    /// From now on, the command line is the oldest one that is supported, with today's YAML host.
+    pub(crate) fn use_oldest(&self) {
+        let directory = self.directory.path().join("oldest");
+        create_directory(&directory);
+        link(&tools::directory().join("oldest/pulumi"), &directory.join("pulumi"));
+        link(&tools::directory().join("pulumi-language-yaml"), &directory.join("pulumi-language-yaml"));
+        self.pulumi.replace(directory.join("pulumi"));
     }
 
     /// Where the conformance provider keeps an object: `KIND/ID.json`.
@@ -240,14 +259,15 @@ impl Project {
 
     /// Puts a bridge into the Pulumi home, in place of the one there: what a user does who goes over.
     pub(crate) fn switch_to(&self, bridge: Bridge) {
-        let directory =
-            self.directory.path().join(format!("home/plugins/resource-{PLUGIN}-v{PLUGIN_VERSION}"));
-        create_directory(&directory);
-        let executable = directory.join(format!("pulumi-resource-{PLUGIN}"));
-        if executable.exists() {
-            fs::remove_file(&executable).expect("a plugin can be taken out");
+        for version in [PLUGIN_VERSION, GO_BRIDGE_VERSION] {
+            let directory = self.directory.path().join(format!("home/plugins/resource-{PLUGIN}-v{version}"));
+            create_directory(&directory);
+            let executable = directory.join(format!("pulumi-resource-{PLUGIN}"));
+            if executable.exists() {
+                fs::remove_file(&executable).expect("a plugin can be taken out");
+            }
+            link(&bridge.executable(), &executable);
         }
-        link(&bridge.executable(), &executable);
     }
 
     /// Writes what `pulumi package add` writes for a YAML program.
@@ -379,7 +399,7 @@ impl Project {
 
     /// The command line in this project.
     fn pulumi(&self) -> Command {
-        self.at_home(tools::directory().join("pulumi"))
+        self.at_home(&*self.pulumi.borrow())
     }
 
     /// A program in this project's directory, in an environment that holds nothing of the user's, and with which the command line
