@@ -14,9 +14,9 @@ use crate::options::{Contestant, Options};
 
 /// The name by which isthmus knows that an engine started it, and the directory that tells it its plugin version.
 const PLUGIN: &str = "pulumi-resource-terraform-provider";
-const PLUGIN_DIRECTORY: &str = "resource-terraform-provider-v1.1.3";
+const PLUGIN_DIRECTORY: &str = "resource-terraform-provider-v1.4.0";
 /// The version in it.
-pub(crate) const PLUGIN_VERSION: &str = "1.1.3";
+pub(crate) const PLUGIN_VERSION: &str = "1.4.0";
 
 /// The plugin by which the Pulumi CLI runs YAML programs; it is looked for beside the CLI.
 const YAML_HOST: &str = "pulumi-language-yaml";

@@ -41,7 +41,7 @@ pub fn properties_to_store(state: &Value, shape: &ResourceShape, inputs: &Struct
 
 /// The package schema.
 pub fn package_schema(package: &Package) -> String {
-    crate::package::schema::package_schema(package, "1.1.3").to_json()
+    crate::package::schema::package_schema(package, "1.4.0").to_json()
 }
 
 /// Notes the secrets in a bag.

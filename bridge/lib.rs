@@ -20,6 +20,7 @@ mod file_fault;
 pub mod fuzzing;
 mod handover;
 mod home;
+mod installed_plugins;
 mod invoke;
 mod list;
 mod lumirpc;

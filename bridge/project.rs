@@ -89,6 +89,21 @@ impl Project {
         document::runtime(file.file_name()?.to_str()?, &read_file(file).ok()?)
     }
 
+    /// Whether its programs are in HCL, whose `.tf` files have its packages.
+    pub(crate) fn is_hcl(&self) -> bool {
+        self.runtime().as_deref() == Some("hcl")
+    }
+
+    /// The files of the program in HCL that the project's directory has, if it is one.
+    fn configurations(&self) -> Vec<PathBuf> {
+        let entries = self.is_hcl().then(|| fs::read_dir(&self.directory)).into_iter().flatten().flatten();
+        let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        let mut files: Vec<PathBuf> =
+            paths.filter(|path| kind_of(path) == Some(FileKind::Configuration)).collect();
+        files.sort();
+        files
+    }
+
     /// The member that the project file must have for the Pulumi CLI, and has not.
     pub(crate) fn missing_member(&self) -> Option<&'static str> {
         let file = self.file.as_deref()?;
@@ -119,7 +134,8 @@ impl Project {
     pub(crate) fn read(&self, progress: &dyn Fn(usize)) -> Result<Contents, ProjectError> {
         let failed = |error| ProjectError::Directory { path: self.directory.clone(), error };
         let device = fs::metadata(&self.directory).map_err(failed)?.dev();
-        let mut search = Search { project: self, device, entries: 0, contents: Contents::default() };
+        let is_hcl = self.is_hcl();
+        let mut search = Search { project: self, is_hcl, device, entries: 0, contents: Contents::default() };
         let mut directories = vec![(self.directory.clone(), 0)];
         while let Some((directory, depth)) = directories.pop() {
             let listed = fs::read_dir(&directory);
@@ -178,6 +194,7 @@ fn project_file(directory: &Path) -> Option<PathBuf> {
 /// A search in progress.
 struct Search<'a> {
     project: &'a Project,
+    is_hcl: bool,
     /// The file system of the project.
     device: u64,
     entries: usize,
@@ -203,6 +220,9 @@ impl Search<'_> {
     }
 
     fn read(&mut self, path: PathBuf) -> Result<(), ProjectError> {
+        if kind_of(&path) == Some(FileKind::Configuration) && !self.is_hcl {
+            return Ok(());
+        }
         match read_named(&path) {
             None => {}
             Some(Ok(named)) if named.is_empty() => {}

@@ -26,7 +26,7 @@ Examples:
   isthmus install hashicorp/aws --lock --upgrade --platform linux_arm64 --platform darwin_arm64
   isthmus install --plugin
   isthmus install --plugin --force
-  isthmus install --plugin --project ~/infrastructure --plugin-version 1.1.3
+  isthmus install --plugin --project ~/infrastructure --plugin-version 1.4.0
   pulumi stack export | isthmus install --plugin --stack -
 
 The provider is installed into the plugin cache and verified, as on its first use. The registry is queried for versions, unless an exact

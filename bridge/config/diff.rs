@@ -205,14 +205,14 @@ mod tests {
     fn the_version_of_the_plugin_in_place_of_the_packages_is_no_change() {
         let version = |text: &str| semver::Version::parse(text).expect("a version");
         for (old, new, is_change) in [
-            ("3.8.1", "1.1.3", false),
-            ("1.1.3", "3.8.1", false),
+            ("3.8.1", "1.4.0", false),
+            ("1.4.0", "3.8.1", false),
             ("3.8.0", "3.8.1", true),
-            ("3.8.0", "1.1.3", true),
+            ("3.8.0", "1.4.0", true),
             ("1.1.2", "3.8.1", true),
         ] {
             let [mut olds, news] = [old, new].map(|text| bag(&[("version", Property::from(text))]));
-            hide_other_version(&mut olds, &news, &version("3.8.1"), &version("1.1.3"));
+            hide_other_version(&mut olds, &news, &version("3.8.1"), &version("1.4.0"));
             assert_eq!(olds != news, is_change, "{old} {new}");
         }
     }

@@ -199,9 +199,9 @@ mod tests {
     #[test]
     fn what_was_rendered_once_is_the_same_from_the_cache_with_its_warnings() {
         let counted = Counted::new();
-        let [first, second] = [(); 2].map(|()| counted.schema(&package(), "1.1.3"));
+        let [first, second] = [(); 2].map(|()| counted.schema(&package(), "1.4.0"));
         assert_eq!(counted.count.get(), 1);
-        let expected = schema::package_schema(&package(), "1.1.3");
+        let expected = schema::package_schema(&package(), "1.4.0");
         assert_eq!([text(&first), text(&second)], [expected.to_json(), expected.to_json()]);
         let warnings: Vec<_> = expected.left_out.iter().map(ToString::to_string).collect();
         assert!(!warnings.is_empty());
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn whatever_changes_a_document_makes_it_another() {
         let counted = Counted::new();
-        counted.schema(&package(), "1.1.3");
+        counted.schema(&package(), "1.4.0");
         let parameters = [
             Parameter { provider_name: Some("dice".into()), ..local("./terraform-provider-test") },
             Parameter { excludes: vec!["test_pet".into()], ..local("./terraform-provider-test") },
@@ -219,11 +219,11 @@ mod tests {
             local("../terraform-provider-test"),
         ];
         for parameter in parameters {
-            counted.schema(&package_of(parameter), "1.1.3");
+            counted.schema(&package_of(parameter), "1.4.0");
         }
         counted.schema(&package(), "1.1.4");
         let nothing = provider_schema(vec![], vec![]);
-        counted.schema(&listable(&nothing, &nothing), "1.1.3");
+        counted.schema(&listable(&nothing, &nothing), "1.4.0");
         assert_eq!(counted.count.get(), 7);
         let mapped =
             rendered(Some(&counted.cache), &package(), &["mapping"], || mapping::rendering(&package()));
@@ -234,14 +234,14 @@ mod tests {
     fn without_a_cache_that_can_be_written_a_document_is_in_memory() {
         let counted = Counted::new();
         std::fs::write(counted.directory.path().join("cache"), "in the way").expect("a file");
-        let expected = schema::package_schema(&package(), "1.1.3").to_json();
+        let expected = schema::package_schema(&package(), "1.4.0").to_json();
         for time in 1..=2 {
-            let of = counted.schema(&package(), "1.1.3");
+            let of = counted.schema(&package(), "1.4.0");
             assert!(matches!(of.text, Text::Memory(_)));
             assert_eq!((text(&of), counted.count.get()), (expected.clone(), time));
             assert!(of.failure.is_some_and(|failure| failure.contains("failed to write the schema cache")));
         }
-        let render = || schema::package_schema(&package(), "1.1.3");
+        let render = || schema::package_schema(&package(), "1.4.0");
         let of = rendered(None, &package(), &["schema"], render).expect("it is in memory");
         assert_eq!((text(&of), of.failure), (expected, None));
     }

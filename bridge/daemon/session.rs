@@ -14,6 +14,7 @@ use super::session_log::SessionLog;
 use super::{Daemon, Instance, StartError};
 use crate::engine::{Engine, EngineError, EngineLog, Generation, OfferedConnections, Severity};
 use crate::error_code::{ErrorCode, of_start};
+use crate::installed_plugins::warning_of_higher;
 use crate::observe::ObservedSession;
 use crate::package::catalogue::Package;
 use crate::package::parameters::{
@@ -334,9 +335,12 @@ impl Session {
         let (context, named) = (Arc::clone(&self.scope.context), Arc::clone(&package));
         let compare = move || {
             let identity = named.identity();
-            stale::change_of_names(context.working_directory()?, &identity.name, &identity.parameter)
+            let directory = context.working_directory();
+            let changed = directory
+                .and_then(|directory| stale::change_of_names(directory, &identity.name, &identity.parameter));
+            [changed, warning_of_higher(context.environment(), context.plugin_version())]
         };
-        warnings.extend(blocking(compare).await);
+        warnings.extend(blocking(compare).await.into_iter().flatten());
         let has_warnings = !warnings.is_empty();
         for warning in warnings {
             self.warn(warning, "");

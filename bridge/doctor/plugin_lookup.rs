@@ -3,6 +3,7 @@
 //! The rules are those of the CLI (`GetPluginPath` in its `sdk/go/common/workspace/plugins.go`): `plugins` in the project file, then
 //! `PATH` unless `PULUMI_IGNORE_AMBIENT_PLUGINS` is set, then the directory of exactly the version in the plugins directory, which
 //! is ignored while an installation has not ended (`….partial`). The version is the one that SDKs and the project file name.
+//! `pulumi package add` and `pulumi install` do without `PATH` (`cmd/pulumi/packageworkspace`, 3.274).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -15,7 +16,8 @@ use super::run_program::{is_executable, on_path, output_of};
 use super::world::World;
 use crate::error_code::ErrorCode;
 use crate::home;
-use crate::process_context::PLUGIN_VERSION;
+use crate::installed_plugins::{InstalledPlugin, installed_plugins};
+use crate::process_context::{PLUGIN_VERSION, RELEASES};
 use crate::project::document::{PLUGIN, parse_version};
 
 /// Part of the help of every version of isthmus as a plugin.
@@ -59,6 +61,8 @@ struct Lookup {
     /// The files that name the version; empty for the default.
     named_by: BTreeSet<String>,
     found: Option<Candidate>,
+    /// A plugin in the plugins directory that is not isthmus, behind isthmus on `PATH`.
+    behind: Option<PathBuf>,
     /// Whether its directory is ignored, because an installation was interrupted.
     is_partial: bool,
 }
@@ -70,14 +74,22 @@ pub(super) struct Facts {
     lookups: Vec<Lookup>,
     /// The versions in the plugins directory.
     installed: Vec<Version>,
+    /// What the CLI loads where no version is named, if that is not isthmus.
+    unversioned: Option<InstalledPlugin>,
 }
 
 pub(super) async fn gather(world: &World, project: Option<&project_files::Facts>) -> Facts {
     let program = format!("pulumi-resource-{PLUGIN}{}", std::env::consts::EXE_SUFFIX);
     let plugins = home::pulumi_cli_home(world.environment()).map(|home| home.join("plugins"));
     let mut versions = project.map(project_files::Facts::versions).unwrap_or_default();
+    let installed = plugins.as_deref().map(installed_plugins).unwrap_or_default();
     if versions.is_empty() {
         versions = BTreeMap::from([(PLUGIN_VERSION, BTreeSet::new())]);
+        if project.is_some_and(|project| project.is_hcl) {
+            // Its host asks for any of them by itself.
+            let known = installed.iter().filter(|plugin| RELEASES.contains(&plugin.version));
+            versions.extend(known.map(|plugin| (plugin.version.clone(), BTreeSet::new())));
+        }
     }
     let ignores_path = world.environment().text("PULUMI_IGNORE_AMBIENT_PLUGINS");
     let ignores_path = ignores_path.is_some_and(|value| TRUE.contains(&value));
@@ -88,13 +100,14 @@ pub(super) async fn gather(world: &World, project: Option<&project_files::Facts>
         let configured = configured.filter(|(_, only)| {
             only.as_ref().is_none_or(|only| parse_version(only).is_ok_and(|only| only == version))
         });
-        let directory = plugins.as_ref().map(|plugins| plugins.join(directory_name(&version)));
-        let is_partial = directory.as_ref().is_some_and(|directory| partial(directory).exists());
-        let cached = directory.filter(|directory| directory.is_dir() && !is_partial);
-        let chosen = match (configured, &ambient, cached) {
+        let place = plugins.as_ref().map(|plugins| InstalledPlugin::at(plugins, version.clone()));
+        let is_partial = place.as_ref().is_some_and(InstalledPlugin::is_partial);
+        let cached = place.filter(|place| place.directory.is_dir() && !is_partial);
+        let cached = cached.map(|place| place.file());
+        let chosen = match (configured, &ambient, &cached) {
             (Some((directory, _)), ..) => Some((directory.join(&program), Reason::Project)),
             (None, Some(file), _) => Some((file.clone(), Reason::Path)),
-            (None, None, Some(directory)) => Some((directory.join(&program), Reason::Cache)),
+            (None, None, Some(file)) => Some((file.clone(), Reason::Cache)),
             (None, None, None) => None,
         };
         let found = match chosen {
@@ -104,10 +117,20 @@ pub(super) async fn gather(world: &World, project: Option<&project_files::Facts>
             Some((file, reason)) => Some(Candidate { kind: kind(&file).await, file, reason }),
             None => None,
         };
-        lookups.push(Lookup { version, named_by, found, is_partial });
+        let is_on_path =
+            found.as_ref().is_some_and(|found| found.reason == Reason::Path && found.kind == Kind::Isthmus);
+        let behind = match cached.filter(|_| is_on_path) {
+            Some(file) if kind(&file).await == Kind::Other => Some(file),
+            Some(_) | None => None,
+        };
+        lookups.push(Lookup { version, named_by, found, behind, is_partial });
     }
-    let installed = plugins.as_deref().map(installed).unwrap_or_default();
-    Facts { plugins, lookups, installed }
+    let unversioned = match installed.last() {
+        Some(highest) if kind(&highest.file()).await == Kind::Other => Some(highest.clone()),
+        Some(_) | None => None,
+    };
+    let installed = installed.into_iter().map(|plugin| plugin.version).collect();
+    Facts { plugins, lookups, installed, unversioned }
 }
 
 async fn kind(file: &Path) -> Kind {
@@ -120,34 +143,24 @@ async fn kind(file: &Path) -> Kind {
     }
 }
 
-fn directory_name(version: &Version) -> String {
-    format!("resource-{PLUGIN}-v{version}")
-}
-
-fn partial(directory: &Path) -> PathBuf {
-    let mut name = directory.as_os_str().to_owned();
-    name.push(".partial");
-    name.into()
-}
-
-fn installed(plugins: &Path) -> Vec<Version> {
-    let entries = std::fs::read_dir(plugins).into_iter().flatten().filter_map(Result::ok);
-    let prefix = format!("resource-{PLUGIN}-v");
-    let mut versions: Vec<Version> = entries
-        .filter(|entry| entry.path().is_dir() && !partial(&entry.path()).exists())
-        .filter_map(|entry| Version::parse(entry.file_name().to_str()?.strip_prefix(&prefix)?).ok())
-        .collect();
-    versions.sort();
-    versions
-}
-
 pub(super) fn judge(facts: &Facts) -> Judgement {
     let Some(plugins) = &facts.plugins else {
         let text = "there is no Pulumi home: neither PULUMI_HOME nor HOME is set";
         return Judgement::new("none", vec![Finding::fault(ErrorCode::NoHomeDirectory, text)]);
     };
-    let findings =
+    let mut findings: Vec<_> =
         facts.lookups.iter().flat_map(|lookup| judge_one(lookup, plugins, &facts.installed)).collect();
+    let is_looked_up =
+        |other: &InstalledPlugin| facts.lookups.iter().any(|lookup| lookup.version == other.version);
+    if let Some(other) = facts.unversioned.as_ref().filter(|other| !is_looked_up(other)) {
+        let text = format!(
+            "{} is not isthmus, and has the highest version, which the Pulumi CLI loads where none is named: by `pulumi package add \
+             terraform-provider`, and for HCL if no plugin is on PATH",
+            other.file().display()
+        );
+        let help = "run `isthmus install --plugin --everywhere`, which keeps a backup";
+        findings.push(Finding::warning(ErrorCode::OtherPlugin, &text).advising(help));
+    }
     let shown = facts.lookups.iter().map(|lookup| match &lookup.found {
         Some(Candidate { kind: Kind::NotChosen, file, reason }) => {
             format!(
@@ -164,7 +177,7 @@ pub(super) fn judge(facts: &Facts) -> Judgement {
 }
 
 fn judge_one(lookup: &Lookup, plugins: &Path, installed: &[Version]) -> Vec<Finding> {
-    let Lookup { version, named_by, found, is_partial } = lookup;
+    let Lookup { version, named_by, found, behind, is_partial } = lookup;
     let by = match named_by.iter().next() {
         Some(first) if named_by.len() == 1 => format!(", which {first} names"),
         Some(first) => format!(", which {first} and {} more name", named_by.len() - 1),
@@ -189,11 +202,17 @@ fn judge_one(lookup: &Lookup, plugins: &Path, installed: &[Version]) -> Vec<Find
     };
     let shown = file.display();
     match (kind, reason) {
-        (Kind::Isthmus, Reason::Project | Reason::Cache) | (Kind::NotChosen, _) => Vec::new(),
-        (Kind::Isthmus, Reason::Path) => {
-            let text =
-                format!("{shown} is on PATH, and the Pulumi CLI uses it instead of version {version}{by}");
-            vec![Finding::warning(ErrorCode::PluginShadowed, &text)]
+        (Kind::Isthmus | Kind::NotChosen, _) => {
+            let warning = behind.as_ref().map(|behind| {
+                let text = format!(
+                    "{} is not isthmus; `pulumi package add` and `pulumi install` load it for version {version}{by}, although isthmus \
+                     is on PATH",
+                    behind.display()
+                );
+                let help = install.replace("--plugin", "--plugin --force");
+                Finding::warning(ErrorCode::OtherPlugin, &text).advising(format!("{help}, which keeps a backup"))
+            });
+            warning.into_iter().collect()
         }
         (_, Reason::Path) => {
             let text = format!(
@@ -250,18 +269,45 @@ mod tests {
     fn each_way_to_a_plugin_is_judged_by_what_it_leads_to() {
         let judged = |reason, kind| {
             let found = Some(Candidate { file: "/p".into(), reason, kind });
-            let lookup =
-                Lookup { version: PLUGIN_VERSION, named_by: BTreeSet::new(), found, is_partial: false };
-            let facts =
-                Facts { plugins: Some("/plugins".into()), lookups: vec![lookup], installed: Vec::new() };
+            let lookup = Lookup {
+                version: PLUGIN_VERSION,
+                named_by: BTreeSet::new(),
+                found,
+                behind: None,
+                is_partial: false,
+            };
+            let facts = Facts { plugins: Some("/plugins".into()), lookups: vec![lookup], ..Facts::default() };
             judge(&facts).findings.first().map(|finding| (finding.level, finding.code))
         };
         assert_eq!(judged(Reason::Cache, Kind::Isthmus), None);
         assert_eq!(judged(Reason::Project, Kind::Isthmus), None);
-        assert_eq!(judged(Reason::Path, Kind::Isthmus), Some((Level::Warning, ErrorCode::PluginShadowed)));
+        assert_eq!(judged(Reason::Path, Kind::Isthmus), None);
         assert_eq!(judged(Reason::Path, Kind::Other), Some((Level::Fault, ErrorCode::PluginShadowed)));
         assert_eq!(judged(Reason::Cache, Kind::Other), Some((Level::Fault, ErrorCode::OtherPlugin)));
         assert_eq!(judged(Reason::Project, Kind::Other), Some((Level::Fault, ErrorCode::OtherPlugin)));
         assert_eq!(judged(Reason::Cache, Kind::Unusable), Some((Level::Fault, ErrorCode::PluginMissing)));
+    }
+
+    #[test]
+    fn what_is_loaded_where_no_version_is_named_is_judged_beside_what_is_named() {
+        let found = Some(Candidate { file: "/p".into(), reason: Reason::Cache, kind: Kind::Isthmus });
+        let lookup = Lookup {
+            version: PLUGIN_VERSION,
+            named_by: BTreeSet::new(),
+            found,
+            behind: None,
+            is_partial: false,
+        };
+        let plugins = Path::new("/plugins");
+        let judged = |version| {
+            let unversioned = Some(InstalledPlugin::at(plugins, version));
+            let lookups = vec![lookup.clone()];
+            let findings =
+                judge(&Facts { plugins: Some(plugins.into()), lookups, installed: Vec::new(), unversioned })
+                    .findings;
+            findings.iter().map(|finding| (finding.level, finding.code)).collect::<Vec<_>>()
+        };
+        assert_eq!(judged(Version::new(9, 0, 0)), [(Level::Warning, ErrorCode::OtherPlugin)]);
+        assert_eq!(judged(PLUGIN_VERSION), [], "it was judged as that version");
     }
 }

@@ -17,6 +17,7 @@ use crate::project::{Contents, Project, stale};
 pub(super) struct Facts {
     pub(super) directory: PathBuf,
     file: PathBuf,
+    pub(super) is_hcl: bool,
     /// The directory that `plugins` names for the plugin, and the only version that it is for.
     pub(super) plugin_directory: Option<(PathBuf, Option<String>)>,
     contents: Result<Contents, String>,
@@ -34,8 +35,9 @@ pub(super) fn gather(world: &World) -> Option<Facts> {
     let missing = project.missing_member();
     let names_fault =
         NamesFile::around(&project.directory).err().map(|error| isthmus_common::error_chain(&error));
+    let is_hcl = project.is_hcl();
     let Project { directory, file } = project;
-    Some(Facts { file: file?, directory, plugin_directory, contents, missing, names_fault })
+    Some(Facts { file: file?, is_hcl, directory, plugin_directory, contents, missing, names_fault })
 }
 
 pub(super) fn judge(facts: Option<&Facts>) -> Judgement {

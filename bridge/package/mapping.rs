@@ -553,8 +553,8 @@ mod tests {
         assert_eq!(base_mappings("tf"), Some("terraform-provider"));
         assert_eq!(base_mappings("other"), None);
         assert_eq!(base_mapped("terraform", "").unwrap(), Some("terraform-provider"));
-        let mapping = base_document("1.1.3");
-        assert_eq!(mapping, r#"{"provider":{},"name":"terraform-provider","version":"v1.1.3"}"#);
+        let mapping = base_document("1.4.0");
+        assert_eq!(mapping, r#"{"provider":{},"name":"terraform-provider","version":"v1.4.0"}"#);
         assert!(base_mapped("other", "").unwrap().is_none());
         assert!(base_mapped("tf", "aws").is_err());
     }

@@ -3,7 +3,9 @@
 //! A project file lists packages below `packages`, each with a source, the version of the plugin
 //! and its parameters. A generated SDK names the plugin that it was generated with and contains the
 //! parameter value: in `pulumi-plugin.json` (Python, Go, .NET), in `plugin.json` (Java), in the
-//! field `pulumi` of `package.json` (Node.js), or in a YAML file of its own (YAML).
+//! field `pulumi` of `package.json` (Node.js), in `hcl.sdk.json` (HCL, whose members are capitalised), or
+//! in a YAML file of its own (YAML). A program in HCL has its packages in `required_providers` of
+//! `.tf` files, and its host may be told a version of the plugin in the project file.
 
 use std::collections::BTreeSet;
 
@@ -21,12 +23,14 @@ pub(crate) const PLUGIN: &str = "terraform-provider";
 pub(crate) enum FileKind {
     /// The file of a project, or of a component plugin within one.
     Project,
-    /// `pulumi-plugin.json`, `plugin.json`
+    /// `pulumi-plugin.json`, `plugin.json`, `hcl.sdk.json`
     Manifest,
     /// `package.json`
     NodePackage,
     /// A YAML file: perhaps a package declaration.
     Declaration,
+    /// A `.tf` file, which is a program if the project's runtime is HCL.
+    Configuration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +46,8 @@ pub(crate) struct Named {
     pub packages: Vec<RequestedPackage>,
     /// The SDK that the file belongs to.
     pub sdk: Option<Sdk>,
+    /// The version of the plugin that HCL's host is told to ask for.
+    pub host_version: Option<Version>,
 }
 
 /// A package of the plugin in a project file.
@@ -76,7 +82,9 @@ pub(crate) enum DocumentError {
     Json(#[source] FileFault),
     #[error("not a YAML document")]
     Yaml(#[source] FileFault),
-    #[error("the version of package {package:?} is not a semantic version in quotes, such as \"1.1.3\"")]
+    #[error("not HCL")]
+    Hcl(#[source] FileFault),
+    #[error("the version of package {package:?} is not a semantic version in quotes, such as \"1.4.0\"")]
     Version {
         /// The package's name in the project.
         package: String,
@@ -87,11 +95,12 @@ impl FileKind {
     /// The kind of a file by its name, if it is relevant.
     pub(crate) fn of(name: &str) -> Option<Self> {
         Some(match name {
-            "pulumi-plugin.json" | "plugin.json" => Self::Manifest,
+            "pulumi-plugin.json" | "plugin.json" | "hcl.sdk.json" => Self::Manifest,
             "package.json" => Self::NodePackage,
             "Pulumi.json" | "Pulumi.yaml" | "Pulumi.yml" | "PulumiPlugin.json" | "PulumiPlugin.yaml"
             | "PulumiPlugin.yml" => Self::Project,
             _ if name.ends_with(".yaml") => Self::Declaration,
+            _ if name.ends_with(".tf") => Self::Configuration,
             _ => return None,
         })
     }
@@ -104,19 +113,27 @@ impl Named {
     /// If it has a syntax error, or an invalid plugin version. Well-formed files with other
     /// contents yield nothing.
     pub(crate) fn parse(kind: FileKind, name: &str, text: &str) -> Result<Self, DocumentError> {
+        if kind == FileKind::Configuration {
+            return Ok(Self { packages: required_providers(text)?, ..Self::default() });
+        }
         // Most files do not mention the plugin and need no parsing. Syntax errors of a project file
         // are reported.
         if !text.contains(PLUGIN) && (kind != FileKind::Project || text.trim().is_empty()) {
             return Ok(Self::default());
         }
         let document = parse(name, text)?;
-        let sdk = |document: &Value| Self { packages: Vec::new(), sdk: sdk(document) };
+        let sdk = |document: &Value| Self { sdk: sdk(document), ..Self::default() };
         Ok(match kind {
-            FileKind::Project => Self { packages: packages(&document["packages"])?, sdk: None },
+            FileKind::Project => {
+                let options = &document["runtime"]["options"];
+                let version = options["terraformProviderVersion"].as_str();
+                let host_version = version.and_then(|version| parse_version(version).ok());
+                Self { packages: packages(&document["packages"])?, host_version, ..Self::default() }
+            }
             FileKind::Manifest => sdk(&document),
             FileKind::NodePackage => sdk(&document["pulumi"]),
             FileKind::Declaration if document["packageDeclarationVersion"] == 1 => sdk(&document),
-            FileKind::Declaration => Self::default(),
+            FileKind::Declaration | FileKind::Configuration => Self::default(),
         })
     }
 
@@ -127,7 +144,8 @@ impl Named {
     /// All versions of the plugin.
     pub(crate) fn versions(&self) -> BTreeSet<Version> {
         let requested = self.packages.iter().filter_map(|package| package.plugin_version.clone());
-        requested.chain(self.sdk.iter().filter_map(|sdk| sdk.plugin_version.clone())).collect()
+        let generated = self.sdk.iter().filter_map(|sdk| sdk.plugin_version.clone());
+        requested.chain(generated).chain(self.host_version.clone()).collect()
     }
 }
 
@@ -167,7 +185,7 @@ fn parse(name: &str, text: &str) -> Result<Value, DocumentError> {
     }
 }
 
-/// `NAME: terraform-provider@1.1.3`, or a mapping with `source`, `version` and `parameters`.
+/// `NAME: terraform-provider@1.4.0`, or a mapping with `source`, `version` and `parameters`.
 fn packages(packages: &Value) -> Result<Vec<RequestedPackage>, DocumentError> {
     let mut requested = Vec::new();
     for (name, package) in packages.as_object().into_iter().flatten() {
@@ -199,16 +217,47 @@ fn packages(packages: &Value) -> Result<Vec<RequestedPackage>, DocumentError> {
     Ok(requested)
 }
 
+/// The providers that HCL's host asks the plugin for, each with the package's name there: the last part of the source.
+fn required_providers(text: &str) -> Result<Vec<RequestedPackage>, DocumentError> {
+    if !text.contains("required_providers") {
+        return Ok(Vec::new());
+    }
+    let body = hcl_edit::parser::parse_body(text).map_err(|error| DocumentError::Hcl(error.into()))?;
+    let settings = body.blocks().filter(|block| block.ident.as_str() == "terraform");
+    let required = settings.flat_map(|block| block.body.blocks());
+    let required = required.filter(|block| block.ident.as_str() == "required_providers");
+    let requested = required.flat_map(|block| block.body.attributes()).filter_map(|provider| {
+        let member = |name: &str| {
+            let mut members = provider.value.as_object()?.iter();
+            let (_, value) =
+                members.find(|(key, _)| key.as_ident().is_some_and(|key| key.as_str() == name))?;
+            value.expr().as_str().map(str::to_owned)
+        };
+        let source = member("source").unwrap_or_else(|| format!("hashicorp/{}", provider.key.as_str()));
+        let name = source.rsplit('/').next()?.to_owned();
+        // Those of Pulumi are packages of other plugins.
+        let is_ours = !source.starts_with("pulumi/");
+        let parameters = [source].into_iter().chain(member("version")).collect();
+        is_ours.then_some(RequestedPackage { name, plugin_version: None, parameters })
+    });
+    Ok(requested.collect())
+}
+
 fn sdk(plugin: &Value) -> Option<Sdk> {
-    let text = |value: &Value| value.as_str().map(str::to_owned);
-    if plugin["name"] != PLUGIN {
+    let member = |of: &Value, name: &str, capitalised: &str| {
+        of.get(name).or_else(|| of.get(capitalised)).cloned().unwrap_or_default()
+    };
+    let text = |value: Value| value.as_str().map(str::to_owned);
+    if member(plugin, "name", "Name") != PLUGIN {
         return None;
     }
-    let generated = &plugin["parameterization"];
-    let value = text(&generated["value"])
+    let generated = member(plugin, "parameterization", "Parameterization");
+    let value = text(member(&generated, "value", "Value"))
         .and_then(|value| base64::engine::general_purpose::STANDARD.decode(value).ok());
-    let package = text(&generated["name"]).zip(value).map(|(name, value)| GeneratedPackage { name, value });
-    let plugin_version = plugin["version"].as_str().and_then(|version| parse_version(version).ok());
+    let name = text(member(&generated, "name", "Name"));
+    let package = name.zip(value).map(|(name, value)| GeneratedPackage { name, value });
+    let version = member(plugin, "version", "Version");
+    let plugin_version = version.as_str().and_then(|version| parse_version(version).ok());
     Some(Sdk { plugin_version, package })
 }
 
@@ -281,35 +330,51 @@ mod tests {
     }
 
     #[test]
+    fn programs_in_hcl_name_their_providers() {
+        let text = "terraform {\n  required_version = \">= 1.0\"\n  required_providers {\n    pets = {\n      source  = \"hashicorp/random\"\n      \
+                    version = \"~> 3.8\"\n    }\n    tls = {}\n    aws = { source = \"pulumi/aws\" }\n  }\n}\n\nresource \"random_pet\" \"a\" {}\n";
+        let package = |name: &str, parameters: &[&str]| RequestedPackage {
+            name: name.to_owned(),
+            plugin_version: None,
+            parameters: parameters.iter().map(|&parameter| parameter.to_owned()).collect(),
+        };
+        let expected =
+            [package("random", &["hashicorp/random", "~> 3.8"]), package("tls", &["hashicorp/tls"])];
+        assert_eq!(named("main.tf", text).packages, expected);
+        let project = "name: p\nruntime:\n  name: hcl\n  options: { terraformProviderVersion: 1.2.0 }\npackages:\n  tls: terraform-provider\n";
+        assert_eq!(versions("Pulumi.yaml", project), ["1.2.0"]);
+    }
+
+    #[test]
     fn packages_are_read_in_every_form_that_yaml_and_json_have() {
         let parameters = ["hashicorp/random", "~> 3.8"];
         for (name, text) in [
             (
                 "Pulumi.yaml",
-                "packages:\n  random: { source: terraform-provider, version: 1.1.3, parameters: [hashicorp/random, ~> 3.8] }\n",
+                "packages:\n  random: { source: terraform-provider, version: 1.4.0, parameters: [hashicorp/random, ~> 3.8] }\n",
             ),
             (
                 "Pulumi.yaml",
-                "name: x\nversion: 9.9.9\npackages:\n  random:\n    source: terraform-provider # the plugin\n    version: '1.1.3'\n    \
+                "name: x\nversion: 9.9.9\npackages:\n  random:\n    source: terraform-provider # the plugin\n    version: '1.4.0'\n    \
                  parameters:\n    - hashicorp/random\n    - \"~> 3.8\"\n  aws:\n    source: aws\n    version: 9.9.9\n",
             ),
             (
                 "Pulumi.yml",
-                "packages: {\n random: {parameters: [\n hashicorp/random, '~> 3.8'], version: v1.1.3,\n source: \"terraform-provider\"}\n}\n",
+                "packages: {\n random: {parameters: [\n hashicorp/random, '~> 3.8'], version: v1.4.0,\n source: \"terraform-provider\"}\n}\n",
             ),
             (
                 "PulumiPlugin.yaml",
-                "base: &base\n  source: terraform-provider\n  version: 1.1.3\npackages:\n  random:\n    <<: *base\n    parameters:\n      - \
+                "base: &base\n  source: terraform-provider\n  version: 1.4.0\npackages:\n  random:\n    <<: *base\n    parameters:\n      - \
                  hashicorp/random\n      - >-\n        ~> 3.8\n",
             ),
             (
                 "Pulumi.json",
-                r#"{"packages": {"random": {"source": "terraform-provider", "version": "1.1.3", "parameters": ["hashicorp/random", "~> 3.8"]}}}"#,
+                r#"{"packages": {"random": {"source": "terraform-provider", "version": "1.4.0", "parameters": ["hashicorp/random", "~> 3.8"]}}}"#,
             ),
         ] {
             let package = RequestedPackage {
                 name: "random".to_owned(),
-                plugin_version: Some(Version::new(1, 1, 3)),
+                plugin_version: Some(Version::new(1, 4, 0)),
                 parameters: parameters.map(str::to_owned).to_vec(),
             };
             assert_eq!(named(name, text).packages, [package], "{name}\n{text}");
@@ -339,7 +404,7 @@ mod tests {
         for package in [
             "{ source: terraform-provider, version: 1.1 }",
             "{ source: terraform-provider, version: latest }",
-            "{ source: terraform-provider, version: [1.1.3] }",
+            "{ source: terraform-provider, version: [1.4.0] }",
             "terraform-provider@1.x",
         ] {
             let text = format!("packages:\n  random: {package}\n");
@@ -347,7 +412,7 @@ mod tests {
             let shown = isthmus_common::error_chain(&error);
             assert_eq!(
                 shown,
-                "the version of package \"random\" is not a semantic version in quotes, such as \"1.1.3\""
+                "the version of package \"random\" is not a semantic version in quotes, such as \"1.4.0\""
             );
         }
         assert_eq!(versions("Pulumi.yaml", "packages: { a: terraform-provider@v1.1 }"), ["1.1.0"]);

@@ -2,9 +2,10 @@
 //!
 //! The Pulumi CLI reads `packages` of the project file only when it generates SDKs (`pulumi
 //! install`, `pulumi package add`); a program uses the existing SDK. So after a change of
-//! `parameters`, `pulumi up` silently uses the old provider.
+//! `parameters`, `pulumi up` silently uses the old provider. A program in HCL has them in `required_providers`.
 
 use std::collections::BTreeSet;
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use isthmus_install::{ProviderAddress, VersionConstraint};
@@ -39,15 +40,17 @@ pub(crate) fn warnings(directory: &Path, files: &[(PathBuf, Named)]) -> Vec<Stri
 /// the file system.
 pub(crate) fn warning_of_package(directory: &Path, name: &str, parameter: &Parameter) -> Option<String> {
     let project = Project::around(directory)?;
-    let project_file = project.file.as_deref()?;
-    let requested = requested_package(project_file, name);
+    let project_file = project.file.clone()?;
+    let requested = iter::once(project_file)
+        .chain(project.configurations())
+        .find_map(|file| requested_package(&file, name).map(|requested| (file, requested)));
     let file = match NamesFile::around(&project.directory) {
         Ok(file) => file,
         Err(error) => return Some(isthmus_common::error_chain(&error)),
     };
     // A package need not be in the project file, but its names may be in the other one.
     let difference = match &requested {
-        Some(requested) => difference(requested, parameter, file.as_ref()),
+        Some((_, requested)) => difference(requested, parameter, file.as_ref()),
         None => difference_of_names(name, parameter, file.as_ref()),
     }?;
     let sdk = Project::at(&project.directory.join("sdks").join(name)).read(&|_| {}).ok()?;
@@ -55,7 +58,7 @@ pub(crate) fn warning_of_package(directory: &Path, name: &str, parameter: &Param
     let (path, _) = sdk.files.iter().find(|(_, named)| named.sdk.as_ref().is_some_and(is_its))?;
     let short = |path: &Path| path.strip_prefix(&project.directory).unwrap_or(path).display().to_string();
     Some(match &requested {
-        Some(requested) => warning(&short(path), &short(project_file), requested, &difference),
+        Some((file, requested)) => warning(&short(path), &short(file), requested, &difference),
         None => format!(
             "{sdk} overrides package {name:?} of {FILE}: {difference}\nhelp: generate the SDK anew by `pulumi package add`",
             sdk = short(path)
@@ -81,9 +84,14 @@ pub(crate) fn change_of_names(directory: &Path, name: &str, parameter: &Paramete
 }
 
 fn warning(sdk: &str, project_file: &str, requested: &RequestedPackage, difference: &str) -> String {
+    // The host of HCL takes an SDK that is there.
+    let remove = match Path::new(sdk).parent().filter(|_| project_file.ends_with(".tf")) {
+        Some(directory) => format!("remove {}, and ", directory.display()),
+        None => String::new(),
+    };
     format!(
         "{sdk} overrides package {name:?} of {project_file}: {difference}\n\
-         help: run `pulumi install`, which generates the SDK anew from {project_file}",
+         help: {remove}run `pulumi install`, which generates the SDK anew from {project_file}",
         name = requested.name,
     )
 }
@@ -178,14 +186,14 @@ mod tests {
     fn compare(parameters: &[&str], value: &str) -> Vec<String> {
         let package = RequestedPackage {
             name: "random".to_owned(),
-            plugin_version: Some(Version::new(1, 1, 3)),
+            plugin_version: Some(Version::new(1, 4, 0)),
             parameters: parameters.iter().map(|parameter| (*parameter).to_owned()).collect(),
         };
         let generated = GeneratedPackage { name: "random".to_owned(), value: value.as_bytes().to_vec() };
-        let sdk = Sdk { plugin_version: Some(Version::new(1, 1, 3)), package: Some(generated) };
+        let sdk = Sdk { plugin_version: Some(Version::new(1, 4, 0)), package: Some(generated) };
         let files = [
-            ("/p/Pulumi.yaml".into(), Named { packages: vec![package], sdk: None }),
-            ("/p/sdks/random/random-3.8.0.yaml".into(), Named { packages: Vec::new(), sdk: Some(sdk) }),
+            ("/p/Pulumi.yaml".into(), Named { packages: vec![package], ..Named::default() }),
+            ("/p/sdks/random/random-3.8.0.yaml".into(), Named { sdk: Some(sdk), ..Named::default() }),
         ];
         warnings(Path::new("/p"), &files)
     }

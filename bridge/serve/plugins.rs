@@ -280,7 +280,7 @@ mod tests {
             value: Bytes::from_static(b".terraform.lock.hcl"),
         };
         let request = OpenRequest {
-            plugin_version: "1.1.3".to_owned(),
+            plugin_version: "1.4.0".to_owned(),
             environment: vec![lock],
             ..OpenRequest::default()
         };

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::harness::project::{PACKAGE_VERSION, PLUGIN, PLUGIN_VERSION, create_directory, link};
+use crate::harness::project::{
+    GO_BRIDGE_VERSION, PACKAGE_VERSION, PLUGIN, PLUGIN_VERSION, create_directory, link,
+};
 use crate::harness::tools;
 use crate::harness::{Bridge, Project, Provider};
 
@@ -74,7 +76,7 @@ fn a_provider_is_added_by_its_name_and_version_from_the_cache() {
 #[test]
 fn a_project_with_a_cached_provider_goes_from_bridge_to_bridge() {
     let project = with_cached_random(Bridge::Go, "a cached provider, from bridge to bridge");
-    let plugin = format!("{PLUGIN}@{PLUGIN_VERSION}");
+    let plugin = format!("{PLUGIN}@{GO_BRIDGE_VERSION}");
     let words = ["package", "add", &plugin, "hashicorp/random", "~> 3.8"];
     project.run(&words).succeeded();
     let lock = project.read("sdks/random/random-3.9.0.yaml");
@@ -104,13 +106,52 @@ fn install_plugin(project: &Project, more: &[&str]) -> (bool, String) {
 }
 
 /// Where the Pulumi command line looks for a version of the plugin.
-fn plugin(project: &Project, version: &str) -> PathBuf {
+pub(crate) fn plugin(project: &Project, version: &str) -> PathBuf {
     let home = project.path("../home/plugins");
     home.join(format!("resource-{PLUGIN}-v{version}/pulumi-resource-{PLUGIN}"))
 }
 
+#[test]
+fn a_higher_plugin_of_others_is_told_until_ours_is_in_its_place() {
+    let project = Project::bare("a higher plugin of others", &[Provider::Random]);
+    project.program("resources:\n  pet:\n    type: random:Pet\n");
+    for version in ["1.1.3", "1.3.0", "1.5.0"] {
+        let file = plugin(&project, version);
+        create_directory(file.parent().expect("it has a directory"));
+        link(&Bridge::Go.executable(), &file);
+    }
+    let provider = project.provider(Provider::Random);
+    let provider = provider.to_str().expect("test directories have plain names");
+    let add = |plugin: &str| project.run(&["package", "add", plugin, provider]).succeeded();
+    let version_in_sdk = || {
+        let lock = project.read(&format!("sdks/random/random-{PACKAGE_VERSION}.yaml"));
+        let version = lock.lines().find_map(|line| line.strip_prefix("version: ")).map(str::to_owned);
+        version.unwrap_or_else(|| panic!("{lock}"))
+    };
+    let told = "v1.5.0/pulumi-resource-terraform-provider was not installed by isthmus, and has the highest version, which the Pulumi \
+                CLI takes where none is named";
+
+    let (succeeded, said) = install_plugin(&project, &[]);
+    assert!(succeeded && said.contains(told), "{said}");
+    assert!(said.contains(&format!("installing the default version {PLUGIN_VERSION}")), "{said}");
+    let added = add(&format!("{PLUGIN}@{PLUGIN_VERSION}"));
+    assert!(added.stderr.contains(told), "{added}");
+    assert_eq!(version_in_sdk(), PLUGIN_VERSION);
+    add(PLUGIN);
+    assert_eq!(version_in_sdk(), GO_BRIDGE_VERSION, "the command line has taken the other one");
+
+    let (succeeded, said) = install_plugin(&project, &["--everywhere"]);
+    assert!(succeeded && !said.contains(told) && said.contains("v1.1.3/pulumi-resource"), "{said}");
+    let added = add(PLUGIN);
+    assert!(!added.stderr.contains("highest version"), "{added}");
+    assert_eq!(version_in_sdk(), "1.5.0", "ours says the version that it is installed under");
+    project.create_stack();
+    assert_eq!(project.up().steps("pet"), ["create"]);
+    project.destroy();
+}
+
 /// Has the project's SDK name this version of the plugin.
-fn name_in_sdk(project: &Project, version: &str) {
+pub(crate) fn name_in_sdk(project: &Project, version: &str) {
     create_directory(&project.path("sdks/random"));
     let lock = format!(
         "packageDeclarationVersion: 1\nname: {PLUGIN}\nversion: {version}\nparameterization:\n  name: random\n  version: \

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::harness::outcome::Outcome;
+use crate::harness::project::{PLUGIN, PLUGIN_VERSION};
 use crate::harness::{Project, Provider};
 
 const USUAL: &str = r"
@@ -64,7 +65,7 @@ fn package_add(project: &Project, provider: Provider) -> Outcome {
     project.run(&[
         "package",
         "add",
-        "terraform-provider@1.1.3",
+        &format!("{PLUGIN}@{PLUGIN_VERSION}"),
         executable.to_str().expect("a path in Unicode"),
     ])
 }
@@ -72,7 +73,7 @@ fn package_add(project: &Project, provider: Provider) -> Outcome {
 fn get_schema(project: &Project, provider: Provider) -> Outcome {
     let executable = project.provider(provider);
     let executable = executable.to_str().expect("a path in Unicode");
-    project.run(&["package", "get-schema", "terraform-provider@1.1.3", executable]).succeeded()
+    project.run(&["package", "get-schema", &format!("{PLUGIN}@{PLUGIN_VERSION}"), executable]).succeeded()
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod deployment;
 mod links;
 mod measurements;
 mod named_tests;
+mod releases;
 mod troubleshooting;
 mod units;
 

@@ -1,6 +1,7 @@
 //! Both bridges as processes, and a pair of them that is asked the same.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use isthmus_proto::pulumirpc::ProviderHandshakeRequest;
 use isthmus_proto::pulumirpc::resource_provider_client::ResourceProviderClient;
@@ -28,10 +29,10 @@ pub(crate) struct Pair {
 impl Pair {
     /// Starts both.
     pub(crate) async fn start(cache: &Cache, variables: &Variables) -> Self {
-        let ours = Path::new(env!("CARGO_BIN_EXE_isthmus"));
+        let ours = own_program();
         let theirs = fixtures::tools::tool("go-bridge");
         let (ours, theirs) =
-            tokio::join!(Bridge::start(ours, cache, variables), Bridge::start(&theirs, cache, variables));
+            tokio::join!(Bridge::start(&ours, cache, variables), Bridge::start(&theirs, cache, variables));
         Self { ours, theirs }
     }
 
@@ -71,6 +72,21 @@ impl Pair {
     pub(crate) async fn handshake(&self) -> (Json, Json) {
         tokio::join!(self.ours.handshake(), self.theirs.handshake())
     }
+}
+
+/// This program in a plugin directory of the Go bridge's release, so that both say the same version.
+fn own_program() -> PathBuf {
+    const DIRECTORY: &str =
+        concat!(env!("CARGO_TARGET_TMPDIR"), "/oracle/resource-terraform-provider-v1.3.0");
+    static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
+        std::fs::create_dir_all(DIRECTORY).expect("the directory of the build can be written");
+        let file = Path::new(DIRECTORY).join("isthmus");
+        // An earlier run's may be another program.
+        let _ = std::fs::remove_file(&file);
+        std::fs::hard_link(env!("CARGO_BIN_EXE_isthmus"), &file).expect("one file system");
+        file
+    });
+    PROGRAM.clone()
 }
 
 /// A running bridge. It is killed with its provider when this goes.

@@ -14,7 +14,7 @@ const HEAD: &str = "\
 <!-- Made from tests/oracle/entries.rs. Change it there, then: UPDATE_EXPECT=1 cargo test --test oracle page -->
 
 Isthmus takes the place of Pulumi's `pulumi-resource-terraform-provider`, a Go program (\"the Go bridge\" below; compared with
-version 1.1.3). Names, package schemas, mappings, the parameter in SDKs and the format of stored state are the same. What
+version 1.3.0). Names, package schemas, mappings, the parameter in SDKs and the format of stored state are the same. What
 follows is different on purpose, and nothing else is: a test asks both programs the same and compares what they answer
 (`tests/oracle`), and every difference that it finds must be on this page. What such a test cannot see, for instance which
 processes are left running, is on this page as well and has tests of its own. At its end stands, feature by feature, what OpenTofu,

@@ -16,32 +16,26 @@ use std::process::ExitCode;
 use clap::Args;
 use isthmus_common::permissions::{DIRECTORY, FILE, create_directories, without_writers};
 use isthmus_common::scratch::ScratchDirectory;
-use isthmus_common::{Environment, Links, open_regular, read_regular, require_regular};
+use isthmus_common::{Environment, Links, open_regular, require_regular};
 use isthmus_install::FileSum;
 use semver::Version;
 
 use super::progress::Reporter;
 use super::stacks::{self, StackError};
 use crate::cli::output::{fail, print, warn};
-use crate::cli::role::PULUMI_PLUGIN;
 use crate::home;
-use crate::process_context::PLUGIN_VERSION;
+use crate::installed_plugins::{
+    CHECKSUM_LABEL, InstalledPlugin, MARK, highest_of_others, installed_plugins, is_same,
+    is_taken_unversioned, may_be_asked_for,
+};
+use crate::process_context::{PLUGIN_VERSION, RELEASES};
 use crate::project::document::parse_version;
 use crate::project::{Project, ProjectError, stale};
-
-/// File beside the executable that marks it as installed by isthmus.
-const MARK: &str = "isthmus.txt";
-
-/// Its first bytes.
-const MARK_BEGINNING: &[u8] = b"The program in this directory is isthmus ";
 
 /// How many backups a directory may have.
 const MOST_BACKUPS: usize = 100;
 /// Searches of more directory entries than this show a counter.
 const MANY_ENTRIES: usize = 1000;
-
-/// Label of the executable's checksum in the mark.
-const CHECKSUM_LABEL: &str = "SHA-256 ";
 
 #[derive(Debug, Args)]
 #[group(skip)]
@@ -52,12 +46,15 @@ pub(super) struct Options {
     /// Output of `pulumi stack export` (`-`: standard input), instead of the project's stacks.
     #[arg(long = "stack", value_name = "FILE", requires = "plugin", conflicts_with = "provider")]
     stacks: Vec<PathBuf>,
-    /// Additional version to install the plugin under, such as 1.1.3.
+    /// Additional version to install the plugin under, such as 1.4.0.
     #[arg(long = "plugin-version", value_name = "VERSION", requires = "plugin", conflicts_with = "provider", value_parser = version)]
     versions: Vec<Version>,
     /// Replace a plugin that isthmus did not install, and keep a backup.
     #[arg(long, requires = "plugin", conflicts_with = "provider")]
     force: bool,
+    /// Install the plugin under every version that is installed as well, as with --force.
+    #[arg(long, requires = "plugin", conflicts_with = "provider")]
+    everywhere: bool,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -102,7 +99,7 @@ enum Done {
 }
 
 fn version(text: &str) -> Result<Version, String> {
-    parse_version(text).map_err(|error| format!("not a semantic version, such as 1.1.3: {error}"))
+    parse_version(text).map_err(|error| format!("not a semantic version, such as 1.4.0: {error}"))
 }
 
 /// The versions to install, and a note if they are the default.
@@ -110,6 +107,8 @@ fn version(text: &str) -> Result<Version, String> {
 struct Wanted {
     versions: BTreeSet<Version>,
     note: Option<String>,
+    /// What hosts of HCL may ask for, and others have installed.
+    left: Vec<InstalledPlugin>,
 }
 
 impl Options {
@@ -117,8 +116,19 @@ impl Options {
         let done =
             home::pulumi_cli_home(&Environment::current()).ok_or(PluginError::NoHome).and_then(|home| {
                 let program = std::env::current_exe().and_then(|program| program.canonicalize());
-                let wanted = self.wanted(&std::env::current_dir().map_err(PluginError::Here)?)?;
-                self.install(wanted, &home, &program.map_err(PluginError::Here)?)
+                let plugins = home.join("plugins");
+                let here = std::env::current_dir().map_err(PluginError::Here)?;
+                let mut wanted = self.wanted(&here, &plugins)?;
+                let left = std::mem::take(&mut wanted.left);
+                let lines = self.install(wanted, &plugins, &program.map_err(PluginError::Here)?)?;
+                let highest = highest_of_others(&plugins);
+                for other in left.iter().filter(|other| highest.as_ref() != Some(*other)) {
+                    warn(&may_be_asked_for(other));
+                }
+                if let Some(highest) = highest {
+                    warn(&is_taken_unversioned(&highest));
+                }
+                Ok(lines)
             });
         match done {
             Ok(lines) => {
@@ -130,8 +140,8 @@ impl Options {
     }
 
     /// All versions that options and project name; otherwise the one that new packages get.
-    fn wanted(&self, here: &Path) -> Result<Wanted, PluginError> {
-        let mut wanted = Wanted { versions: self.versions.iter().cloned().collect(), note: None };
+    fn wanted(&self, here: &Path, plugins: &Path) -> Result<Wanted, PluginError> {
+        let mut wanted = Wanted { versions: self.versions.iter().cloned().collect(), ..Wanted::default() };
         let project = match &self.project {
             Some(directory) => Some(Project::at(directory)),
             None => Project::around(here),
@@ -152,8 +162,23 @@ impl Options {
                     here.display()
                 ),
             };
-            wanted.note = Some(format!("{place}: installing the default version {PLUGIN_VERSION}"));
             wanted.versions.insert(PLUGIN_VERSION);
+            if project.as_ref().is_some_and(Project::is_hcl) {
+                let releases = RELEASES.map(|version| InstalledPlugin::at(plugins, version));
+                let is_free = |plugin: &InstalledPlugin| {
+                    self.force || plugin.is_ours() || plugin.file().symlink_metadata().is_err()
+                };
+                let (free, left): (Vec<_>, Vec<_>) = releases.into_iter().partition(is_free);
+                wanted.versions.extend(free.into_iter().map(|plugin| plugin.version));
+                wanted.left = if self.everywhere { Vec::new() } else { left };
+                let hosts = "installing the versions that hosts of HCL may ask for";
+                wanted.note = Some(format!("{place}: {hosts}"));
+            } else {
+                wanted.note = Some(format!("{place}: installing the default version {PLUGIN_VERSION}"));
+            }
+        }
+        if self.everywhere {
+            wanted.versions.extend(installed_plugins(plugins).into_iter().map(|plugin| plugin.version));
         }
         Ok(wanted)
     }
@@ -187,40 +212,36 @@ impl Options {
         Ok(versions)
     }
 
-    /// Installs the executable into the Pulumi home and returns a summary. A foreign plugin
+    /// Installs the executable into the plugins directory and returns a summary. A foreign plugin
     /// prevents all changes.
-    fn install(&self, wanted: Wanted, home: &Path, program: &Path) -> Result<Vec<String>, PluginError> {
-        let Wanted { versions, note } = wanted;
+    fn install(&self, wanted: Wanted, plugins: &Path, program: &Path) -> Result<Vec<String>, PluginError> {
+        let Wanted { versions, note, .. } = wanted;
         let mut lines: Vec<String> = note.into_iter().collect();
         let checksum = FileSum::of_file(program).map_err(PluginError::Here)?;
-        let directories: Vec<PathBuf> = versions
-            .iter()
-            .map(|version| home.join("plugins").join(format!("resource-terraform-provider-v{version}")))
-            .collect();
-        for directory in &directories {
-            let path = directory.join(file_name());
+        let targets: Vec<InstalledPlugin> =
+            versions.into_iter().map(|version| InstalledPlugin::at(plugins, version)).collect();
+        for target in &targets {
+            let path = target.file();
             // A link is replaced as one.
             if let Ok(found) = path.symlink_metadata()
                 && !found.is_symlink()
             {
                 require_regular(&found).map_err(|error| PluginError::NoFile { path: path.clone(), error })?;
             }
-            if !self.force
-                && path.symlink_metadata().is_ok()
-                && !is_ours(directory)
-                && !is_same(&path, checksum)
+            let replaces = self.force || self.everywhere;
+            if !replaces && path.symlink_metadata().is_ok() && !target.is_ours() && !is_same(&path, checksum)
             {
                 return Err(PluginError::Other(path));
             }
-            if !is_own_mark(directory) {
-                return Err(PluginError::NotMark(directory.join(MARK)));
+            if !target.has_no_other_mark() {
+                return Err(PluginError::NotMark(target.directory.join(MARK)));
             }
         }
         let mut source = Source { program, checksum, is_ours: false };
-        let paths: Vec<PathBuf> = directories.iter().map(|directory| directory.join(file_name())).collect();
-        for (directory, path) in directories.iter().zip(&paths) {
+        let paths: Vec<PathBuf> = targets.iter().map(InstalledPlugin::file).collect();
+        for (target, path) in targets.iter().zip(&paths) {
             let done =
-                source.place(directory).map_err(|error| PluginError::Write { path: path.clone(), error })?;
+                source.place(target).map_err(|error| PluginError::Write { path: path.clone(), error })?;
             // On one file system, all versions share the installed file from here on, never one
             // that others may change.
             source = Source { program: path, checksum, is_ours: true };
@@ -245,39 +266,34 @@ struct Source<'a> {
 
 impl Source<'_> {
     /// Atomic: a plugin that is started meanwhile is the old or the new one.
-    fn place(&self, directory: &Path) -> io::Result<Done> {
-        create_directories(directory)?;
-        let path = directory.join(file_name());
+    fn place(&self, target: &InstalledPlugin) -> io::Result<Done> {
+        create_directories(&target.directory)?;
+        let path = target.file();
         let mut done = Done::Present;
         if !is_same(&path, self.checksum) {
             let scratch = ScratchDirectory::beside(&path)?;
-            let staged = scratch.path().join(file_name());
+            let staged = scratch.path().join("plugin");
             if !self.is_ours || fs::hard_link(self.program, &staged).is_err() {
                 fs::copy(self.program, &staged)?;
                 let mode = without_writers(staged.metadata()?.permissions().mode());
                 fs::set_permissions(&staged, Permissions::from_mode(mode))?;
             }
             done = Done::Installed;
-            if path.symlink_metadata().is_ok() && !is_ours(directory) {
+            if path.symlink_metadata().is_ok() && !target.is_ours() {
                 done = Done::Replaced(back_up(&path)?);
             }
             fs::rename(&staged, &path)?;
         }
-        write_mark(directory, self.checksum)?;
+        write_mark(target, self.checksum)?;
         // The Pulumi CLI leaves an empty file if its own installation is interrupted, and then
         // ignores the directory.
-        let mut partial = directory.as_os_str().to_owned();
-        partial.push(".partial");
+        let partial = target.partial();
         match fs::symlink_metadata(&partial) {
             Ok(metadata) if metadata.is_file() && metadata.len() == 0 => fs::remove_file(partial)?,
             Ok(_) | Err(_) => {}
         }
         Ok(done)
     }
-}
-
-fn file_name() -> String {
-    format!("{PULUMI_PLUGIN}{}", std::env::consts::EXE_SUFFIX)
 }
 
 fn backup(path: &Path) -> PathBuf {
@@ -325,35 +341,15 @@ fn back_up(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// Writes the mark, or replaces an older one.
-fn write_mark(directory: &Path, checksum: FileSum) -> io::Result<()> {
-    if !is_own_mark(directory) {
+fn write_mark(target: &InstalledPlugin, checksum: FileSum) -> io::Result<()> {
+    if !target.has_no_other_mark() {
         return Err(io::Error::other(format!("{MARK} beside it was not written by isthmus")));
     }
-    let path = directory.join(MARK);
+    let path = target.directory.join(MARK);
     let scratch = ScratchDirectory::beside(&path)?;
     let mut new = scratch.file(FILE)?;
     new.write_all(mark(checksum).as_bytes())?;
     new.persist(path).map(drop).map_err(|error| error.error)
-}
-
-/// Whether there is a mark of isthmus, or none.
-fn is_own_mark(directory: &Path) -> bool {
-    match read_regular(&directory.join(MARK), Links::Refuse) {
-        Ok(text) => text.starts_with(MARK_BEGINNING),
-        Err(error) => matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
-    }
-}
-
-/// Whether the plugin in a directory is the one that isthmus installed there.
-fn is_ours(directory: &Path) -> bool {
-    let Ok(mark) = read_regular(&directory.join(MARK), Links::Refuse) else { return false };
-    let mark = String::from_utf8_lossy(&mark);
-    let checksum = mark.lines().find_map(|line| FileSum::parse(line.strip_prefix(CHECKSUM_LABEL)?).ok());
-    checksum.is_some_and(|checksum| is_same(&directory.join(file_name()), checksum))
-}
-
-fn is_same(path: &Path, checksum: FileSum) -> bool {
-    path.is_file() && FileSum::of_file(path).is_ok_and(|found| found == checksum)
 }
 
 #[cfg(test)]
@@ -378,10 +374,11 @@ mod tests {
         /// The output, without the directory.
         fn run(&self, versions: &[&str], force: bool) -> Result<Vec<String>, String> {
             let versions = versions.iter().map(|version| Version::parse(version).expect("a version"));
-            let options = Options { project: None, stacks: Vec::new(), versions: Vec::new(), force };
+            let options =
+                Options { project: None, stacks: Vec::new(), versions: Vec::new(), force, everywhere: false };
             let short = |text: String| text.replace(&format!("{}/", self.directory.path().display()), "");
-            let wanted = Wanted { versions: versions.collect(), note: None };
-            let lines = options.install(wanted, &self.path("home"), &self.path("isthmus"));
+            let wanted = Wanted { versions: versions.collect(), ..Wanted::default() };
+            let lines = options.install(wanted, &self.path("home/plugins"), &self.path("isthmus"));
             let lines = lines.map_err(|error| short(isthmus_common::error_chain(&error)))?;
             Ok(lines.into_iter().map(short).collect())
         }
@@ -418,8 +415,8 @@ mod tests {
         assert_eq!(fixture.read(&path("0.9.0-rc1")), "ours", "it does not share the file that it came from");
         assert_eq!(fixture.run(&["1.0.0"], false), Ok(vec![installed("1.0.0")]));
         assert_eq!(fixture.read(&path("1.0.0")), "newer");
-        assert_eq!(fixture.run(&["1.1.3"], false), Ok(vec![installed("1.1.3")]));
-        let directory = fixture.path("home/plugins/resource-terraform-provider-v1.1.3");
+        assert_eq!(fixture.run(&["1.4.0"], false), Ok(vec![installed("1.4.0")]));
+        let directory = fixture.path("home/plugins/resource-terraform-provider-v1.4.0");
         assert_eq!(
             fs::read_dir(directory).expect("a directory").count(),
             2,

@@ -28,7 +28,7 @@ fn a_program_has_packages_providers_and_resources() {
         packages: vec![PackageReference {
             name: "random".to_owned(),
             plugin: "terraform-provider",
-            plugin_version: "1.1.3".to_owned(),
+            plugin_version: "1.4.0".to_owned(),
             parameters: vec!["hashicorp/random".to_owned(), "3.7.2".to_owned()],
         }],
         providers: vec![ExplicitProvider {
@@ -56,7 +56,7 @@ runtime: yaml
 packages:
   random:
     source: terraform-provider
-    version: 1.1.3
+    version: 1.4.0
     parameters:
       - "hashicorp/random"
       - "3.7.2"

@@ -26,7 +26,7 @@ fn described(text: &str, attribute: Attribute) -> Attribute {
 }
 
 fn parsed(package: &Package) -> Value {
-    serde_json::from_str(&package_schema(package, "1.1.3").to_json()).unwrap()
+    serde_json::from_str(&package_schema(package, "1.4.0").to_json()).unwrap()
 }
 
 /// A resource with every schema feature.
@@ -84,7 +84,7 @@ fn a_package_holds_all_that_the_provider_offers() {
         vec![("test_everything", everything())],
         vec![("parse_name", parse), ("join", join)],
     );
-    let schema = package_schema(&package, "1.1.3");
+    let schema = package_schema(&package, "1.4.0");
     assert!(schema.left_out.is_empty(), "{:?}", schema.left_out);
     insta::assert_snapshot!(pretty(&schema.to_json()));
 }
@@ -126,7 +126,7 @@ fn what_can_be_listed_says_by_what() {
 fn a_faulty_list_costs_the_resource_its_list_and_nothing_else() {
     let resource = schema(vec![computed("id", "\"string\"")], vec![]);
     let package = listable(&resource, &schema(vec![attribute("x", "\"nonsense\"")], vec![]));
-    let described = package_schema(&package, "1.1.3");
+    let described = package_schema(&package, "1.4.0");
     let [fault] = &*described.left_out else { panic!("{:?}", described.left_out) };
     assert!(fault.to_string().contains("schema of list resource test_thing cannot be used"), "{fault}");
     let schema: Value = serde_json::from_str(&described.to_json()).unwrap();
@@ -136,7 +136,7 @@ fn a_faulty_list_costs_the_resource_its_list_and_nothing_else() {
 
 #[test]
 fn a_plugin_without_a_provider_describes_itself() {
-    insta::assert_snapshot!(pretty(&base_schema("1.1.3")));
+    insta::assert_snapshot!(pretty(&base_schema("1.4.0")));
 }
 
 #[test]
@@ -153,12 +153,12 @@ fn a_provider_of_a_registry_is_attributed_to_its_namespace() {
         schema["language"]["go"]["importBasePath"],
         "github.com/pulumi/pulumi-terraform-provider/sdks/go/random/v3/random"
     );
-    assert_eq!(schema["parameterization"]["baseProvider"]["version"], "1.1.3");
+    assert_eq!(schema["parameterization"]["baseProvider"]["version"], "1.4.0");
 }
 
 #[test]
 fn a_faulty_resource_is_left_out_and_told() {
-    let schema = package_schema(&package(), "1.1.3");
+    let schema = package_schema(&package(), "1.4.0");
     assert_eq!(schema.left_out.len(), 1);
     assert!(schema.left_out[0].to_string().contains("test_broken"), "{}", schema.left_out[0]);
     assert!(schema.to_json().contains("test:index/pet:Pet") && !schema.to_json().contains("Broken"));
@@ -262,7 +262,7 @@ fn what_no_sdk_can_call_so_is_an_overlay_by_its_own_name() {
             ("now", function(vec![], "\"string\"")),
         ],
     );
-    let schema = package_schema(&package, "1.1.3");
+    let schema = package_schema(&package, "1.4.0");
     let document: Value = serde_json::from_str(&schema.to_json()).unwrap();
     let (resources, functions) = (&document["resources"], &document["functions"]);
     let renamed = &resources["test:index/objectResource:ObjectResource"];
@@ -437,7 +437,7 @@ fn names_in_code(schema: &Value) -> BTreeSet<String> {
 
 #[test]
 fn what_is_no_name_is_in_no_package_and_told_once() {
-    let schema = package_schema(&package_of_names(&HOSTILE), "1.1.3");
+    let schema = package_schema(&package_of_names(&HOSTILE), "1.4.0");
     let document: Value = serde_json::from_str(&schema.to_json()).unwrap();
     for name in names_in_code(&document) {
         assert!(is_name(&name), "{name}");

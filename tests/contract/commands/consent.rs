@@ -42,7 +42,7 @@ impl Machine {
                 "urn": provider, "type": "pulumi:providers:thing", "custom": true, "id": "p",
                 "inputs": {
                     "version": "0.0.0",
-                    "__internal": { "name": "terraform-provider", "version": "1.1.3", "parameterization": value },
+                    "__internal": { "name": "terraform-provider", "version": "1.4.0", "parameterization": value },
                 },
             },
             {
@@ -152,7 +152,7 @@ fn an_examination_starts_nothing_that_only_the_project_names() {
     let value = json!({ "local": { "path": trap } }).to_string();
     let value = base64::engine::general_purpose::STANDARD.encode(value);
     let sdk = format!(
-        "packageDeclarationVersion: 1\nname: terraform-provider\nversion: 1.1.3\nparameterization:\n  name: thing\n  version: \
+        "packageDeclarationVersion: 1\nname: terraform-provider\nversion: 1.4.0\nparameterization:\n  name: thing\n  version: \
          0.0.0\n  value: {value}\n"
     );
     machine.write("project/sdks/thing/thing.yaml", sdk.as_bytes());

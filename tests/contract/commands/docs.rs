@@ -177,7 +177,7 @@ fn a_directory_of_others_stays_and_one_of_this_command_is_replaced_file_by_file(
     let index = fs::read_to_string(machine.path("new/index.html")).expect("a page");
     assert!(index.contains("<h1>conformance</h1>"), "{index}");
     let added =
-        format!("<code>pulumi package add terraform-provider@1.1.3 {}</code>", conformance().display());
+        format!("<code>pulumi package add terraform-provider@1.4.0 {}</code>", conformance().display());
     assert!(index.contains(&added), "{index}");
     let described = "<a href=\"resources/conformance_record.html\">Record</a><span class=\"terraform\">conformance_record</span>\
                      <span class=\"summary\">";

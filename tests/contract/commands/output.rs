@@ -255,7 +255,7 @@ async fn leave_an_intent(home: &Path) {
 #[tokio::main]
 async fn leave_a_line(socket: PathBuf) {
     let channel = channel(socket).await;
-    let open = OpenRequest { plugin_version: "1.1.3".to_owned(), ..OpenRequest::default() };
+    let open = OpenRequest { plugin_version: "1.4.0".to_owned(), ..OpenRequest::default() };
     DaemonClient::new(channel.clone()).open(open).await.expect("a session");
     let nothing = ParameterizeRequest::default();
     ResourceProviderClient::new(channel).parameterize(nothing).await.expect_err("it names nothing");

@@ -89,19 +89,19 @@ fn without_a_project_the_default_version_is_installed_and_no_project_below_is_to
     let said = user.install_plugin("machine", &[]);
     let here = user.machine.path("machine").canonicalize().expect("it is there");
     let note = format!(
-        "no Pulumi project in {} or above (--project DIRECTORY names another one): installing the default version 1.1.3\n",
+        "no Pulumi project in {} or above (--project DIRECTORY names another one): installing the default version 1.4.0\n",
         here.display()
     );
     assert!(said.stdout.starts_with(&note) && said.stderr.is_empty(), "{said:?}");
     said.well();
-    assert_eq!((user.installed(), user.calls()), (vec!["1.1.3".to_owned()], Vec::new()));
+    assert_eq!((user.installed(), user.calls()), (vec!["1.4.0".to_owned()], Vec::new()));
 
     // What is named on the command line takes the place of the default.
     let said = user
         .install_plugin("machine", &["--plugin-version", "v1.0.7", "--plugin-version", "1.2.0-rc1"])
         .well();
     assert!(!said.contains("default"), "{said}");
-    assert_eq!(user.installed(), ["1.0.7", "1.1.3", "1.2.0-rc1"]);
+    assert_eq!(user.installed(), ["1.0.7", "1.2.0-rc1", "1.4.0"]);
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn the_project_may_be_named_and_its_file_may_have_any_name_that_the_pulumi_cli_t
     assert!(missing.contains("failed to read the project directory elsewhere: "), "{missing}");
     user.write("empty/Pulumi.yaml", "name: x\nruntime: yaml\n");
     let said = user.install_plugin("empty", &[]).well();
-    assert!(said.contains("/empty: installing the default version 1.1.3\n"), "{said}");
+    assert!(said.contains("/empty: installing the default version 1.4.0\n"), "{said}");
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn a_version_in_the_project_file_that_is_none_is_named_with_its_package() {
     for version in ["1.1", "'1.x'", "latest"] {
         user.project("app", version);
         let said = user.install_plugin("app", &[]).failed();
-        let error = "/app/Pulumi.yaml: the version of package \"x\" is not a semantic version in quotes, such as \"1.1.3\"\n";
+        let error = "/app/Pulumi.yaml: the version of package \"x\" is not a semantic version in quotes, such as \"1.4.0\"\n";
         assert!(said.contains(error), "{said}");
         assert_eq!((user.installed(), user.calls()), (Vec::new(), Vec::new()), "nothing is done");
     }
@@ -227,11 +227,78 @@ fn the_server_that_a_project_file_chooses_gets_no_token() {
 }
 
 #[test]
+fn a_version_of_others_that_the_command_line_would_take_is_named_and_replaced_everywhere() {
+    let user = User::new();
+    let other = |version: &str| {
+        format!(".pulumi/plugins/resource-terraform-provider-v{version}/pulumi-resource-terraform-provider")
+    };
+    user.write(&other("1.0.9"), "theirs, old");
+    user.write(&other("1.5.0"), "theirs, new");
+    let said = user.install_plugin("", &[]);
+    let warning = "resource-terraform-provider-v1.5.0/pulumi-resource-terraform-provider was not installed by isthmus, and has the \
+                   highest version, which the Pulumi CLI takes where none is named\nhelp: `isthmus install --plugin --everywhere`";
+    assert!(said.stderr.contains(warning), "{said:?}");
+    said.well();
+    let said = user.install_plugin("", &["--everywhere"]);
+    assert!(!said.stderr.contains("warning"), "{said:?}");
+    assert!(said.stdout.contains("-v1.5.0/pulumi-resource-terraform-provider (backup: "), "{said:?}");
+    said.well();
+    assert_eq!(user.installed(), ["1.0.9", "1.4.0", "1.5.0"]);
+    let kept = user.machine.path(&format!("{}.replaced", other("1.5.0")));
+    assert_eq!(std::fs::read_to_string(kept).expect("a backup"), "theirs, new");
+}
+
+#[test]
+fn an_hcl_project_names_the_version_of_its_sdk() {
+    let user = User::new();
+    user.write("app/Pulumi.yaml", "name: x\nruntime: hcl\n");
+    // {"remote":{"url":"registry.opentofu.org/hashicorp/random","version":"3.8.0"}}
+    let value = "eyJyZW1vdGUiOnsidXJsIjoicmVnaXN0cnkub3BlbnRvZnUub3JnL2hhc2hpY29ycC9yYW5kb20iLCJ2ZXJzaW9uIjoiMy44LjAifX0=";
+    let parameterization =
+        format!("{{\"Name\": \"random\", \"Version\": \"3.8.0\", \"Value\": \"{value}\"}}");
+    let sdk = format!(
+        "{{\"Name\": \"terraform-provider\", \"Kind\": \"resource\", \"Version\": \"1.0.9\", \"Parameterization\": \
+         {parameterization}}}"
+    );
+    user.write("app/sdks/random/hcl.sdk.json", &sdk);
+    user.install_plugin("app", &[]).well();
+    assert_eq!(user.installed(), ["1.0.9"]);
+}
+
+#[test]
+fn an_hcl_project_without_sdks_gets_every_release_that_its_host_may_ask_for() {
+    let user = User::new();
+    user.write("app/Pulumi.yaml", "name: x\nruntime: { name: hcl }\n");
+    let other = ".pulumi/plugins/resource-terraform-provider-v1.2.0/pulumi-resource-terraform-provider";
+    user.write(other, "theirs");
+    let said = user.install_plugin("app", &[]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.stdout.contains("installing the versions that hosts of HCL may ask for"), "{said:?}");
+    assert!(
+        said.stderr.contains("v1.2.0/pulumi-resource-terraform-provider was not installed by isthmus, and a host of HCL may ask"),
+        "{said:?}"
+    );
+    assert_eq!(user.installed(), ["1.1.3", "1.1.4", "1.2.0", "1.3.0", "1.4.0"]);
+    assert_eq!(std::fs::read_to_string(user.machine.path(other)).expect("a file"), "theirs");
+    let said = user.install_plugin("app", &["--everywhere"]);
+    assert!(
+        said.code == 0 && said.stdout.contains("(backup: ") && !said.stderr.contains("warning"),
+        "{said:?}"
+    );
+    user.write(
+        "app/Pulumi.yaml",
+        "name: x\nruntime: { name: hcl, options: { terraformProviderVersion: 1.0.9 } }\n",
+    );
+    user.install_plugin("app", &[]).well();
+    assert_eq!(user.installed(), ["1.0.9", "1.1.3", "1.1.4", "1.2.0", "1.3.0", "1.4.0"]);
+}
+
+#[test]
 fn an_sdk_that_the_parameters_have_left_behind_is_named() {
     let user = User::new();
     let package = |constraint: &str| {
         let parameters = format!("parameters: [hashicorp/random, {constraint}]");
-        let package = format!("random: {{ source: terraform-provider, version: 1.1.3, {parameters} }}");
+        let package = format!("random: {{ source: terraform-provider, version: 1.4.0, {parameters} }}");
         user.write("app/Pulumi.yaml", &format!("name: x\nruntime: yaml\npackages:\n  {package}\n"));
     };
     package("~> 3.8");
@@ -240,7 +307,7 @@ fn an_sdk_that_the_parameters_have_left_behind_is_named() {
     user.write(
         "app/sdks/random/random-3.8.0.yaml",
         &format!(
-            "packageDeclarationVersion: 1\nname: terraform-provider\nversion: 1.1.3\nparameterization:\n  name: random\n  version: \
+            "packageDeclarationVersion: 1\nname: terraform-provider\nversion: 1.4.0\nparameterization:\n  name: random\n  version: \
              3.8.0\n  value: {value}\n"
         ),
     );
@@ -257,10 +324,10 @@ fn an_sdk_that_the_parameters_have_left_behind_is_named() {
 #[test]
 fn a_version_that_is_none_is_a_usage_error() {
     let user = User::new();
-    for version in ["nonsense", "1.1", "v", "vv1.1.3", "", "../1.1.3", "1.1.3/x"] {
+    for version in ["nonsense", "1.1", "v", "vv1.4.0", "", "../1.4.0", "1.4.0/x"] {
         let said = user.install_plugin("", &["--plugin-version", version]);
         assert!(
-            said.code == 2 && said.stderr.contains("not a semantic version, such as 1.1.3: "),
+            said.code == 2 && said.stderr.contains("not a semantic version, such as 1.4.0: "),
             "{version:?}: {said:?}"
         );
     }

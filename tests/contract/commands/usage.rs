@@ -82,7 +82,7 @@ fn arguments_in_the_wrong_place_are_answered_with_the_right_one() {
     let machine = Machine::new();
     for (words, code, wanted) in [
         (&["install"][..], 2, "tip: `isthmus install --plugin` installs the plugin"),
-        (&["install", "--plugin", "1.1.3"], 2, "named with --plugin-version"),
+        (&["install", "--plugin", "1.4.0"], 2, "named with --plugin-version"),
         (&["install", "terraform-provider"], 1, "help: `isthmus install --plugin` installs it"),
         (
             &["install", "./terraform-provider-x"],

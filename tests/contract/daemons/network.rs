@@ -126,7 +126,7 @@ impl Interceptor for Bearer {
 }
 
 fn open_request() -> OpenRequest {
-    OpenRequest { plugin_version: "1.1.3".to_owned(), ..OpenRequest::default() }
+    OpenRequest { plugin_version: "1.4.0".to_owned(), ..OpenRequest::default() }
 }
 
 /// Each call of a plugin and of its engine that could do or show something. It asks for a provider that would leave a trace.

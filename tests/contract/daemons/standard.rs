@@ -82,7 +82,7 @@ async fn a_daemon_that_drains_reports_that_it_does_not_serve_and_opens_no_sessio
         let health =
             HealthClient::new(channel.clone()).check(of("")).await.expect("it is served").into_inner();
         assert_eq!(health.status(), ServingStatus::NotServing);
-        let open = OpenRequest { plugin_version: "1.1.3".to_owned(), ..OpenRequest::default() };
+        let open = OpenRequest { plugin_version: "1.4.0".to_owned(), ..OpenRequest::default() };
         let status = DaemonClient::new(channel.clone()).open(open).await.expect_err("it ends");
         assert_eq!(status.code(), Code::Unavailable, "{status}");
         let overview = inspect_client::InspectClient::new(channel).overview(OverviewRequest {}).await;

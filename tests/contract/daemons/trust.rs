@@ -80,7 +80,7 @@ async fn a_daemon_shows_no_secret_among_its_settings_to_processes_of_its_user() 
 async fn calls(socket: PathBuf) -> Answers {
     let channel = channel(socket).await;
     let mut engine = ResourceProviderClient::new(channel.clone());
-    let open = OpenRequest { plugin_version: "1.1.3".to_owned(), ..OpenRequest::default() };
+    let open = OpenRequest { plugin_version: "1.4.0".to_owned(), ..OpenRequest::default() };
     vec![
         ("Open", DaemonClient::new(channel).open(open).await.map(drop)),
         ("Handshake", engine.handshake(ProviderHandshakeRequest::default()).await.map(drop)),
@@ -120,7 +120,7 @@ async fn a_connection_without_a_session_is_refused_for_each_call() {
     let status = engine.create(CreateRequest::default()).await.expect_err("there is none");
     assert_eq!(status.code(), Code::FailedPrecondition, "{status}");
     let mut plugin = DaemonClient::new(channel);
-    let request = OpenRequest { plugin_version: "1.1.3".to_owned(), ..OpenRequest::default() };
+    let request = OpenRequest { plugin_version: "1.4.0".to_owned(), ..OpenRequest::default() };
     plugin.open(request.clone()).await.expect("the first one opens a session");
     let status = plugin.open(request).await.expect_err("there is one");
     assert_eq!(status.code(), Code::InvalidArgument, "{status}");
@@ -135,7 +135,7 @@ async fn a_plugin_with_settings_that_the_daemon_refuses_opens_no_session() {
     let variable =
         isthmus_proto::daemon::Variable { name: "ISTHMUS_OFFLINE".into(), value: "perhaps".into() };
     let request = OpenRequest {
-        plugin_version: "1.1.3".to_owned(),
+        plugin_version: "1.4.0".to_owned(),
         environment: vec![variable],
         ..OpenRequest::default()
     };

@@ -365,7 +365,7 @@ async fn a_daemon_that_dies_while_it_is_replaced_leaves_its_socket_to_its_succes
         old.ended().await;
         // It serves, and is its socket's owner.
         let mut client = DaemonClient::new(new.channel().await);
-        let request = OpenRequest { plugin_version: "1.1.3".to_owned(), ..OpenRequest::default() };
+        let request = OpenRequest { plugin_version: "1.4.0".to_owned(), ..OpenRequest::default() };
         client.open(request).await.unwrap_or_else(|status| panic!("{point}: {status}"));
         drop(client);
         let mut newer = replace(directory.path()).await;
@@ -402,7 +402,7 @@ async fn a_successor_that_dies_before_it_has_taken_over_changes_nothing() {
 /// Waits until a daemon opens no session any more.
 async fn refuses_sessions(host: &Host) {
     let refused = async {
-        let request = OpenRequest { plugin_version: "1.1.3".to_owned(), ..OpenRequest::default() };
+        let request = OpenRequest { plugin_version: "1.4.0".to_owned(), ..OpenRequest::default() };
         while DaemonClient::new(channel(socket_in(host.directory())).await)
             .open(request.clone())
             .await

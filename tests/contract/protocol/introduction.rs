@@ -24,7 +24,7 @@ on_both_protocols! {
     async fn the_version_is_the_plugins_until_a_provider_is_chosen(protocol) {
         let host = Setup::sandbox(protocol).start().await;
         let session = host.greeted().await?;
-        assert_eq!(session.plugin_version().await?, "1.1.3");
+        assert_eq!(session.plugin_version().await?, "1.4.0");
         session.parameterize(&[&host.provider()]).await?;
         assert_eq!(session.plugin_version().await?, "0.0.0", "a provider from a file has no version");
     }
@@ -81,9 +81,9 @@ fn the_version_of_the_plugin_and_its_mapping_are_printed() {
         assert!(printed.status.success(), "{words:?}: {printed:?}");
         String::from_utf8(printed.stdout).expect("text")
     };
-    assert_eq!(printed(&["-version"]), "v1.1.3\n");
-    assert_eq!(printed(&["-tracing", "file:/tmp/trace", "--version"]), "v1.1.3\n");
-    let mapping = "{\"provider\":{},\"name\":\"terraform-provider\",\"version\":\"v1.1.3\"}\n";
+    assert_eq!(printed(&["-version"]), "v1.4.0\n");
+    assert_eq!(printed(&["-tracing", "file:/tmp/trace", "--version"]), "v1.4.0\n");
+    let mapping = "{\"provider\":{},\"name\":\"terraform-provider\",\"version\":\"v1.4.0\"}\n";
     assert_eq!(printed(&["-get-provider-info"]), mapping);
     assert!(printed(&["-help"]).contains("-get-provider-info"));
 }

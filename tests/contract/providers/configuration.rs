@@ -79,7 +79,7 @@ on_both_protocols! {
         let newer = session.diff_config(&old, &json!({"region": "north", "version": "0.0.1"})).await?;
         assert_eq!(newer.replaces, [""; 0]);
         // Engines take the version of the plugin for the package's in later runs of a stack.
-        let other = session.diff_config(&old, &json!({"region": "north", "version": "1.1.3"})).await?;
+        let other = session.diff_config(&old, &json!({"region": "north", "version": "1.4.0"})).await?;
         assert_eq!((other.changes(), other.diffs), (DiffChanges::DiffNone, vec![]));
     }
 

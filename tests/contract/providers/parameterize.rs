@@ -24,10 +24,10 @@ on_both_protocols! {
         let answer = session.parameterize_by_value(&value.to_string()).await?;
         assert_eq!((answer.name.as_str(), answer.version.as_str()), ("sandbox", "0.0.0"));
         // As of an explicit provider, to which engines give the version of the plugin.
-        let answer = session.parameterize_as("1.1.3", &value.to_string()).await?;
-        assert_eq!((answer.name.as_str(), answer.version.as_str()), ("sandbox", "1.1.3"));
+        let answer = session.parameterize_as("1.4.0", &value.to_string()).await?;
+        assert_eq!((answer.name.as_str(), answer.version.as_str()), ("sandbox", "1.4.0"));
         // Engines load the schema in that version, and refuse one of another.
-        assert_eq!(session.schema_of("sandbox", "1.1.3").await?["version"], "1.1.3");
+        assert_eq!(session.schema_of("sandbox", "1.4.0").await?["version"], "1.4.0");
         assert_eq!(session.schema().await?["version"], "0.0.0");
 
         session.configure(&json!({})).await?;

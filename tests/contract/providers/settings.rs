@@ -414,7 +414,7 @@ on_both_protocols! {
     async fn a_plugin_without_a_provider_has_nothing_to_configure(protocol) {
         let host = Setup::sandbox(protocol).start().await;
         let session = host.greeted().await?;
-        let bare = json!({"version": "1.1.3"});
+        let bare = json!({"version": "1.4.0"});
         assert_eq!(session.check_config(&json!({}), &bare).await?.inputs, bare);
         assert_eq!(session.diff_config(&bare, &json!({"version": "1.1.4"})).await?.diffs, ["version"]);
         session.configure(&bare).await?;

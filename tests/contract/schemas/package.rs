@@ -45,7 +45,7 @@ on_both_protocols! {
         session.parameterize(&["--include=sandbox_note", &host.provider()]).await?;
         let schema = session.schema().await?;
         let base = &schema["parameterization"]["baseProvider"];
-        assert_eq!(*base, json!({"name": "terraform-provider", "version": "1.1.3"}));
+        assert_eq!(*base, json!({"name": "terraform-provider", "version": "1.4.0"}));
 
         let parameter = schema["parameterization"]["parameter"].as_str().expect("a text");
         let value = String::from_utf8(STANDARD.decode(parameter).expect("base64")).expect("JSON");

@@ -39,7 +39,7 @@ impl Patient {
     pub(super) fn with(registry: Registry) -> Self {
         let mut patient = Self { machine: Machine::new(), registry, variables: BTreeMap::new() };
         patient.script("bin/pulumi", "echo v3.259.0");
-        patient.plugin("1.1.3", Path::new(env!("CARGO_BIN_EXE_isthmus")));
+        patient.plugin("1.4.0", Path::new(env!("CARGO_BIN_EXE_isthmus")));
         patient.project(VERSION, VERSION);
         let program = fixtures::tools::tool("terraform-provider-random");
         std::fs::copy(program, patient.provider()).expect("a copy");
@@ -90,14 +90,14 @@ impl Patient {
     /// A project that asks for a version of the provider, and an SDK of another one.
     pub(super) fn project(&self, wanted: &str, generated: &str) {
         let project = format!(
-            "name: x\nruntime: yaml\npackages:\n  random:\n    source: terraform-provider\n    version: 1.1.3\n    parameters: \
+            "name: x\nruntime: yaml\npackages:\n  random:\n    source: terraform-provider\n    version: 1.4.0\n    parameters: \
              [hashicorp/random, \"{wanted}\"]\n"
         );
         self.machine.write("project/Pulumi.yaml", project.as_bytes());
         let value = format!("{{\"remote\":{{\"url\":\"{HASHICORP}/random\",\"version\":\"{generated}\"}}}}");
         let value = base64::engine::general_purpose::STANDARD.encode(value);
         let sdk = format!(
-            "packageDeclarationVersion: 1\nname: terraform-provider\nversion: 1.1.3\nparameterization:\n  name: random\n  version: \
+            "packageDeclarationVersion: 1\nname: terraform-provider\nversion: 1.4.0\nparameterization:\n  name: random\n  version: \
              {generated}\n  value: {value}\n"
         );
         self.machine.write("project/sdks/random/random.yaml", sdk.as_bytes());

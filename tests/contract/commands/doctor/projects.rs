@@ -1,6 +1,8 @@
 //! Broken set-ups of Pulumi: its CLI, the plugin, the project.
 
-use super::super::Said;
+use base64::Engine as _;
+
+use super::super::{HASHICORP, Said};
 use super::patient::Patient;
 
 #[test]
@@ -12,7 +14,7 @@ fn a_machine_without_a_fault_has_none() {
     assert_eq!(statuses, ["ok"; 16], "{}", said.stdout);
     assert!(said.stdout.ends_with("\nno faults, no warnings\n"), "{}", said.stdout);
     assert!(said.stdout.contains("hashicorp/random 3.9.0 starts"), "{}", said.stdout);
-    assert!(said.stdout.contains("resource-terraform-provider-v1.1.3/"), "{}", said.stdout);
+    assert!(said.stdout.contains("resource-terraform-provider-v1.4.0/"), "{}", said.stdout);
     assert!(patient.faults(&[]).is_empty());
     assert!(!patient.home().exists(), "nothing is created");
 }
@@ -81,16 +83,16 @@ fn a_pulumi_cli_that_prints_without_end_is_named_with_the_beginning() {
 #[test]
 fn a_plugin_of_another_version_than_the_sdk_names_is_told() {
     let patient = Patient::new();
-    std::fs::rename(patient.plugin_directory("1.1.3"), patient.plugin_directory("1.0.0"))
+    std::fs::rename(patient.plugin_directory("1.4.0"), patient.plugin_directory("1.0.0"))
         .expect("a directory");
-    let message = ["in version 1.1.3", "Pulumi.yaml", "other versions of it: 1.0.0"];
+    let message = ["in version 1.4.0", "Pulumi.yaml", "other versions of it: 1.0.0"];
     patient.has("plugin", 1106, &message, "`isthmus install --plugin` in the project's directory");
 }
 
 #[test]
 fn an_interrupted_installation_of_the_plugin_is_told() {
     let patient = Patient::new();
-    let partial = patient.plugin_directory("1.1.3").with_extension("3.partial");
+    let partial = patient.plugin_directory("1.4.0").with_extension("0.partial");
     std::fs::write(partial, "").expect("a file");
     patient.has("plugin", 1106, &["installation of it was interrupted"], "isthmus install --plugin");
 }
@@ -99,7 +101,7 @@ fn an_interrupted_installation_of_the_plugin_is_told() {
 fn another_plugin_on_path_is_named_that_shadows_the_installed_one() {
     let patient = Patient::new();
     patient.script("bin/pulumi-resource-terraform-provider", "echo v9.9.9");
-    let message = ["bin/pulumi-resource-terraform-provider", "not isthmus", "instead of version 1.1.3"];
+    let message = ["bin/pulumi-resource-terraform-provider", "not isthmus", "instead of version 1.4.0"];
     patient.has("plugin", 1107, &message, "PULUMI_IGNORE_AMBIENT_PLUGINS=true");
     let mut ignoring = patient;
     ignoring.set("PULUMI_IGNORE_AMBIENT_PLUGINS", "true");
@@ -107,11 +109,56 @@ fn another_plugin_on_path_is_named_that_shadows_the_installed_one() {
 }
 
 #[test]
+fn isthmus_on_path_serves_every_version() {
+    let patient = Patient::new();
+    let on_path = patient.machine.path("bin/pulumi-resource-terraform-provider");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_isthmus"), &on_path).expect("a link");
+    std::fs::remove_dir_all(patient.plugin_directory("1.4.0")).expect("it is there");
+    let said = patient.doctor(&["--only", "plugin"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let shown = format!("1.4.0: {} (on PATH)", on_path.display());
+    assert!(said.stdout.contains(&shown), "{said:?}");
+}
+
+#[test]
+fn a_program_in_hcl_is_a_project_with_packages() {
+    let patient = Patient::new();
+    std::fs::remove_dir_all(patient.machine.path("project/sdks/random")).expect("it is there");
+    patient.machine.write("project/Pulumi.yaml", b"name: x\nruntime: hcl\n");
+    let requires = |version: &str| {
+        let provider = format!("source = \"hashicorp/random\"\n version = \"{version}\"\n");
+        let text = format!("terraform {{\n required_providers {{\n random = {{\n {provider} }}\n }}\n}}\n");
+        patient.machine.write("project/main.tf", text.as_bytes());
+    };
+    requires("3.9.0");
+    // The host names a release by itself, which may be any of them.
+    patient.plugin("1.2.0", &fixtures::tools::tool("go-bridge"));
+    patient.has("plugin", 1108, &["v1.2.0/pulumi-resource-terraform-provider is not isthmus"], "--force");
+    let value = format!("{{\"remote\":{{\"url\":\"{HASHICORP}/random\",\"version\":\"3.9.0\"}}}}");
+    let value = base64::engine::general_purpose::STANDARD.encode(value);
+    let sdk = format!(
+        "{{\"Name\": \"terraform-provider\", \"Kind\": \"resource\", \"Version\": \"1.4.0\", \"Parameterization\": {{\"Name\": \
+         \"random\", \"Version\": \"3.9.0\", \"Value\": \"{value}\"}}}}"
+    );
+    patient.machine.write("project/sdks/random/hcl.sdk.json", sdk.as_bytes());
+    assert!(patient.faults(&[]).is_empty(), "its SDK names 1.4.0");
+    let said = patient.doctor(&[]);
+    assert!(said.stdout.contains("hashicorp/random 3.9.0 starts"), "{said:?}");
+    requires("~> 3.10");
+    let message = [
+        "sdks/random/hcl.sdk.json overrides package \"random\" of main.tf",
+        "3.9.0",
+        "hashicorp/random ~> 3.10",
+    ];
+    patient.has("project", 1105, &message, "remove sdks/random, and run `pulumi install`");
+}
+
+#[test]
 fn the_go_bridge_in_the_place_of_isthmus_is_named() {
     let patient = Patient::new();
-    std::fs::remove_dir_all(patient.plugin_directory("1.1.3")).expect("it is there");
-    patient.plugin("1.1.3", &fixtures::tools::tool("go-bridge"));
-    let message = ["v1.1.3/pulumi-resource-terraform-provider is not isthmus", "for version 1.1.3"];
+    std::fs::remove_dir_all(patient.plugin_directory("1.4.0")).expect("it is there");
+    patient.plugin("1.4.0", &fixtures::tools::tool("go-bridge"));
+    let message = ["v1.4.0/pulumi-resource-terraform-provider is not isthmus", "for version 1.4.0"];
     patient.has("plugin", 1108, &message, "`isthmus install --plugin --force`");
 }
 

@@ -30,7 +30,7 @@ fn a_provider_file_that_does_not_exist_is_named_although_it_would_not_be_started
     let patient = Patient::new();
     let value = "eyJsb2NhbCI6eyJwYXRoIjoiLi90ZXJyYWZvcm0tcHJvdmlkZXItcmFuZG9tIn19";
     let sdk = format!(
-        "packageDeclarationVersion: 1\nname: terraform-provider\nversion: 1.1.3\nparameterization:\n  name: random\n  version: \
+        "packageDeclarationVersion: 1\nname: terraform-provider\nversion: 1.4.0\nparameterization:\n  name: random\n  version: \
          0.0.0\n  value: {value}\n"
     );
     patient.machine.write("project/sdks/random/random.yaml", sdk.as_bytes());

@@ -91,5 +91,5 @@ fn a_failure_names_its_code_and_the_code_is_explained() {
 #[test]
 fn a_plugin_is_not_disturbed_by_options_of_commands() {
     let machine = Machine::new();
-    assert_eq!(machine.isthmus(&["plugin", "-version"]).well(), "v1.1.3\n");
+    assert_eq!(machine.isthmus(&["plugin", "-version"]).well(), "v1.4.0\n");
 }
