@@ -11,6 +11,7 @@ mod harness;
 
 mod assets;
 mod autonaming;
+mod choice;
 mod configuration;
 mod continuity;
 mod crash;

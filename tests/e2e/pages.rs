@@ -10,6 +10,7 @@ mod walk;
 use walk::Walk;
 
 use crate::harness::Provider;
+use crate::release::Releases;
 
 /// The versions that the pages choose from.
 const RANDOM: [(Provider, &str); 2] = [(Provider::Random, "3.8.0"), (Provider::Random, "3.9.0")];
@@ -60,6 +61,27 @@ fn a_company_network() {
     let printed = walk.run_with(page, &[("/srv/mirror", mirror.to_str().expect("a plain path"))]);
     assert!(printed.contains("3.9.0") && printed.contains("h1:"), "{printed}");
     walk.expect_nothing_left();
+}
+
+#[test]
+fn a_whole_company() {
+    let walk = Walk::new("a whole company", &RANDOM);
+    let releases = Releases::new();
+    let server = releases.serve();
+    let page = include_str!("../../docs/tutorials/whole-company.md");
+    let printed = walk.run_with(page, &[("https://YOUR.SERVER/isthmus", &server.address)]);
+    assert!(printed.contains("bin/pulumi-resource-terraform-provider (on PATH)"), "{printed}");
+    assert!(printed.contains("+ 2 created"), "{printed}");
+    assert!(server.requests().iter().any(|name| name.contains("-v1.4.0-linux-")), "{:?}", server.requests());
+    walk.expect_nothing_left();
+}
+
+#[test]
+fn terraform_modules() {
+    let walk = Walk::new("Terraform modules", &[]);
+    let printed = walk.run(include_str!("../../docs/tutorials/terraform-modules.md"));
+    assert!(printed.contains("installed ") && printed.contains("no faults, no warnings"), "{printed}");
+    walk.expect_no_process();
 }
 
 #[test]

@@ -24,12 +24,12 @@ const ARCHITECTURE: &str = if cfg!(target_arch = "aarch64") { "arm64" } else { "
 
 /// A directory for a release, and the key that signs it.
 #[derive(Debug)]
-struct Releases {
+pub(crate) struct Releases {
     directory: TempDir,
 }
 
 impl Releases {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let directory = tempfile::Builder::new().prefix("release-").tempdir_in(env!("CARGO_TARGET_TMPDIR"));
         let releases = Self { directory: directory.expect("a directory of this test's own") };
         let key = releases.path("key");
@@ -42,7 +42,7 @@ impl Releases {
         releases
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 
@@ -57,6 +57,17 @@ impl Releases {
             .output()
             .expect("it starts");
         (status.success(), String::from_utf8_lossy(&stderr).into_owned())
+    }
+
+    /// Packs the executable under test, and serves the release.
+    #[track_caller]
+    pub(crate) fn serve(&self) -> Server {
+        // The file that Cargo has built may be replaced meanwhile.
+        link(&Bridge::Ours.executable(), &self.path("executable"));
+        let packed = format!("{ARCHITECTURE}=executable");
+        let (succeeded, messages) = self.run(&["--out", "release", "--key", "key", "--executable", &packed]);
+        assert!(succeeded, "{messages}");
+        Server::start(self.path("release"))
     }
 
     #[track_caller]
@@ -81,13 +92,13 @@ impl Releases {
 }
 
 /// A static file server, for as long as the tests run.
-struct Server {
-    address: String,
+pub(crate) struct Server {
+    pub(crate) address: String,
     requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl Server {
-    fn start(directory: PathBuf) -> Self {
+    pub(crate) fn start(directory: PathBuf) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = format!("http://{}", listener.local_addr().expect("an address"));
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -101,7 +112,7 @@ impl Server {
         Self { address, requests }
     }
 
-    fn requests(&self) -> Vec<String> {
+    pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -157,12 +168,7 @@ fn bring_up(project: &Project) {
 fn a_release_is_installed_by_the_commands_of_the_manual() {
     let releases = Releases::new();
     let executable = Bridge::Ours.executable();
-    // The file that Cargo has built may be replaced meanwhile.
-    link(&executable, &releases.path("executable"));
-    let packed = format!("{ARCHITECTURE}=executable");
-    let (succeeded, messages) = releases.run(&["--out", "release", "--key", "key", "--executable", &packed]);
-    assert!(succeeded, "{messages}");
-    let server = Server::start(releases.path("release"));
+    let server = releases.serve();
     let archive = format!("pulumi-resource-{PLUGIN}-v{PLUGIN_VERSION}-linux-{ARCHITECTURE}.tar.gz");
 
     let project = machine("a release from a server");
@@ -248,7 +254,7 @@ fn a_release_replaces_nothing_but_a_release() {
     let lacking = releases.fails(&["--out", "other", "--executable", &executable]);
     assert!(lacking.contains("--key is missing; without a signature: --unsigned"), "{lacking}");
     let version = ["--out", "other", "--unsigned", "--plugin-version", "newest", "--executable", &executable];
-    assert!(releases.fails(&version).contains("\"newest\" is not a version, such as 1.1.3"));
+    assert!(releases.fails(&version).contains("\"newest\" is not a version, such as 1.4.0"));
     let left: Vec<_> =
         fs::read_dir(releases.directory.path()).expect("a directory of this test's own").collect();
     let left =
