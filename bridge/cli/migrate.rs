@@ -73,7 +73,7 @@ pub(super) struct Migrate {
     /// To Pulumi: stack name.
     #[arg(long, value_name = "NAME", default_value = "dev")]
     stack: String,
-    /// To Pulumi: directory of the configuration, whose references replace literals.
+    /// To Pulumi: directory of the configuration, whose properties and references the program gets.
     #[arg(long, value_name = "DIR")]
     from_config: Option<PathBuf>,
     /// To Terraform: JSON file of resource instance addresses, as the migration to Pulumi writes it.

@@ -6,8 +6,11 @@
 
 use std::collections::BTreeMap;
 
-use hcl_edit::expr::Expression;
+use hcl_edit::expr::{Expression, ObjectKey};
 use hcl_edit::structure::{Block, Body};
+use isthmus_state::ResourceAddress;
+
+use crate::translate::import::Configured;
 
 /// Attributes of a block by name.
 pub(crate) type Attributes = BTreeMap<String, Expression>;
@@ -22,7 +25,7 @@ pub(crate) struct Configuration {
 #[derive(Debug, Default)]
 pub(crate) struct Module {
     /// By type and name.
-    pub resources: BTreeMap<(String, String), Attributes>,
+    resources: BTreeMap<(String, String), Body>,
     pub locals: Attributes,
     /// Values by name.
     pub outputs: Attributes,
@@ -60,7 +63,9 @@ impl Configuration {
             match (block.ident.as_str(), labels.as_slice()) {
                 ("resource", [type_name, name]) => {
                     let key = ((*type_name).to_owned(), (*name).to_owned());
-                    module.resources.insert(key, attributes(&block.body));
+                    // An override file has the same block with other attributes.
+                    let body = module.resources.entry(key).or_default();
+                    body.extend(block.body.clone());
                 }
                 ("locals", []) => module.locals.extend(attributes(&block.body)),
                 ("output", [name]) => {
@@ -88,6 +93,84 @@ impl Configuration {
     pub(crate) fn module(&self, names: &[String]) -> Option<&Module> {
         self.modules.get(names)
     }
+
+    /// Which parts of a resource's instances it sets.
+    pub(crate) fn of_resource(&self, address: &ResourceAddress) -> Configured {
+        self.resource(address).map_or(Configured::Unknown, |body| Configured::Parts(parts_of_body(body)))
+    }
+
+    /// The expression of a resource's attribute.
+    pub(crate) fn attribute(&self, address: &ResourceAddress, attribute: &str) -> Option<&Expression> {
+        Some(&self.resource(address)?.get_attribute(attribute)?.value)
+    }
+
+    fn resource(&self, address: &ResourceAddress) -> Option<&Body> {
+        let names: Vec<String> = address.module.iter().map(|step| step.name.clone()).collect();
+        let key = (address.type_name.clone(), address.name.clone());
+        self.module(&names)?.resources.get(&key)
+    }
+}
+
+/// What a body sets: of several blocks of a type, what any of them sets.
+fn parts_of_body(body: &Body) -> BTreeMap<String, Configured> {
+    let mut parts = BTreeMap::new();
+    for attribute in body.attributes().filter(|attribute| !matches!(attribute.value, Expression::Null(_))) {
+        add(&mut parts, attribute.key.to_string(), parts_of_value(&attribute.value));
+    }
+    for block in body.blocks() {
+        let (name, body) = match block.labels.first() {
+            Some(name) if block.ident.as_str() == "dynamic" => {
+                (name.as_str(), block.body.get_blocks("content").next().map(|content| &content.body))
+            }
+            _ => (block.ident.as_str(), Some(&block.body)),
+        };
+        let of_block = body.map_or(Configured::Whole, |body| Configured::Parts(parts_of_body(body)));
+        add(&mut parts, name.to_owned(), of_block);
+    }
+    parts
+}
+
+fn add(parts: &mut BTreeMap<String, Configured>, name: String, part: Configured) {
+    let both = match parts.remove(&name) {
+        Some(other) => union(other, part),
+        None => part,
+    };
+    parts.insert(name, both);
+}
+
+fn union(one: Configured, other: Configured) -> Configured {
+    let (Configured::Parts(mut all), Configured::Parts(more)) = (one, other) else {
+        return Configured::Whole;
+    };
+    for (name, part) in more {
+        add(&mut all, name, part);
+    }
+    Configured::Parts(all)
+}
+
+/// What an expression sets. All of a value that only an evaluation would show.
+fn parts_of_value(expression: &Expression) -> Configured {
+    match expression {
+        Expression::Parenthesis(inner) => parts_of_value(inner.inner()),
+        Expression::Array(elements) => {
+            elements.iter().map(parts_of_value).reduce(union).unwrap_or(Configured::Whole)
+        }
+        Expression::Object(members) => {
+            let mut parts = BTreeMap::new();
+            for (key, value) in members.iter() {
+                let name = match key {
+                    ObjectKey::Ident(name) => name.to_string(),
+                    ObjectKey::Expression(Expression::String(name)) => name.value().clone(),
+                    ObjectKey::Expression(_) => return Configured::Whole,
+                };
+                if !matches!(value.expr(), Expression::Null(_)) {
+                    add(&mut parts, name, parts_of_value(value.expr()));
+                }
+            }
+            Configured::Parts(parts)
+        }
+        _ => Configured::Whole,
+    }
 }
 
 fn provider(name: &str, block: &Block) -> ProviderBlock {
@@ -106,6 +189,8 @@ fn attributes(body: &Body) -> Attributes {
 
 #[cfg(test)]
 mod tests {
+    use isthmus_state::ObjectAddress;
+
     use super::*;
 
     #[test]
@@ -132,12 +217,45 @@ mod tests {
         let calls = configuration.add(&[], text).expect("a configuration");
         assert_eq!(calls, [("site".to_owned(), "./site".to_owned())]);
         let module = configuration.module(&[]).expect("the root module");
-        let key = ("random_pet".to_owned(), "a".to_owned());
-        assert_eq!(module.resources[&key].keys().collect::<Vec<_>>(), ["prefix"]);
+        let address = |text: &str| text.parse::<ObjectAddress>().expect("an address").resource;
+        assert!(configuration.attribute(&address("random_pet.a"), "prefix").is_some());
+        assert_eq!(configuration.of_resource(&address("random_pet.c")), Configured::Unknown);
         assert!(module.locals.contains_key("x") && module.outputs.contains_key("o"));
         let [provider] = module.providers.as_slice() else { panic!("{:?}", module.providers) };
         assert_eq!(provider.alias.as_deref(), Some("west"));
         assert_eq!(provider.attributes.keys().collect::<Vec<_>>(), ["region"]);
         assert!(configuration.add(&[], "resource {").is_err());
+    }
+    #[test]
+    fn what_a_resource_sets_is_known_by_its_parts() {
+        let text = r#"
+            resource "a" "b" {
+              name  = var.name
+              unset = null
+              disks = [{ size = 1, "label" = "x", other = null }, { mode = "ro" }]
+              whole = [{ size = 1 }, local.other]
+              rule { port = 1 }
+              dynamic "rule" {
+                for_each = var.rules
+                content { protocol = rule.value }
+              }
+            }
+        "#;
+        let mut configuration = Configuration::default();
+        configuration.add(&[], text).expect("a configuration");
+        configuration.add(&[], "resource \"a\" \"b\" {\n  size = 1\n}\n").expect("an override");
+        let parts = |names: &[&str]| {
+            Configured::Parts(names.iter().map(|name| ((*name).to_owned(), Configured::Whole)).collect())
+        };
+        let expected = [
+            ("disks", parts(&["label", "mode", "size"])),
+            ("name", Configured::Whole),
+            ("rule", parts(&["port", "protocol"])),
+            ("size", Configured::Whole),
+            ("whole", Configured::Whole),
+        ];
+        let expected = expected.map(|(name, part)| (name.to_owned(), part));
+        let address: ObjectAddress = "a.b[0]".parse().expect("an address");
+        assert_eq!(configuration.of_resource(&address.resource), Configured::Parts(expected.into()));
     }
 }

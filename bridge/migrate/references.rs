@@ -70,8 +70,7 @@ impl<R: Resources> Evaluator<'_, R> {
         literal: &Property,
     ) -> Option<Reference> {
         let resource = &address.resource;
-        let key = (resource.type_name.clone(), resource.name.clone());
-        let expression = self.module(&resource.module)?.resources.get(&key)?.get(attribute)?;
+        let expression = self.configuration.attribute(resource, attribute)?;
         self.reference(expression, Scope { module: &resource.module, key: address.key.as_ref() }, literal)
     }
 

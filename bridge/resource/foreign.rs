@@ -2,9 +2,13 @@
 //!
 //! The provider upgrades an object of an older schema version; one of the current version is decoded
 //! by the schema, because the engine's first Diff has it upgraded anyway. Inputs are those of an
-//! import: with them, the next plan changes nothing. Determining them takes up to nine calls, so
-//! objects of the same form (properties that are set, and that are zero) share what was found for
-//! the first of them: which properties are inputs does not depend on their values.
+//! import, with which the next plan changes nothing, and of these what the configuration sets, or
+//! without one what no provider computes: an input that was computed would hold the resource to a
+//! value that its provider may have to change, such as the time of a rotation.
+//!
+//! Determining them takes a dozen calls, so objects of the same form (properties that are set, and
+//! that are zero) share what was found for the first of them: which properties are inputs does not
+//! depend on their values.
 
 mod saved_secrets;
 
@@ -20,9 +24,9 @@ use isthmus_state::{SavedObject, Status};
 use super::read::Found;
 use super::state::{RenderOptions, properties_of};
 use super::{OperationError, OperationWarnings, StateError, Target};
-use crate::package::shape::Shape;
+use crate::package::shape::{ResourceShape, Shape};
 use crate::translate::exact_numbers::{inexact_in_dynamic, with_exact_numbers};
-use crate::translate::import::{Settable, inputs_after_import};
+use crate::translate::import::{Configured, Settable, configured_inputs, inputs_after_import};
 use crate::translate::marked_secrets::mark_like;
 use crate::translate::meta::{Meta, StoredIdentity};
 use crate::translate::property::{self, PropertyView};
@@ -47,14 +51,8 @@ enum Form {
     Unlike,
 }
 
-/// How an input follows from the property of its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Derived {
-    /// Without optional parts that are zero.
-    Telling,
-    /// The whole of it.
-    All,
-}
+/// The inputs of which the property of a name is the input: a position in [`sources`].
+type Derived = usize;
 
 /// An object of another program, as an engine stores it.
 #[derive(Debug)]
@@ -73,6 +71,7 @@ pub(crate) async fn adopt(
     target: &Target<'_>,
     saved: &SavedObject,
     flat: Option<&BTreeMap<String, String>>,
+    configured: &Configured,
     forms: &mut InputForms,
     warnings: &mut OperationWarnings,
 ) -> Result<Adoption, OperationError> {
@@ -94,7 +93,7 @@ pub(crate) async fn adopt(
     };
     let properties = properties_of(target, &object, identity, options, saved.status, warnings)?;
     let exact = with_exact_numbers(properties.clone(), &object.value, &target.shape.object);
-    let mut inputs = forms.inputs(target, &object, &exact, warnings).await;
+    let mut inputs = forms.inputs(target, &object, &exact, configured, warnings).await;
     if let Some(name) = target.shape.autonamed().filter(|name| !name.required)
         && !inputs.contains_key(&name.pulumi)
     {
@@ -212,31 +211,40 @@ impl InputForms {
         target: &Target<'_>,
         object: &Object,
         properties: &Struct,
+        configured: &Configured,
         warnings: &mut OperationWarnings,
     ) -> Struct {
-        let all = inputs_after_import(properties, &target.shape, Settable::All);
-        let telling = inputs_after_import(properties, &target.shape, Settable::Telling);
+        let sources = sources(properties, &target.shape, configured);
+        let [.., set, all] = &sources;
         let mut form = target.shape.terraform_type.to_string();
-        write_form(&all, &Shape::Object(target.shape.object.clone()), &mut form);
+        write_form(all, &Shape::Object(target.shape.object.clone()), &mut form);
+        let _ = write!(form, "{configured:?}");
         if let Some(Form::Alike { count, inputs }) = self.forms.get(&form)
             && *count >= DETERMINED
         {
             return inputs
                 .iter()
-                .filter_map(|(name, derived)| {
-                    let source = match derived {
-                        Derived::Telling => &telling,
-                        Derived::All => &all,
-                    };
-                    Some((name.clone(), source.get(name)?.clone()))
-                })
+                .filter_map(|(name, derived)| Some((name.clone(), sources[*derived].get(name)?.clone())))
                 .collect();
         }
         let found = target.inputs_of_imported(object, properties, warnings).await;
         let mut found = target.without_deprecated(found, object).await;
         // A configuration that the provider has generated has no marks of the state.
         mark_like(&mut found, properties);
-        self.note(form, derivation(&found, &telling, &all));
+        let wanted = match configured {
+            Configured::Unknown => {
+                let mut wanted = configured_inputs(&found, &target.shape.object, configured);
+                // Without it, a replacement would have another name.
+                let name = target.shape.autonamed().map(|field| &*field.pulumi);
+                if let Some((name, value)) = name.and_then(|name| Some((name, found.get(name)?))) {
+                    wanted.insert(name, value.clone());
+                }
+                wanted
+            }
+            Configured::Whole | Configured::Parts(_) => set.clone(),
+        };
+        let found = target.wanted_or(found, wanted, object).await;
+        self.note(form, derivation(&found, &sources));
         found
     }
 
@@ -256,16 +264,20 @@ impl InputForms {
     }
 }
 
+/// Inputs that an object may have, the fewest first, by what is left out of them: what was not
+/// configured, and what is zero.
+fn sources(properties: &Struct, shape: &ResourceShape, configured: &Configured) -> [Struct; 4] {
+    let [telling, all] =
+        [Settable::Telling, Settable::All].map(|which| inputs_after_import(properties, shape, which));
+    let [telling_set, set] =
+        [&telling, &all].map(|inputs| configured_inputs(inputs, &shape.object, configured));
+    [telling_set, telling, set, all]
+}
+
 /// How the inputs follow from the properties; `None` if one does not.
-fn derivation(found: &Struct, telling: &Struct, all: &Struct) -> Option<Vec<(String, Derived)>> {
+fn derivation(found: &Struct, sources: &[Struct]) -> Option<Vec<(String, Derived)>> {
     let derived = found.iter().map(|(name, value)| {
-        let derived = if telling.get(name) == Some(value) {
-            Derived::Telling
-        } else if all.get(name) == Some(value) {
-            Derived::All
-        } else {
-            return None;
-        };
+        let derived = sources.iter().position(|source| source.get(name) == Some(value))?;
         Some((name.to_owned(), derived))
     });
     derived.collect()
@@ -337,7 +349,7 @@ mod tests {
     #[test]
     fn objects_of_a_form_share_inputs_once_enough_are_alike() {
         let mut forms = InputForms::default();
-        let inputs = vec![("a".to_owned(), Derived::Telling)];
+        let inputs = vec![("a".to_owned(), 0)];
         for _ in 0..DETERMINED {
             forms.note("x".to_owned(), Some(inputs.clone()));
         }
@@ -354,10 +366,10 @@ mod tests {
     fn an_input_follows_from_the_property_of_its_name() {
         let all = bag(&[("a", Property::from("")), ("b", Property::from("x"))]);
         let telling = bag(&[("b", Property::from("x"))]);
-        let found =
-            |name: &str, value: &str| derivation(&bag(&[(name, Property::from(value))]), &telling, &all);
-        assert_eq!(found("a", ""), Some(vec![("a".to_owned(), Derived::All)]));
-        assert_eq!(found("b", "x"), Some(vec![("b".to_owned(), Derived::Telling)]));
+        let sources = [telling, all];
+        let found = |name: &str, value: &str| derivation(&bag(&[(name, Property::from(value))]), &sources);
+        assert_eq!(found("a", ""), Some(vec![("a".to_owned(), 1)]));
+        assert_eq!(found("b", "x"), Some(vec![("b".to_owned(), 0)]));
         assert_eq!(found("b", "y"), None);
     }
 

@@ -4,6 +4,8 @@
 //! resource's drift, but only in properties that the program had set, and in its notation. After an
 //! import there is no program yet: the inputs are those that one would have.
 
+use std::collections::BTreeMap;
+
 use isthmus_cty::Number;
 use isthmus_proto::property::{Struct, Value as Property};
 
@@ -35,6 +37,60 @@ pub(crate) enum Settable {
     /// Of a configuration: all but blocks without elements.
     Configured,
     All,
+}
+
+/// Which parts of a value a configuration sets, by Terraform's names.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Configured {
+    /// There is no configuration: what the provider may compute counts as computed.
+    Unknown,
+    Whole,
+    Parts(BTreeMap<String, Self>),
+}
+
+/// The inputs that were configured, and required ones.
+pub(crate) fn configured_inputs(inputs: &Struct, shape: &ObjectShape, configured: &Configured) -> Struct {
+    let set = inputs.iter().filter_map(|(name, input)| {
+        let field = shape.pulumi(name)?;
+        let (is_set, parts) = match configured {
+            Configured::Unknown => (!field.computed, configured),
+            Configured::Whole => (true, configured),
+            Configured::Parts(parts) => match parts.get(&*field.terraform) {
+                Some(parts) => (true, parts),
+                None => (false, &Configured::Whole),
+            },
+        };
+        let is_set = field.required || (is_set && !input.is_null());
+        is_set.then(|| (name.to_owned(), configured_parts(input, &field.shape, parts)))
+    });
+    set.collect()
+}
+
+fn configured_parts(input: &Property, shape: &Shape, configured: &Configured) -> Property {
+    let Ok((view, secret)) = property::unwrap(input) else { return input.clone() };
+    let parts = match (shape, view) {
+        (Shape::FlattenedList(element) | Shape::FlattenedSet(element), _) => {
+            return configured_parts(input, element, configured);
+        }
+        (Shape::Object(object), PropertyView::Object(properties)) => {
+            Property::Struct(configured_inputs(properties, object, configured))
+        }
+        (Shape::List(element) | Shape::Set(element), PropertyView::List(elements)) => {
+            Property::List(elements.iter().map(|part| configured_parts(part, element, configured)).collect())
+        }
+        (Shape::Map(element), PropertyView::Object(entries)) => {
+            let entry = |(key, part): (&str, &Property)| {
+                let of_entry = match configured {
+                    Configured::Parts(parts) => parts.get(key).unwrap_or(&Configured::Whole),
+                    configured => configured,
+                };
+                (key.to_owned(), configured_parts(part, element, of_entry))
+            };
+            Property::Struct(entries.iter().map(entry).collect())
+        }
+        _ => return input.clone(),
+    };
+    if secret { property::secret(parts) } else { parts }
 }
 
 /// The inputs of a program for the imported resource.

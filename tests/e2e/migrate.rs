@@ -1,5 +1,6 @@
 //! From a state of OpenTofu to a Pulumi stack and back, with what `isthmus migrate` writes.
 
+mod computed;
 mod exports;
 mod from_configuration;
 mod odd_values;

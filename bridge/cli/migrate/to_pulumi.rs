@@ -19,7 +19,7 @@ use super::error::MigrateError;
 use super::losses::Losses;
 use super::providers::Providers;
 use super::{Migrate, configuration, files};
-use crate::cli::output::print;
+use crate::cli::output::{inform, print};
 use crate::cli::state::read_file;
 use crate::cli::unknown_provider::warn_of_unknown;
 use crate::migrate::configuration::Configuration;
@@ -75,6 +75,12 @@ impl Migrate {
         let files = project_files(&stack, &secrets, &resources, &stack_providers, carried, &mut losses);
         files::write(&self.output, &files.files, self.force)?;
         losses.report();
+        if self.from_config.is_none() {
+            inform(
+                "the program lacks what providers may compute and no plan needs: with `--from-config` it has what \
+                 the configuration sets",
+            );
+        }
         print(&self.summary(&resources, &stack_providers, data, &files, &secrets));
         Ok(losses)
     }

@@ -90,18 +90,55 @@ impl Target<'_> {
             let field = self.shape.object.pulumi(name);
             field.is_none_or(|field| field.deprecated.is_none() || field.required)
         };
-        let kept: Struct = inputs
-            .iter()
-            .filter(|(name, _)| is_kept(name))
-            .map(|(name, value)| (name.to_owned(), value.clone()))
-            .collect();
-        if kept.len() == inputs.len() {
+        let kept = inputs.iter().filter(|(name, _)| is_kept(name));
+        let kept = kept.map(|(name, value)| (name.to_owned(), value.clone())).collect();
+        self.wanted_or(inputs, kept, object).await
+    }
+
+    /// The `wanted` inputs, of which a property is as in `inputs` where the provider would otherwise
+    /// change more of the object, or refuse them. Mostly all are as wanted; only if that changes
+    /// something, each is tried. If the provider cannot plan, nothing is wanted.
+    pub(in crate::resource) async fn wanted_or(
+        &self,
+        inputs: Struct,
+        wanted: Struct,
+        object: &Object,
+    ) -> Struct {
+        if wanted == inputs {
             return inputs;
         }
-        match self.differing(&kept, object).await {
-            Some(Differing { known, open }) if known.is_empty() && open.is_empty() => kept,
-            Some(_) | None => inputs,
+        let Some(changed) = self.differing(&inputs, object).await else { return inputs };
+        if self.changes_no_more(&wanted, object, &changed).await {
+            return wanted;
         }
+        let mut found = inputs.clone();
+        let names: BTreeSet<&str> = inputs.iter().chain(wanted.iter()).map(|(name, _)| name).collect();
+        for name in names.into_iter().filter(|name| inputs.get(name) != wanted.get(name)) {
+            let mut tried = found.clone();
+            match wanted.get(name) {
+                Some(value) => _ = tried.insert(name, value.clone()),
+                None => _ = tried.remove(name),
+            }
+            if self.changes_no_more(&tried, object, &changed).await {
+                found = tried;
+            }
+        }
+        found
+    }
+
+    /// Whether inputs are valid, and change at most what is `changed` in any case.
+    async fn changes_no_more(&self, inputs: &Struct, object: &Object, changed: &Differing) -> bool {
+        let (Ok(config), Ok(resource)) =
+            (self.config(inputs, Unknowns::Keep), self.provider.resource(&self.shape.terraform_type))
+        else {
+            return false;
+        };
+        if resource.validate(&config.value, &mut Vec::new()).await.is_err() {
+            return false;
+        }
+        self.differing(inputs, object)
+            .await
+            .is_some_and(|found| found.known.is_subset(&changed.known) && found.open.is_subset(&changed.open))
     }
 
     /// The inputs of the provider's own configuration, if it offers one.

@@ -48,7 +48,7 @@ pub(super) async fn adopt_all(
 ) -> Result<(Vec<Adopted>, StackProviders), MigrateError> {
     let named = names(instances.iter().map(|instance| &instance.address));
     let mut configurations = Configurations::new(named.values().map(|name| name.key.clone()).collect());
-    let mut of_all = OfAll { forms: InputForms::default(), is_shown };
+    let mut of_all = OfAll { forms: InputForms::default(), is_shown, configuration };
     let mut resources = Vec::with_capacity(instances.len());
     for instance in instances {
         let place = place(&instance.address);
@@ -77,8 +77,9 @@ pub(super) async fn adopt_all(
 }
 
 /// What concerns all objects.
-struct OfAll {
+struct OfAll<'a> {
     forms: InputForms,
+    configuration: &'a Configuration,
     /// They are from the output of `tofu show -json`.
     is_shown: bool,
 }
@@ -88,7 +89,7 @@ async fn adopt_one(
     name: Name,
     provider: usize,
     package: &Instance,
-    of_all: &mut OfAll,
+    of_all: &mut OfAll<'_>,
     providers: &Providers<'_>,
     losses: &mut Losses,
 ) -> Result<Adopted, String> {
@@ -105,7 +106,8 @@ async fn adopt_one(
     let handle = package.provider();
     let target = target(&handle, package, Arc::clone(&shape));
     let mut warnings = OperationWarnings::default();
-    let found = adopt(&target, &saved, flat.as_ref(), &mut of_all.forms, &mut warnings).await;
+    let configured = of_all.configuration.of_resource(&address.resource);
+    let found = adopt(&target, &saved, flat.as_ref(), &configured, &mut of_all.forms, &mut warnings).await;
     for warning in &warnings.diagnostics {
         warn(&providers.redact(&format!("{}: {}", place(&address), describe(warning, &shape.object))));
     }
