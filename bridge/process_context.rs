@@ -160,6 +160,12 @@ impl ProcessContext {
         Project::around(self.working_directory()?)?.runtime()
     }
 
+    /// The working directory of providers.
+    pub(crate) fn provider_directory(&self) -> Option<PathBuf> {
+        let chosen = self.settings.provider_directory.as_deref();
+        chosen.map(|directory| self.resolve(directory)).or_else(|| self.working_directory.clone())
+    }
+
     /// The variables that a provider inherits.
     pub(crate) fn provider_environment(&self) -> Environment {
         self.settings.provider_environment.of(self.inherited.as_ref().unwrap_or(&self.environment))
@@ -174,7 +180,7 @@ impl ProcessContext {
     pub(crate) fn launch_context(&self) -> Option<LaunchContext> {
         let is_chosen = |name: &OsStr| self.settings.provider_environment.names(name);
         let environment = EnvironmentPrint::of(&self.provider_environment(), is_chosen);
-        Some(LaunchContext::new(environment, self.working_directory.clone()?))
+        Some(LaunchContext::new(environment, self.provider_directory()?))
     }
 }
 

@@ -375,6 +375,15 @@ pub const PROVIDER: Setting = Setting {
     effect: "Provider binary that `lumi-resource-PKG` runs.",
 };
 
+/// The working directory of providers.
+pub const PROVIDER_DIRECTORY: Setting = Setting {
+    name: "ISTHMUS_PROVIDER_DIRECTORY",
+    scope: Scope::Run,
+    value: "a directory, relative to the one in which the engine starts the plugin",
+    default: "that directory: the one of the project, or its `main`",
+    effect: "Working directory of providers, to which relative paths refer ([migration](migration.md#relative-paths)).",
+};
+
 /// What providers get of the environment although they would not by themselves.
 pub const PROVIDER_ENVIRONMENT: Setting = Setting {
     name: "ISTHMUS_PROVIDER_ENVIRONMENT",
@@ -503,6 +512,7 @@ pub const ALL: &[Setting] = &[
     POOL_MEMORY,
     POOL_PROCESSES,
     PROVIDER,
+    PROVIDER_DIRECTORY,
     PROVIDER_ENVIRONMENT,
     PROVIDER_MEMORY,
     PROVIDER_META,

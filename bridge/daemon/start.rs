@@ -150,7 +150,7 @@ pub(super) async fn start_logging(
             let mut spec = LaunchSpec::new(source.name.clone(), executable.clone());
             spec.mutual_tls = context.environment().value(DISABLE_TLS).is_none();
             spec.environment = context.provider_environment();
-            spec.working_directory = context.working_directory().map(Path::to_owned);
+            spec.working_directory = context.provider_directory();
             spec.guardian = Guardian::own_executable();
             spec.other_sessions =
                 if context.settings().kill_sessions { OtherSessions::Kill } else { OtherSessions::Leave };

@@ -15,9 +15,9 @@ use super::{
     DEFAULT_DRAIN_PERIOD, DEFAULT_STOP_GRACE_PERIOD, DRAIN_PERIOD, DURABILITY, DaemonAddress, EXACT_NUMBERS,
     HOME, HttpAddress, KEY, KEY_FILE, KILL_SESSIONS, LISTEN, LOCK_FILE, LOG_CALLS, METRICS, NAME_PROPERTIES,
     NameProperties, OFFLINE, PASSPHRASE, PLAIN_RESULTS, POOL_AGE, POOL_IDLE, POOL_MEMORY, POOL_PROCESSES,
-    PREFIX, PROVIDER, PROVIDER_ENVIRONMENT, PROVIDER_MEMORY, PROVIDER_META, ProviderEnvironment,
-    ProviderMeta, RECORD, REMOVED, SCHEMA_CACHE, SENSITIVE_OUTPUTS, STOP_GRACE_PERIOD, STORE, STORE_CA,
-    Setting, TLS_CERTIFICATE, TLS_CLIENT_AUTHORITIES, TLS_KEY, TOKENS, WRITE_ONLY, foreign,
+    PREFIX, PROVIDER, PROVIDER_DIRECTORY, PROVIDER_ENVIRONMENT, PROVIDER_MEMORY, PROVIDER_META,
+    ProviderEnvironment, ProviderMeta, RECORD, REMOVED, SCHEMA_CACHE, SENSITIVE_OUTPUTS, STOP_GRACE_PERIOD,
+    STORE, STORE_CA, Setting, TLS_CERTIFICATE, TLS_CLIENT_AUTHORITIES, TLS_KEY, TOKENS, WRITE_ONLY, foreign,
 };
 use crate::names::plain_results::PlainResults;
 
@@ -68,6 +68,8 @@ pub struct Settings {
     pub pool: PoolLimits,
     /// The provider binary of a legacy engine's plugin.
     pub provider: Option<PathBuf>,
+    /// The working directory of providers.
+    pub provider_directory: Option<PathBuf>,
     /// Variables that providers get although they are withheld.
     pub provider_environment: ProviderEnvironment,
     /// The limit of a provider's resident memory, in bytes.
@@ -259,6 +261,7 @@ impl Settings {
                 idle: reader.value(POOL_IDLE, values::seconds).unwrap_or(LONGEST_IDLE),
             },
             provider: reader.value(PROVIDER, values::path),
+            provider_directory: reader.value(PROVIDER_DIRECTORY, values::path),
             provider_environment: reader
                 .value(PROVIDER_ENVIRONMENT, ProviderEnvironment::parse)
                 .unwrap_or_default(),
@@ -547,6 +550,7 @@ mod tests {
             ),
             (PASSPHRASE, &[" ", "x"], |settings| matches!(settings.key, Some(KeySource::Passphrase(_)))),
             (LOCK_FILE, &["a.hcl"], |settings| settings.lock_file == Some("a.hcl".into())),
+            (PROVIDER_DIRECTORY, &["../x"], |settings| settings.provider_directory == Some("../x".into())),
             (PROVIDER_ENVIRONMENT, &["CLOUD_*", "A, CLOUD_KEY"], |settings| {
                 settings.provider_environment.names(OsStr::new("CLOUD_KEY"))
             }),

@@ -4,6 +4,7 @@ mod computed;
 mod exports;
 mod from_configuration;
 mod odd_values;
+mod relative_paths;
 mod scale;
 mod sensitive;
 mod terraform;

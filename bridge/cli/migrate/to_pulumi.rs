@@ -4,15 +4,17 @@ mod adopted;
 mod carried;
 mod project_files;
 mod provider_configurations;
+mod relative_paths;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
+use std::path::Path;
 use std::sync::Arc;
 
 use isthmus_common::{Environment, Secret, counted};
 use isthmus_cty::json::Json;
 use isthmus_proto::property::Value as Property;
-use isthmus_state::tfstate::TfState;
+use isthmus_state::tfstate::{Attributes, TfState};
 use isthmus_state::{ProviderConfigAddress, ResourceMode};
 
 use super::error::MigrateError;
@@ -29,10 +31,11 @@ use crate::migrate::secrets_provider::{PassphraseCrypter, SecretsProvider, Stack
 use crate::migrate::shown::{is_shown, state_of_shown};
 use crate::project::names_file::NamesFile;
 use crate::settings::Settings;
-use adopted::{Adopted, adopt_all};
+use adopted::{Adopted, adopt_all, place};
 use carried::Carried;
 use project_files::{ProjectFiles, project_files, settings_file};
 use provider_configurations::StackProviders;
+use relative_paths::RelativePaths;
 
 /// The passphrase of stacks, and the file that it may be in: variables of the Pulumi CLI.
 const PASSPHRASE: &str = "PULUMI_CONFIG_PASSPHRASE";
@@ -62,6 +65,15 @@ impl Migrate {
             configs.map(|config: ProviderConfigAddress| config.provider).collect();
         warn_of_unknown("--provider", &self.provider, &addresses);
         self.consent.to(&providers.only_of_state(addresses.iter().map(String::as_str)))?;
+        let mut paths = RelativePaths::new(match &self.from_config {
+            Some(directory) => directory,
+            None => self.file.parent().unwrap_or(Path::new("")),
+        });
+        for instance in &state.instances {
+            if let Attributes::Json(attributes) = &instance.attributes {
+                paths.search(&place(&instance.address), attributes);
+            }
+        }
         let adopted = adopt_all(state.instances, is_shown, &configuration, &mut providers, &mut losses).await;
         providers.end().await;
         let (resources, stack_providers) = adopted?;
@@ -75,6 +87,7 @@ impl Migrate {
         let files = project_files(&stack, &secrets, &resources, &stack_providers, carried, &mut losses);
         files::write(&self.output, &files.files, self.force)?;
         losses.report();
+        paths.report(&self.output);
         if self.from_config.is_none() {
             inform(
                 "the program lacks what providers may compute and no plan needs: with `--from-config` it has what \
