@@ -82,7 +82,6 @@ fn the_steps_of_the_readme_work_as_they_stand() {
 fn the_snippet_of_the_readme_works_in_a_directory_of_its_own() {
     let project = machine("the snippet of the README");
     project.write("Pulumi.yaml", block("yaml", "terraform-provider"));
-    project.create_stack();
     let said = succeeds(&project, block("sh", "pulumi install"));
     let plugin = project
         .path(&format!("../home/plugins/resource-{PLUGIN}-v{PLUGIN_VERSION}/pulumi-resource-{PLUGIN}"));
@@ -97,7 +96,6 @@ fn parameters_that_the_sdk_does_not_follow_are_warned_about_until_it_does() {
     let project = machine("an SDK that was left behind");
     let snippet = block("yaml", "terraform-provider");
     project.write("Pulumi.yaml", snippet);
-    project.create_stack();
     let said = succeeds(&project, block("sh", "pulumi install"));
     assert!(!said.contains("overrides"), "{said}");
 
