@@ -8,9 +8,11 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use fixtures::pages::blocks;
+use isthmus_test_registry::{Archive, PublisherKey, Registry, Release};
 use regex::Regex;
 
-use super::{RANDOM, Walk};
+use super::Walk;
+use crate::harness::tools;
 
 /// Records anew.
 const UPDATE: &str = "UPDATE_EXPECT";
@@ -31,8 +33,7 @@ fn file(name: &str) -> PathBuf {
 /// Types the page up to the first block of `console`, line by line; returns the terminal.
 fn record() -> String {
     let walk = Walk::new("the recording of the first up", &[]);
-    // So that the provider is verified, as one of a registry is.
-    walk.use_mirror(&RANDOM);
+    let _registry = registry_for(&walk);
     let mut terminal = String::new();
     for block in blocks(PAGE).into_iter().filter(|block| block.not_run.is_none()) {
         match (block.language, block.file) {
@@ -57,12 +58,30 @@ fn record() -> String {
     tidy(&walk.with_common_paths(&terminal))
 }
 
+/// A registry with the provider of the page, in the place of the one that users have.
+fn registry_for(walk: &Walk) -> Registry {
+    let registry = Registry::start();
+    let random =
+        std::fs::read(tools::directory().join("terraform-provider-random")).expect("the tools are built");
+    let archive = Archive::of_programs(&[("terraform-provider-random_v3.9.0_x5", &random)]);
+    registry.publish(&Release::new("hashicorp/random", "3.9.0", archive).signed_by(&PublisherKey::new()));
+    let service = format!("\"providers.v1\" = \"{}/v1/providers/\"", registry.url());
+    let host = format!("host \"registry.opentofu.org\" {{\n  services = {{\n    {service}\n  }}\n}}\n");
+    walk.write("../home/.tofurc", &host);
+    walk.write("../authority.pem", registry.authority_pem());
+    let authority = walk.path("../authority.pem");
+    walk.type_lines(&format!("export ISTHMUS_OFFLINE= SSL_CERT_FILE='{}'", authority.display()));
+    registry
+}
+
 /// Without empty lines, and without the progress and the addresses that are of one machine only.
 fn tidy(terminal: &str) -> String {
     let lines = terminal.lines().map(str::trim_end);
     let lines =
         lines.filter(|line| !line.is_empty() && !line.starts_with("@ ") && !line.contains("View in Browser"));
     let text: String = lines.map(|line| format!("{line}\n")).collect();
+    // Where the archives of the registry of OpenTofu are.
+    let text = text.replace(" from localhost", " from github.com");
     // The names of the machine and its user.
     let login = Regex::new(r"Logged in to [^ \n]+ as [^ \n]+").expect("a pattern");
     login.replace(&text, "Logged in to laptop as you").into_owned()
@@ -76,6 +95,7 @@ fn comparable(terminal: &str) -> String {
         (r"Duration: +[^ \n]+", "Duration: TIME"),
         (r#"name: +"[a-z]+-[a-z]+""#, "name: NAME"),
         (r"version [0-9]+\.[0-9]+\.[0-9]+", "version VERSION"),
+        (r"signed by [0-9a-f]+", "signed by KEY"),
     ] {
         text = Regex::new(pattern).expect("a pattern").replace_all(&text, replacement).into_owned();
     }
@@ -91,7 +111,7 @@ fn svg(terminal: &str) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" \
          aria-label=\"The first pulumi up with isthmus, as text in first-up.txt\">\n\
          <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"#16191f\"/>\n\
-         <g font-family=\"ui-monospace, Menlo, Consolas, monospace\" font-size=\"14\" fill=\"#d5d9e0\" xml:space=\"preserve\">\n"
+         <g font-family=\"ui-monospace, Menlo, Consolas, monospace\" font-size=\"14\" fill=\"#d5d9e0\">\n"
     );
     for (number, line) in lines.iter().enumerate() {
         let color = match line.trim_start() {
@@ -102,7 +122,9 @@ fn svg(terminal: &str) -> String {
         let text: String = line.chars().take(COLUMNS).collect();
         let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
         let y = MARGIN + LINE_HEIGHT * (number + 1) - 5;
-        let _ = writeln!(drawing, "<text x=\"{MARGIN}\" y=\"{y}\"{color}>{text}</text>");
+        // Browsers drop leading spaces of a text that does not say it itself.
+        let _ =
+            writeln!(drawing, "<text xml:space=\"preserve\" x=\"{MARGIN}\" y=\"{y}\"{color}>{text}</text>");
     }
     drawing + "</g>\n</svg>\n"
 }

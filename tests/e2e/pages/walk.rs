@@ -164,7 +164,12 @@ impl Walk {
 
     /// What was printed, with paths that a user could have in the place of those of the test.
     pub(super) fn with_common_paths(&self, printed: &str) -> String {
-        let places = [("../home", "~"), ("", "~/projects"), ("../mirror", "/srv/mirror")];
+        // The tests' Pulumi home is their home itself.
+        let places = [
+            ("../home/plugins", "/home/you/.pulumi/plugins"),
+            ("../home", "/home/you"),
+            ("", "/home/you/projects"),
+        ];
         places.into_iter().fold(printed.to_owned(), |text, (place, common)| {
             let Ok(path) = self.path(place).canonicalize() else { return text };
             text.replace(path.to_str().expect("test directories have plain names"), common)
