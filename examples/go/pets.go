@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
-	"github.com/pulumi/pulumi-terraform-provider/sdks/go/random/random"
+	"github.com/pulumi/pulumi-terraform-provider/sdks/go/random/v3/random"
 )
 
 // pets declares a pet, and a password that is replaced when the pet is.

@@ -9,8 +9,9 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::go;
+use crate::harness::project::{Bridge, Provider};
 use crate::life::{python_program, step};
-use crate::packages::Package;
+use crate::packages::{Package, Source};
 use crate::python;
 use crate::typescript;
 use crate::workshop::{Part, Workshop, sources};
@@ -76,10 +77,20 @@ fn the_python_example_creates_and_destroys_its_resources() {
 
 #[test]
 fn the_go_example_creates_and_destroys_its_resources() {
-    let workshop = Workshop::with_sdks("the example in Go", "go", &random());
+    // The path of its module has the major version of the provider.
+    let workshop = Workshop::new("the example in Go", Bridge::usual());
+    workshop.project.place_in_cache(Provider::Random, "3.9.0");
+    let random = [Package {
+        source: Source::Remote("hashicorp/random"),
+        arguments: vec!["3.9.0"],
+        version: "3.9.0",
+        ..Package::local("random", "")
+    }];
+    workshop.generate("go", &random);
+    assert_eq!(read("go/go.mod").lines().filter(|line| line.contains(&random[0].go_module().0)).count(), 2);
     let module = workshop.project.path("sdks/go/program");
     let write = |main: String| {
-        go::write_module(&workshop, &random());
+        go::write_module(&workshop, &random);
         for (file, text) in [("main.go", main), ("pets.go", read("go/pets.go"))] {
             workshop.project.write(&format!("sdks/go/program/{file}"), &text);
         }
@@ -129,6 +140,6 @@ fn examples_name_the_packages_of_the_plugin_that_the_tests_run() {
     }
     let manifest: Value = serde_json::from_str(&read("typescript/package.json")).expect("JSON");
     assert_eq!(manifest["dependencies"]["@pulumi/random"], "file:sdks/random");
-    assert!(read("go/go.mod").contains("sdks/go/random => ./sdks/random\n"));
+    assert!(read("go/go.mod").contains("sdks/go/random/v3 => ./sdks/random\n"));
     assert!(read("python/requirements.txt").contains("./sdks/random\n"));
 }

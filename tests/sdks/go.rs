@@ -9,7 +9,7 @@ use crate::packages::{self, Package};
 use crate::workshop::{Workshop, sources};
 
 /// What comes before an SDK's package name in its module.
-const MODULES: &str = "github.com/pulumi/pulumi-terraform-provider/sdks/go";
+pub(crate) const MODULES: &str = "github.com/pulumi/pulumi-terraform-provider/sdks/go";
 
 #[test]
 fn sdks_compile_and_show_their_types() {
@@ -52,8 +52,9 @@ pub(crate) fn write_module(workshop: &Workshop, packages: &[Package]) {
         .filter(|line| !line.contains(MODULES))
         .map(|line| line.to_owned() + "\n")
         .collect();
-    for Package { name, .. } in packages {
-        writeln!(text, "require {MODULES}/{name} v0.0.0\nreplace {MODULES}/{name} => ../{name}")
+    for package in packages {
+        let (module, version) = package.go_module();
+        writeln!(text, "require {module} {version}\nreplace {module} => ../{}", package.name)
             .expect("a string");
     }
     for (file, text) in [("go.mod", text), ("go.sum", read("go.sum"))] {

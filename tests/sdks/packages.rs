@@ -42,6 +42,14 @@ impl Package {
         }
     }
 
+    /// The path and the version of the module of its Go SDK: from the second major version on, the path names it.
+    pub(crate) fn go_module(&self) -> (String, String) {
+        let major: u32 = self.version.split('.').next().and_then(|major| major.parse().ok()).unwrap_or(0);
+        let major = if matches!(self.source, Source::Remote(_)) { major } else { 0 };
+        let suffix = if major > 1 { format!("/v{major}") } else { String::new() };
+        (format!("{}/{}{suffix}", crate::go::MODULES, self.name), format!("v{major}.0.0"))
+    }
+
     /// What `pulumi package …` is given for this package's provider.
     pub(crate) fn parameters(&self, providers: &Path) -> Vec<String> {
         let source = match self.source {
