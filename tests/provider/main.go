@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/go-plugin"
@@ -83,9 +84,11 @@ func pluginsFor(ctx context.Context, protocol string, variants []string) (uint, 
 	if err != nil {
 		return 0, nil, err
 	}
+	isCrossed := slices.Contains(variants, crossed)
+	variants = slices.DeleteFunc(variants, func(variant string) bool { return variant == crossed })
 	switch protocol {
 	case "5":
-		modern := providerserver.NewProtocol5(&conformanceProvider{protocol: 5, ages: ages})
+		modern := providerserver.NewProtocol5(&conformanceProvider{protocol: 5, ages: ages, isCrossed: isCrossed})
 		schema, err := modern().GetProviderSchema(ctx, &tfprotov5.GetProviderSchemaRequest{})
 		if err != nil {
 			return 0, nil, err
@@ -114,7 +117,7 @@ func pluginsFor(ctx context.Context, protocol string, variants []string) (uint, 
 		return 5, plugin.PluginSet{"provider": served}, nil
 
 	case "", "6":
-		modern := providerserver.NewProtocol6(&conformanceProvider{protocol: 6, ages: ages})
+		modern := providerserver.NewProtocol6(&conformanceProvider{protocol: 6, ages: ages, isCrossed: isCrossed})
 		schema, err := modern().GetProviderSchema(ctx, &tfprotov6.GetProviderSchemaRequest{})
 		if err != nil {
 			return 0, nil, err

@@ -23,6 +23,9 @@ import (
 type conformanceProvider struct {
 	protocol int
 	ages     ages
+
+	// isCrossed is whether the variant of that name is asked for.
+	isCrossed bool
 }
 
 // ages are the versions of what has a history, by which one binary is a provider of several ages.
@@ -214,6 +217,9 @@ func (p *conformanceProvider) Resources(context.Context) []func() resource.Resou
 		func() resource.Resource { return newVersionedResource(p.ages.schema) },
 		func() resource.Resource { return newPassportResource(p.ages.identity) },
 		func() resource.Resource { return newVaultResource(p.protocol) },
+	}
+	if p.isCrossed {
+		resources = append(resources, newCrossedResource)
 	}
 	for kind, make := range attributeKinds {
 		resources = append(resources, newAttributeResource(kind, make))

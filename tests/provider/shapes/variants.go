@@ -7,6 +7,11 @@ import "github.com/hashicorp/terraform-plugin-go/tftypes"
 var collisions = tables{
 	resources: map[string]shape{
 		"conformance_clash_rule": {parts: parts{block("part", list, parts{attribute("number", number, required)})}},
+		"conformance_clash_plural": {parts: leafResource.and(
+			block("restrictions", list, parts{attribute("day", text, optional)}),
+			block("restriction", single, parts{attribute("hour", number, optional)}),
+			attribute("scopes_supported", listOf(text), optional),
+		)},
 	},
 	dataSources: map[string]shape{"conformance_thing": {parts: leafResource}},
 	functions:   map[string]function{"get_thing": {definition([]parameter{{"value", text}}, text), returnFirst}},
