@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use isthmus_proto::pulumirpc::resource_provider_client::ResourceProviderClient;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::process::{Child, ChildStdin, Command};
 use tonic::transport::{Channel, Endpoint};
 
@@ -87,6 +87,12 @@ impl Process {
         let channel =
             channel.unwrap_or_else(|error| panic!("{error}: no answer on the port of {}", self.said()));
         ResourceProviderClient::new(channel).max_decoding_message_size(LARGEST_MESSAGE)
+    }
+
+    /// Kills the bridge and no other process of its group, as an engine ends a plugin.
+    pub fn kill_alone(&self) {
+        // It fails only if the bridge has exited.
+        let _ = kill_process(self.group, Signal::KILL);
     }
 
     /// Its standard error so far.

@@ -168,6 +168,21 @@ impl Daemon {
         self.client.clone()
     }
 
+    /// Kills it, and nothing that it has started.
+    pub(crate) fn kill(&self) {
+        self.process.kill_alone();
+    }
+
+    /// What it has written to its standard error.
+    pub(crate) fn stderr(&self) -> String {
+        self.process.stderr()
+    }
+
+    /// What it told its engine, of whatever.
+    pub(crate) fn all_told(&self) -> Vec<Line> {
+        self.engine.shown()
+    }
+
     /// What it told its engine of a resource.
     pub(crate) fn told(&self, resource: &Named) -> Vec<Line> {
         self.engine.shown().into_iter().filter(|line| line.urn == resource.urn()).collect()

@@ -8,17 +8,18 @@
 //!
 //! `ISTHMUS_FEATURES=words` runs only the features whose names hold the words, and prints what it saw.
 
-mod changes;
+pub(crate) mod changes;
 mod failures;
-mod life;
+pub(crate) mod life;
 mod offers;
-mod outcome;
-mod program;
+pub(crate) mod outcome;
+pub(crate) mod program;
 mod reading;
-mod secrets;
-mod stored;
+pub(crate) mod secrets;
+pub(crate) mod stored;
 mod timing;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::process::Command;
@@ -30,13 +31,13 @@ use tokio::task::JoinSet;
 
 use crate::providers;
 use life::{Life, Side, Stage};
-use outcome::Outcome;
+use outcome::{Grade, Outcome};
 
 /// How many scenarios run at a time.
 const AT_A_TIME: usize = 4;
 
 /// Set to anything, it has the table written anew instead of compared.
-const UPDATE: &str = "UPDATE_EXPECT";
+pub(crate) const UPDATE: &str = "UPDATE_EXPECT";
 
 const BEGIN: &str = "<!-- Features: made by tests/tofu/features.rs -->\n";
 const END: &str = "<!-- End of features -->\n";
@@ -54,7 +55,7 @@ pub(crate) struct Feature {
 }
 
 /// What a scenario does with a resource: it says what it saw.
-type Run = for<'a> fn(&'a mut Life) -> Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
+pub(crate) type Run = for<'a> fn(&'a mut Life) -> Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
 
 /// A feature whose scenario is an `async fn`.
 macro_rules! scenario {
@@ -87,46 +88,15 @@ const FAMILIES: &[(&str, &[Feature])] = &[
 async fn the_table_of_features_is_what_is_seen() {
     providers::build();
     let versions = versions();
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let stage = Arc::new(Stage::new(directory.path().to_owned()).await);
     let wanted = std::env::var("ISTHMUS_FEATURES").ok();
-    let turns = Arc::new(Semaphore::new(AT_A_TIME));
-    let mut running = JoinSet::new();
     let features = FAMILIES.iter().flat_map(|(_, features)| features.iter()).enumerate();
     let chosen = features
         .filter(|(_, feature)| wanted.as_ref().is_none_or(|words| feature.what.contains(words.as_str())));
-    for (index, feature) in chosen {
-        for side in Side::ALL {
-            let (stage, turns) = (Arc::clone(&stage), Arc::clone(&turns));
-            let feature = *feature;
-            running.spawn(async move {
-                let _turn = turns.acquire().await.expect("it is never closed");
-                let living = tokio::spawn(async move {
-                    let name = format!("f{index:02}x");
-                    let mut life = Life::new(side, name.clone(), stage);
-                    let outcome = (feature.run)(&mut life).await;
-                    // Where a feature stands in the table is not what is seen of it.
-                    (outcome.grade, outcome.to_string().replace(&name, "NAME"))
-                });
-                (index, side, living.await)
-            });
-        }
-    }
-    let mut seen = std::collections::BTreeMap::new();
-    let mut broken = Vec::new();
-    while let Some(run) = running.join_next().await {
-        match run.expect("it only waits for another") {
-            (index, side, Ok(outcome)) => drop(seen.insert((index, side), outcome)),
-            (index, side, Err(_)) => broken.push((index, side)),
-        }
-    }
+    let seen = seen(chosen.map(|(index, feature)| (index, feature.run))).await;
     if wanted.is_some() {
         for ((index, side), outcome) in &seen {
             println!("{index} {side:?}: {}", outcome.1);
         }
-    }
-    assert!(broken.is_empty(), "what is asked here cannot be told of {broken:?}; see above");
-    if wanted.is_some() {
         return;
     }
     let mut table = String::new();
@@ -162,6 +132,48 @@ async fn the_table_of_features_is_what_is_seen() {
     );
 }
 
+/// The scenario of the feature that is called so.
+pub(crate) fn scenario_of(what: &str) -> Option<Run> {
+    let mut features = FAMILIES.iter().flat_map(|(_, features)| features.iter());
+    features.find(|feature| feature.what == what).map(|feature| feature.run)
+}
+
+/// What is seen of numbered scenarios with each side: how much of it there is, and the text.
+pub(crate) async fn seen(
+    scenarios: impl Iterator<Item = (usize, Run)>,
+) -> BTreeMap<(usize, Side), (Grade, String)> {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let stage = Arc::new(Stage::new(directory.path().to_owned()).await);
+    let turns = Arc::new(Semaphore::new(AT_A_TIME));
+    let mut running = JoinSet::new();
+    for (index, run) in scenarios {
+        for side in Side::ALL {
+            let (stage, turns) = (Arc::clone(&stage), Arc::clone(&turns));
+            running.spawn(async move {
+                let _turn = turns.acquire().await.expect("it is never closed");
+                let living = tokio::spawn(async move {
+                    let name = format!("f{index:02}x");
+                    let mut life = Life::new(side, name.clone(), stage);
+                    let outcome = run(&mut life).await;
+                    // Where a scenario stands in the table is not what is seen of it.
+                    (outcome.grade, outcome.to_string().replace(&name, "NAME"))
+                });
+                (index, side, living.await)
+            });
+        }
+    }
+    let mut seen = BTreeMap::new();
+    let mut broken = Vec::new();
+    while let Some(run) = running.join_next().await {
+        match run.expect("it only waits for another") {
+            (index, side, Ok(outcome)) => drop(seen.insert((index, side), outcome)),
+            (index, side, Err(_)) => broken.push((index, side)),
+        }
+    }
+    assert!(broken.is_empty(), "what is asked here cannot be told of {broken:?}; see above");
+    seen
+}
+
 #[test]
 fn every_feature_has_a_name_of_its_own_and_a_reason() {
     let mut names = std::collections::BTreeSet::new();
@@ -183,7 +195,7 @@ fn head(versions: &str) -> String {
 }
 
 /// Which programs are compared.
-fn versions() -> String {
+pub(crate) fn versions() -> String {
     let said = |program: PathBuf, argument: &str| {
         let mut command = Command::new(program);
         // Settings of whoever runs the test are not of interest.

@@ -11,7 +11,8 @@
 //!
 //!     ISTHMUS_TOFU_STEPS=2100 ISTHMUS_TOFU_SEED=1 ISTHMUS_TOFU_RECORD=1 cargo test --test tofu
 //!
-//! Beside that, [`features`] tells feature by feature what OpenTofu, the Go bridge and the daemon do.
+//! Beside that, [`features`] tells feature by feature what OpenTofu, the Go bridge and the daemon do, and [`upstream`] does so
+//! for public reports about the Go bridge.
 //!
 //! A failure names the seed of its world, of which there are several in a run: that alone, as `ISTHMUS_TOFU_SEED`, makes
 //! the same world again. Worlds of odd seeds are on protocol 6, those of even seeds on protocol 5; in half of the
@@ -31,6 +32,7 @@ mod requests;
 mod rules;
 mod steps;
 mod tofu;
+mod upstream;
 mod wish;
 mod world;
 

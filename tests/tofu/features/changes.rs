@@ -84,7 +84,7 @@ pub(crate) const FEATURES: &[Feature] = &[
     ),
 ];
 
-fn rules(life: &Life, texts: [&str; 3]) -> Program {
+pub(crate) fn rules(life: &Life, texts: [&str; 3]) -> Program {
     let rule = |text: &str| {
         // All that can be said is said: the SDK plans what is left out in sets anew.
         json!({"text": text, "priority": 1, "statement": [

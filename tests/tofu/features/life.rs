@@ -12,15 +12,14 @@ use std::sync::Arc;
 use fixtures::tools::tool;
 use isthmus::package::shape::ResourceShape;
 use isthmus::translate::meta::Meta;
-use isthmus_proto::property::Struct;
 use isthmus_sandbox::RequestRecord;
-use isthmus_test_engine::{json_of, unknown};
+use isthmus_test_engine::{bag, json_of, unknown};
 use serde_json::Value as Json;
 use tokio::sync::OnceCell;
 use tokio::task::block_in_place;
 
 use super::outcome::{Fact, When};
-use super::program::Program;
+use super::program::{Phase, Program, pulumi};
 use crate::daemon::{Daemon, Launch, Named, Stored};
 use crate::kinds::Provider;
 use crate::providers::{Schemas, Setting, link_providers, variables};
@@ -37,6 +36,15 @@ pub(crate) enum Side {
 
 impl Side {
     pub(crate) const ALL: [Self; 3] = [Self::OpenTofu, Self::GoBridge, Self::Isthmus];
+
+    /// What stands before the provider.
+    pub(crate) fn program(self) -> PathBuf {
+        match self {
+            Self::OpenTofu => tool("tofu"),
+            Self::GoBridge => tool("go-bridge"),
+            Self::Isthmus => PathBuf::from(env!("CARGO_BIN_EXE_isthmus")),
+        }
+    }
 
     const fn directory(self) -> &'static str {
         match self {
@@ -59,7 +67,11 @@ pub(crate) struct Stage {
 impl Stage {
     /// Nothing is started yet, but to ask for schemas.
     pub(crate) async fn new(directory: PathBuf) -> Self {
-        let schemas = Schemas::of_all(Setting::PLAIN, &[("SANDBOX_ODD", "usable")]).await;
+        let schemas = Schemas::of_all(
+            Setting::PLAIN,
+            &[("SANDBOX_ODD", "usable"), ("CONFORMANCE_VARIANTS", "crossed")],
+        )
+        .await;
         Self { schemas, directory, bridges: Default::default() }
     }
 }
@@ -72,6 +84,8 @@ pub(crate) struct Life {
     pub(crate) name: String,
     stage: Arc<Stage>,
     provider: Provider,
+    /// The configuration of the provider, as programs have arguments.
+    pub(crate) configuration: Json,
     /// Where its objects and the record of requests are.
     directory: PathBuf,
     bridge: Option<Arc<Daemon>>,
@@ -163,6 +177,7 @@ impl Life {
             side,
             name,
             provider: Provider::Conformance,
+            configuration: Json::Object(serde_json::Map::new()),
             directory: shared.clone(),
             bridge: None,
             project: None,
@@ -183,6 +198,7 @@ impl Life {
     /// Starts what stands before the provider anew, with more variables, in a directory of this life's own.
     pub(crate) async fn start(&mut self, provider: Provider, more: &[(&str, &str)]) -> Result<(), String> {
         self.provider = provider;
+        let home = self.next_home();
         self.starts += 1;
         if let Some(project) = &mut self.project {
             for (name, value) in more {
@@ -194,10 +210,22 @@ impl Life {
         self.directory.clone_from(&own);
         // The one before ends first, as an engine ends it.
         self.bridge = None;
-        let home = own.join(format!("home-{}", self.starts));
         let bridge = self.launch(more, &own, &home).await?;
         self.bridge = Some(Arc::new(bridge));
         Ok(())
+    }
+
+    /// Puts a file where what is started next will run.
+    pub(crate) fn place(&self, name: &str, text: &str) {
+        let home = self.next_home();
+        std::fs::create_dir_all(&home).expect("a directory in a directory of ours");
+        std::fs::write(home.join(name), text).expect("a file of ours");
+    }
+
+    /// The working directory of what is started next.
+    pub(crate) fn next_home(&self) -> PathBuf {
+        let own = self.stage.directory.join(self.side.directory()).join(&self.name);
+        own.join(format!("home-{}", self.starts + 1))
     }
 
     async fn launch(
@@ -213,16 +241,15 @@ impl Life {
         let mut all: Vec<(String, String)> =
             variables(Setting::PLAIN, directory).map(|(name, value)| (name.to_owned(), value)).into();
         all.extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-        let go_bridge = tool("go-bridge");
+        let shape = self.stage.schemas[&self.provider].configuration();
+        let takes_secrets = self.side == Side::Isthmus;
+        let configuration = pulumi(&self.configuration, &shape.object, Phase::Preview, takes_secrets);
         let launch = Launch {
-            bridge: match self.side {
-                Side::GoBridge => &go_bridge,
-                Side::Isthmus | Side::OpenTofu => std::path::Path::new(env!("CARGO_BIN_EXE_isthmus")),
-            },
+            bridge: &self.side.program(),
             provider: &programs.join(format!("terraform-provider-{}", self.provider.name())),
             variables: &all,
             home,
-            configuration: Struct::new(),
+            configuration: bag(&configuration),
         };
         Daemon::launch(&launch).await
     }
@@ -245,7 +272,12 @@ impl Life {
         self.stage.schemas[&self.provider].shape(type_name)
     }
 
-    fn named(&self, program: &Program) -> Named {
+    /// The type of the values of the provider's configuration.
+    pub(crate) fn configuration_type(&self) -> isthmus_cty::Type {
+        self.stage.schemas[&self.provider].provider()
+    }
+
+    pub(crate) fn named(&self, program: &Program) -> Named {
         Named {
             token: self.shape(program.type_name).token.clone(),
             name: self.name.clone(),
@@ -283,6 +315,13 @@ impl Life {
             block_in_place(|| self.tofu_step(program, update, refresh, None))
         } else {
             self.bridge_step(program, update, refresh).await
+        }
+    }
+
+    /// Ends what stands before the provider as an engine ends a plugin, and as OpenTofu ends by itself.
+    pub(crate) fn kill(&self) {
+        if let Some(bridge) = &self.bridge {
+            bridge.kill();
         }
     }
 
@@ -392,6 +431,11 @@ impl Life {
         self.stored.as_ref().map_or(Json::Null, |stored| json_of(&stored.outputs))
     }
 
+    /// The processes that the provider was asked in.
+    pub(crate) fn provider_processes(&self) -> std::collections::BTreeSet<u32> {
+        self.records().into_iter().map(|record| record.process).collect()
+    }
+
     /// What the provider was asked about this life since this was called last.
     pub(crate) fn asked(&mut self) -> Vec<Asked> {
         let name = self.name.clone().into_bytes();
@@ -405,15 +449,18 @@ impl Life {
 
     /// All that the provider was asked, by whomever.
     pub(crate) fn all_asked(&self) -> Vec<Asked> {
-        let file = self.directory.join(format!("requests-{}", self.provider.name()));
-        let text = std::fs::read_to_string(file).unwrap_or_default();
-        let complete = text.rsplit_once('\n').map_or("", |(complete, _)| complete);
-        let records = complete.lines().map(|line| {
-            let record: RequestRecord = serde_json::from_str(line).expect("a line is a record");
+        let records = self.records().into_iter().map(|record| {
             let method = record.method.rsplit('/').next().unwrap_or_default().to_owned();
             Asked { method, message: record.message().expect("a message in base64") }
         });
         records.collect()
+    }
+
+    fn records(&self) -> Vec<RequestRecord> {
+        let file = self.directory.join(format!("requests-{}", self.provider.name()));
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        let complete = text.rsplit_once('\n').map_or("", |(complete, _)| complete);
+        complete.lines().map(|line| serde_json::from_str(line).expect("a line is a record")).collect()
     }
 }
 

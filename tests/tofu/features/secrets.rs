@@ -43,7 +43,7 @@ const CLASSIFIED: &str = "classified";
 
 /// How a text is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kept {
+pub(crate) enum Kept {
     Not,
     Secret,
     Plain,
@@ -58,7 +58,7 @@ impl Kept {
         })
     }
 
-    const fn outcome(self) -> (Grade, Fact) {
+    pub(crate) const fn outcome(self) -> (Grade, Fact) {
         let grade = match self {
             Self::Secret => Grade::Whole,
             Self::Not | Self::Plain => Grade::Missing,
@@ -68,7 +68,7 @@ impl Kept {
 }
 
 /// How a text is kept in a bag.
-fn kept(json: &Json, is_it: &dyn Fn(&str, &Json) -> bool) -> Kept {
+pub(crate) fn kept(json: &Json, is_it: &dyn Fn(&str, &Json) -> bool) -> Kept {
     fn at(name: &str, json: &Json, is_it: &dyn Fn(&str, &Json) -> bool, secret: bool) -> Kept {
         if is_it(name, json) {
             return if secret { Kept::Secret } else { Kept::Plain };

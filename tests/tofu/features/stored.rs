@@ -43,12 +43,12 @@ pub(crate) const FEATURES: &[Feature] = &[
     ),
 ];
 
-fn versioned(life: &Life, version: u32, title: &str) -> Program {
+pub(crate) fn versioned(life: &Life, version: u32, title: &str) -> Program {
     let size = if version < 2 { json!("5") } else { json!(5) };
     program("conformance_versioned", json!({"name": life.name, "title": title, "size": size}))
 }
 
-async fn begun(life: &mut Life, version: u32) -> Result<(), String> {
+pub(crate) async fn begun(life: &mut Life, version: u32) -> Result<(), String> {
     life.start(Provider::Conformance, &[("CONFORMANCE_SCHEMA_VERSION", &version.to_string())]).await
 }
 

@@ -30,9 +30,9 @@ impl Life {
             if program.lifecycle != json!({}) {
                 body["lifecycle"] = program.lifecycle.clone();
             }
-            text["resource"] = json!({program.type_name: {&self.name: body}});
+            merge(&mut text, json!({"resource": {program.type_name: {&self.name: body}}}));
             if !others.is_empty() {
-                text["resource"]["terraform_data"] = Json::Object(others);
+                merge(&mut text, json!({"resource": {"terraform_data": others}}));
             }
             if let Some(beside) = program.beside.as_object() {
                 for (name, value) in beside {
@@ -86,10 +86,16 @@ impl Life {
     /// What each program of OpenTofu begins with.
     fn tofu_head(&self) -> Json {
         let name = self.provider.name();
-        json!({
+        let mut others = Map::new();
+        let configuration = tofu(&self.configuration, &mut others);
+        let mut head = json!({
             "terraform": {"required_providers": {name: {"source": format!("isthmus/{name}")}}},
-            "provider": {name: {}},
-        })
+            "provider": {name: configuration},
+        });
+        if !others.is_empty() {
+            head["resource"] = json!({ "terraform_data": others });
+        }
+        head
     }
 
     /// OpenTofu's answer to a program that has more than resources: the values of its outputs, or what is wrong.
