@@ -7,12 +7,19 @@
 //! by type and name. They outlive a provider process that ends and is started again, as Terraform
 //! plans in one process and applies in another. Operations work without an earlier plan, as when an
 //! engine updates a resource without Diff.
+//!
+//! What a plan began with is remembered where it cost a move from another type and a read: core does
+//! both once, and applies to what they returned.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use isthmus_proto::property::Struct;
 use isthmus_provider::{Action, EarlierPlan, Handover, Plan, Resource};
+use prost::Message as _;
+
+use super::state::Prior;
 
 /// Limit in bytes, beyond which the oldest entry is dropped. The plans of a large stack take some
 /// megabytes.
@@ -48,7 +55,16 @@ struct Entry {
     creation: Latest,
     change: Latest,
     handover: Option<Handover>,
+    moved: Option<Moved>,
     noted: u64,
+}
+
+/// An object that was moved from another type, and read.
+#[derive(Debug)]
+struct Moved {
+    /// The engine's properties of it.
+    stored: Struct,
+    prior: Prior,
 }
 
 /// The latest plan with unknown inputs, which is a preview's, and the latest without.
@@ -77,6 +93,19 @@ impl EarlierPlans<'_> {
                 None => *slot = Latest::default(),
             }
         });
+    }
+
+    /// Records the prior state of a moved object, for the next operation on the same properties.
+    pub(super) fn note_moved(&self, stored: &Struct, prior: &Prior) {
+        let moved = Moved { stored: stored.clone(), prior: prior.clone() };
+        self.plans.update(&self.key, |entry| entry.moved = Some(moved));
+    }
+
+    /// Takes the prior state of a moved object. One of other properties is dropped.
+    pub(super) fn take_moved(&self, stored: &Struct) -> Option<Prior> {
+        let mut taken = None;
+        self.plans.update(&self.key, |entry| taken = entry.moved.take());
+        taken.filter(|moved| moved.stored == *stored).map(|moved| moved.prior)
     }
 
     /// Takes the handover of the plan that required a replacement.
@@ -147,13 +176,17 @@ impl Remembered {
 
 impl Entry {
     fn is_empty(&self) -> bool {
-        self.handover.is_none() && self.creation.iter().chain(self.change.iter()).next().is_none()
+        self.handover.is_none()
+            && self.moved.is_none()
+            && self.creation.iter().chain(self.change.iter()).next().is_none()
     }
 
     fn size(&self, key: &str) -> usize {
         let plans = self.creation.iter().chain(self.change.iter()).map(|plan| plan.size());
         let handover = self.handover.as_ref().map_or(0, Handover::size);
-        OVERHEAD + 2 * key.len() + plans.sum::<usize>() + handover
+        // The object has about the size of its properties.
+        let moved = self.moved.as_ref().map_or(0, |moved| 2 * moved.stored.encoded_len());
+        OVERHEAD + 2 * key.len() + plans.sum::<usize>() + handover + moved
     }
 }
 

@@ -27,7 +27,7 @@ use crate::translate::sets::in_order_of;
 use crate::translate::unread::{UnreadAttribute, add_unread_inputs, fill_unread, unread_in};
 
 /// Prior state of a resource.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Prior {
     pub(crate) object: Object,
     pub(crate) status: Status,
@@ -116,11 +116,15 @@ impl Target<'_> {
 
     /// Returns the prior state. An object that was moved from another type is read, as after an
     /// import: the move leaves unset what only a read can provide (core refreshes before it plans).
+    /// The next operation on the same properties, such as the Update after a Diff, does neither again.
     pub(crate) async fn prior(
         &self,
         properties: &Struct,
         warnings: &mut OperationWarnings,
     ) -> Result<Prior, OperationError> {
+        if let Some(prior) = self.plans.as_ref().and_then(|plans| plans.take_moved(properties)) {
+            return Ok(prior);
+        }
         let prior = self.stored(properties, warnings).await?;
         if !prior.is_moved {
             return Ok(prior);
@@ -132,7 +136,11 @@ impl Target<'_> {
             .map_err(|error| self.failed(error))?;
         // The operation itself determines whether it still exists, as for other resources.
         let Some(object) = read else { return Ok(prior) };
-        Ok(Prior { is_moved: true, ..self.with_own_properties(object, prior.status, properties)? })
+        let prior = Prior { is_moved: true, ..self.with_own_properties(object, prior.status, properties)? };
+        if let Some(plans) = &self.plans {
+            plans.note_moved(properties, &prior);
+        }
+        Ok(prior)
     }
 
     /// The prior state as the server has it, where a change may not begin with the stored one: after
@@ -145,7 +153,8 @@ impl Target<'_> {
         stored: &Struct,
         warnings: &mut OperationWarnings,
     ) -> Result<Option<Prior>, OperationError> {
-        if !(prior.is_unrefreshed || self.holds_documents()) {
+        // A moved object was read already.
+        if !(prior.is_unrefreshed || (self.holds_documents() && !prior.is_moved)) {
             return Ok(None);
         }
         let object = match self.resource()?.read_now(&prior.object, &mut warnings.diagnostics).await {

@@ -105,13 +105,35 @@ on_both_protocols! {
         assert_eq!(moved["source"], "registry.opentofu.org/hashicorp/sandbox sandbox_memo");
         assert_eq!((&moved["version"], &moved["private"]), (&json!(3), &json!("{\"sandbox_memo\":true}")));
 
+        let before = host.call_names().len();
         let updated = note.update(&old, &news).await?;
+        assert_eq!(names_since(&host, before), ["PlanResourceChange", "ApplyResourceChange"], "it was read for both");
         assert_eq!(updated.outputs["priority"], 3);
         assert_eq!(meta(&updated)["isthmus"]["source"]["resource_type"], "sandbox_note");
         let before = host.call_names().len();
         assert!(!note.diff(&updated, &news).await?.some);
         assert_eq!(names_since(&host, before), ["UpgradeResourceState", "PlanResourceChange"]);
         note.delete(&updated).await?;
+        assert!(host.objects().is_empty());
+    }
+
+    async fn what_was_read_of_a_moved_object_is_for_one_more_operation_on_the_same_properties(protocol) {
+        let (host, session) = Setup::sandbox(protocol).with("SANDBOX_ODD", "true").session().await?;
+        let old = memo(&session).make(&json!({"name": "Hello", "text": "World"})).await?;
+        let note = session.note();
+        let news = note.check_again(&old.inputs, &json!({"title": "Hello", "body": "World"})).await?.inputs;
+        let reads = || host.count("ReadResource");
+        note.diff(&old, &news).await?;
+        note.preview_update(&old, &news).await?;
+        assert_eq!((host.count("MoveResourceState"), reads()), (1, 1), "of Diff and of the preview");
+        note.diff(&old, &news).await?;
+        assert_eq!(reads(), 2, "it is what is there now");
+        let mut other = old.clone();
+        other.outputs["text"] = json!("Edited");
+        note.diff(&other, &news).await?;
+        assert_eq!(reads(), 3, "other properties are of another object");
+        note.delete(&other).await?;
+        assert_eq!(reads(), 3);
         assert!(host.objects().is_empty());
     }
 
