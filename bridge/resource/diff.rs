@@ -172,8 +172,9 @@ async fn compare(
             let stables = if changes.is_empty() { Vec::new() } else { stables(target, before, after) };
             return Ok(Difference { changes, delete_before_replace: false, stables });
         }
-        Action::Replace(paths) => paths.as_slice(),
-        Action::Create | Action::Update | Action::Delete => &[],
+        // A deferred plan is not applied. Of a replacement, an engine would delete the old object first.
+        Action::Replace(paths) if plan.deferral.is_none() => paths.as_slice(),
+        Action::Replace(_) | Action::Create | Action::Update | Action::Delete => &[],
     };
     let changed = changes(&target.shape.object, before, after, prior.properties(olds), &news);
     let mut changes: BTreeMap<PropertyPath, Change> =

@@ -20,10 +20,11 @@ type plannerResource struct {
 }
 
 var (
-	_ resource.ResourceWithConfigure      = (*plannerResource)(nil)
-	_ resource.ResourceWithImportState    = (*plannerResource)(nil)
-	_ resource.ResourceWithModifyPlan     = (*plannerResource)(nil)
-	_ resource.ResourceWithValidateConfig = (*plannerResource)(nil)
+	_ resource.ResourceWithConfigure        = (*plannerResource)(nil)
+	_ resource.ResourceWithImportState      = (*plannerResource)(nil)
+	_ resource.ResourceWithModifyPlan       = (*plannerResource)(nil)
+	_ resource.ResourceWithValidateConfig   = (*plannerResource)(nil)
+	_ resource.ResourceWithConfigValidators = (*plannerResource)(nil)
 )
 
 type plannerModel struct {
@@ -50,7 +51,7 @@ func newPlannerResource() resource.Resource {
 					PlanModifiers: []planmodifier.String{stringplanmodifier.UseStateForUnknown()},
 				},
 				"summary":     schema.StringAttribute{Computed: true, Description: "Planned as `summary of VALUE`."},
-				"on_validate": schema.StringAttribute{Optional: true, Description: "`warn`, `error`."},
+				"on_validate": schema.StringAttribute{Optional: true, Description: "`warn`, `error`; `one` of `on_read` and `on_destroy` has to be set."},
 				"on_plan": schema.StringAttribute{
 					Optional:    true,
 					Description: "`replace` where the value changes, `unknown`, `warn`, `error`; `overrule` plans another value than is configured.",
@@ -64,6 +65,16 @@ func newPlannerResource() resource.Resource {
 			}),
 		}
 	}}}
+}
+
+// Metadata asks for plans even where the whole provider defers, as few resources do: by default, the library answers in their place.
+func (p *plannerResource) Metadata(ctx context.Context, request resource.MetadataRequest, response *resource.MetadataResponse) {
+	p.keeper.Metadata(ctx, request, response)
+	response.ResourceBehavior.ProviderDeferred.EnablePlanModification = true
+}
+
+func (p *plannerResource) ConfigValidators(context.Context) []resource.ConfigValidator {
+	return []resource.ConfigValidator{exactlyOne{where: "on_validate", value: "one", of: []string{"on_read", "on_destroy"}}}
 }
 
 func (p *plannerResource) ValidateConfig(ctx context.Context, request resource.ValidateConfigRequest, response *resource.ValidateConfigResponse) {

@@ -45,6 +45,7 @@ var (
 	_ provider.ProviderWithEphemeralResources = (*conformanceProvider)(nil)
 	_ provider.ProviderWithListResources      = (*conformanceProvider)(nil)
 	_ provider.ProviderWithValidateConfig     = (*conformanceProvider)(nil)
+	_ provider.ProviderWithConfigValidators   = (*conformanceProvider)(nil)
 )
 
 // cloud is what resources get from the configured provider.
@@ -74,7 +75,7 @@ func (p *conformanceProvider) Schema(_ context.Context, _ provider.SchemaRequest
 		},
 		"region": schema.StringAttribute{
 			Optional:    true,
-			Description: "Region; `invalid` is refused when the configuration is validated, `later` defers everything, where that is allowed.",
+			Description: "Region; `invalid` is refused when the configuration is validated, `guarded` needs one token, `later` defers everything, where that is allowed.",
 		},
 		"token": schema.StringAttribute{
 			Optional:    true,
@@ -176,6 +177,10 @@ func (p *conformanceProvider) ValidateConfig(ctx context.Context, request provid
 	if region.ValueString() == "invalid" {
 		response.Diagnostics.AddAttributeError(path.Root("region"), "Invalid region", "There is no region of that name.")
 	}
+}
+
+func (p *conformanceProvider) ConfigValidators(context.Context) []provider.ConfigValidator {
+	return []provider.ConfigValidator{exactlyOne{where: "region", value: "guarded", of: []string{"token", "old_token"}}}
 }
 
 func (p *conformanceProvider) Configure(ctx context.Context, request provider.ConfigureRequest, response *provider.ConfigureResponse) {

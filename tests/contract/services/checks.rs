@@ -34,6 +34,28 @@ rules! {
         assert!(reason.contains("Give the note a title of at least one character"), "{reason}");
     }
 
+    "What the provider says of several properties together is reported at one of them, or at none"
+    in ["resource/diagnose", "resource/check"],
+    legacy: Legacy::Same,
+    async fn several_properties_are_validated_together(at) {
+        let client = at.conformance().await?;
+        let planner = client.resource("conformance:index/planner:Planner");
+        let inputs = |read: Json, destroy: Json| {
+            json!({"name": "first", "onValidate": "one", "onRead": read, "onDestroy": destroy})
+        };
+        let (_, failures) = planner.check(&inputs(json!("warn"), Json::Null)).await?;
+        assert_eq!(failures, []);
+        for (news, property, words) in [
+            (inputs(json!("warn"), json!("warn")), "onRead", "Only one of these can be set"),
+            (inputs(Json::Null, Json::Null), "", "Exactly one of these has to be set"),
+        ] {
+            let (_, failures) = planner.check(&news).await?;
+            let [(found, reason)] = &failures[..] else { panic!("one failure: {failures:?}") };
+            assert_eq!(found, property, "{reason}");
+            assert!(reason.contains(words), "{reason}");
+        }
+    }
+
     "Check generates a name where a program gives none" in ["resource/autoname"],
     legacy: Legacy::Same,
     async fn a_name_is_generated(at) {

@@ -168,6 +168,21 @@ rules! {
         assert_eq!(client.host.objects(), before);
     }
 
+    "A replacement that the provider defers is reported as an update, so that nothing is deleted" in ["resource/diff"],
+    legacy: Legacy::Same,
+    async fn a_deferred_replacement_is_an_update(at) {
+        let client = at.conformance().await?;
+        let deferred = client.resource("conformance:index/deferred:Deferred");
+        let made = deferred.make(&json!({"name": "first"})).await?;
+        let before = client.host.objects();
+        assert_eq!(deferred.replaces(&made, &json!({"name": "second"})).await?, ["name"]);
+        let news = json!({"name": "second", "waitFor": "absent"});
+        assert_eq!(deferred.replaces(&made, &news).await?, [""; 0]);
+        let status = deferred.update(&made, &news).await.expect_err("it has to wait");
+        assert!(status.message().contains("conformance_deferred cannot be changed yet"), "{status}");
+        assert_eq!(client.host.objects(), before);
+    }
+
     "Null in place of absent blocks, from a provider on the legacy SDK, is read as no blocks" in ["rules/normalise"],
     legacy: Legacy::Same,
     async fn null_in_place_of_blocks_is_read_as_none(at) {
