@@ -8,6 +8,7 @@ pub(crate) mod faults;
 pub(crate) mod fixtures;
 pub(crate) mod generated;
 pub(crate) mod handshake;
+pub(crate) mod identities;
 pub(crate) mod imitation;
 pub(crate) mod imports;
 pub(crate) mod requests;
@@ -17,12 +18,13 @@ use std::time::Duration;
 
 use faults::Fault;
 use generated::Size;
+use identities::InvalidIdentity;
 
 use crate::protocol::{Deferrable, Minor, Protocol};
 use crate::switch_error::{FileError, SwitchError, bad};
 
 /// Names of all switches.
-pub(crate) const NAMES: [&str; 24] = [
+pub(crate) const NAMES: [&str; 25] = [
     "SANDBOX_ANSWER",
     "SANDBOX_CALLS",
     "SANDBOX_CONFIGURE",
@@ -34,6 +36,7 @@ pub(crate) const NAMES: [&str; 24] = [
     "SANDBOX_GENERATE",
     "SANDBOX_HANDSHAKE",
     "SANDBOX_HEALTH",
+    "SANDBOX_IDENTITY",
     "SANDBOX_IDS",
     "SANDBOX_IMPORT",
     "SANDBOX_LEGACY",
@@ -79,6 +82,8 @@ pub struct Misbehaviour {
     pub fault: Option<Fault>,
     /// `SANDBOX_RESOURCES=1500x200`: number of generated resources, and of attributes of each.
     pub generated: Option<Size>,
+    /// `SANDBOX_IDENTITY=ReadResource:unknown`: a method whose identities are invalid.
+    pub identity: Option<InvalidIdentity>,
     /// `SANDBOX_IMPORT=one|none|several|foreign`: result of an import.
     pub import: ImportAnswer,
     /// `SANDBOX_GENERATE=none|config|refuse|null`: response of `GenerateResourceConfig`, and whether
@@ -315,6 +320,11 @@ impl Misbehaviour {
                 let fault =
                     Fault::parse(value).ok_or_else(|| bad("SANDBOX_FAULT", value, Fault::EXPECTED))?;
                 self.fault = Some(fault);
+            }
+            "SANDBOX_IDENTITY" => {
+                let identity = InvalidIdentity::parse(value)
+                    .ok_or_else(|| bad("SANDBOX_IDENTITY", value, InvalidIdentity::EXPECTED))?;
+                self.identity = Some(identity);
             }
             "SANDBOX_RESOURCES" => {
                 let expected =

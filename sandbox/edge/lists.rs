@@ -50,7 +50,7 @@ impl Edge {
                         let display_name = note.text("title").unwrap_or_default().to_owned();
                         let state = note.into_value();
                         Ok(Event {
-                            identity: identity_of(provider, entry, &state)?,
+                            identity: identity_of(provider, entry, &state, "ListResource")?,
                             display_name,
                             resource_object: match request.include_resource_object {
                                 true => encode(provider, entry, Answer::State(state))?,

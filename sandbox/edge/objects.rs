@@ -101,7 +101,7 @@ impl Edge {
             #[cfg(feature = "misbehaviour")]
             let outcome = imports::withheld(provider, entry, outcome, &state);
             Ok(Response {
-                new_identity: identity_of_answer(provider, entry, &outcome.state)?,
+                new_identity: identity_of_answer(provider, entry, &outcome.state, "ReadResource")?,
                 new_state: encode(provider, entry, outcome.state)?,
                 diagnostics: diagnostic_messages(outcome.diagnostics),
                 private: outcome.private,
@@ -138,7 +138,7 @@ impl Edge {
                 diagnostics: diagnostic_messages(planned.diagnostics),
                 legacy_type_system: is_legacy(provider),
                 deferred: planned.deferred.map(deferral),
-                planned_identity: identity_of(provider, entry, &change.prior)?,
+                planned_identity: identity_of(provider, entry, &change.prior, "PlanResourceChange")?,
             })
         });
         answered(planned.await?, |diagnostics| Response { diagnostics, ..Response::default() })
@@ -176,7 +176,7 @@ impl Edge {
             };
             let outcome = entry.apply(call, &change)?;
             Ok(Response {
-                new_identity: identity_of_answer(provider, entry, &outcome.state)?,
+                new_identity: identity_of_answer(provider, entry, &outcome.state, "ApplyResourceChange")?,
                 new_state: encode(provider, entry, outcome.state)?,
                 private: outcome.private,
                 diagnostics: diagnostic_messages(outcome.diagnostics),
@@ -214,7 +214,7 @@ impl Edge {
             }
             let resource = ImportedResource {
                 type_name: call.type_name().to_owned(),
-                identity: identity_of_answer(provider, entry, &outcome.state)?,
+                identity: identity_of_answer(provider, entry, &outcome.state, "ImportResourceState")?,
                 state: encode(provider, entry, outcome.state)?,
                 private: outcome.private,
             };
@@ -285,7 +285,7 @@ impl Edge {
             });
             let outcome = entry.move_state(&request.source_type_name, &stored_json(request.source_state));
             Ok(Response {
-                target_identity: identity_of_answer(provider, entry, &outcome.state)?,
+                target_identity: identity_of_answer(provider, entry, &outcome.state, "MoveResourceState")?,
                 target_state: encode(provider, entry, outcome.state)?,
                 diagnostics: diagnostic_messages(outcome.diagnostics),
                 target_private: outcome.private,

@@ -128,7 +128,18 @@ pub(super) fn identity_of(
     provider: &Provider,
     entry: &ResourceEntry,
     state: &Value,
+    method: &str,
 ) -> Answered<Option<message::ResourceIdentityData>> {
+    #[cfg(not(feature = "misbehaviour"))]
+    let _ = method;
+    #[cfg(feature = "misbehaviour")]
+    if let Some(invalid) = &provider.misbehaviour().identity
+        && !state.is_null()
+        && let Some((value, kind)) = invalid.instead(method, entry.identity_of(state).as_ref())
+    {
+        let encoded = msgpack_value(&value, &kind).map_err(|error| Status::internal(explain(&error)))?;
+        return Ok(Some(message::ResourceIdentityData { identity_data: Some(encoded) }));
+    }
     match entry.identity_of(state) {
         Some(identity) if provider.minor().has(Feature::Identity) => identity_data(entry, &identity),
         _ => Ok(None),
@@ -139,11 +150,12 @@ pub(super) fn identity_of_answer(
     provider: &Provider,
     entry: &ResourceEntry,
     answer: &Answer,
+    method: &str,
 ) -> Answered<Option<message::ResourceIdentityData>> {
     match answer {
-        Answer::State(state) => identity_of(provider, entry, state),
+        Answer::State(state) => identity_of(provider, entry, state, method),
         #[cfg(feature = "misbehaviour")]
-        Answer::Wrong(Wrong::Json(state)) => identity_of(provider, entry, state),
+        Answer::Wrong(Wrong::Json(state)) => identity_of(provider, entry, state, method),
         #[cfg(feature = "misbehaviour")]
         Answer::Wrong(_) => Ok(None),
     }

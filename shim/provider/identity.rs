@@ -36,6 +36,13 @@ pub struct IdentityAttribute {
     pub required_for_import: bool,
 }
 
+/// Whether an identity may have unknown values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unknowns {
+    Allowed,
+    Refused,
+}
+
 type Schemas = BTreeMap<String, tfplugin6::ResourceIdentitySchema>;
 
 impl Resource<'_> {
@@ -49,6 +56,34 @@ impl Resource<'_> {
             .get(&*self.type_name)
             .map(|schema| IdentitySchema::compile(&self.type_name, schema))
             .transpose()
+    }
+
+    /// The identity in a response, by Terraform's rules: it fits the type's identity schema, and is
+    /// known as a whole unless `unknowns` are allowed. `None`: it is absent or null, which Terraform
+    /// neither stores nor sends.
+    pub(super) async fn received_identity(
+        &self,
+        rpc: Rpc,
+        received: Option<tfplugin6::ResourceIdentityData>,
+        unknowns: Unknowns,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Option<tfplugin6::ResourceIdentityData>, ProviderError> {
+        let Some(data) = received.and_then(|received| received.identity_data).filter(is_present) else {
+            return Ok(None);
+        };
+        let invalid = |reason: &str| self.provider.invalid_answer(rpc, &self.type_name, reason);
+        let schema = self.identity_schema(warnings).await?.ok_or_else(|| {
+            invalid("it has an identity, of which the provider has no schema for this type")
+        })?;
+        let value = schema
+            .value_of(&data)
+            .map_err(|reason| invalid(&format!("its identity does not fit its schema: {reason}")))?;
+        if unknowns == Unknowns::Refused && !value.is_wholly_known() {
+            return Err(invalid(
+                "its identity has unknown values, which only that of a planned new object may have",
+            ));
+        }
+        Ok(Some(tfplugin6::ResourceIdentityData { identity_data: Some(data) }))
     }
 
     /// The identity of an object in its stored form, if any.
@@ -102,7 +137,7 @@ impl Resource<'_> {
         let response: tfplugin6::upgrade_resource_identity::Response =
             self.provider.call(rpc, request).await?;
         self.provider.refuse_errors(rpc, response.diagnostics, warnings)?;
-        Ok(response.upgraded_identity)
+        self.received_identity(rpc, response.upgraded_identity, Unknowns::Refused, warnings).await
     }
 
     /// The identity for an import, from the user's attributes.
@@ -202,13 +237,17 @@ impl IdentitySchema {
     /// A provider's identity in its stored form: a JSON object of exactly the schema's attributes,
     /// ordered by name. `None`: it is null.
     pub(super) fn json_of(&self, data: &tfplugin6::DynamicValue) -> Result<Option<Json>, String> {
-        let value = cty::decode_dynamic(&data.msgpack, &data.json, &self.own)
-            .map_err(|error| isthmus_common::error_chain(&error))?;
+        let value = self.value_of(data)?;
         if value.is_null() {
             return Ok(None);
         }
         let text = to_json(&value, &self.own).map_err(|error| isthmus_common::error_chain(&error))?;
         Json::parse(text.as_bytes()).map(Some).map_err(|error| error.to_string())
+    }
+
+    fn value_of(&self, data: &tfplugin6::DynamicValue) -> Result<Value, String> {
+        cty::decode_dynamic(&data.msgpack, &data.json, &self.own)
+            .map_err(|error| isthmus_common::error_chain(&error))
     }
 
     fn data(&self, value: &Value) -> Result<tfplugin6::ResourceIdentityData, String> {
@@ -226,6 +265,16 @@ impl IdentitySchema {
             format!("{:?} ({}{optional})", attribute.name, kind(&attribute.attribute_type))
         });
         attributes.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Whether an encoded identity is neither absent nor null. It is decided without the schema, so that
+/// providers without identities are not called for one.
+fn is_present(data: &tfplugin6::DynamicValue) -> bool {
+    const NULL: u8 = 0xc0;
+    match (&data.msgpack[..], &data.json[..]) {
+        ([], json) => !json.is_empty() && json != b"null",
+        (msgpack, _) => msgpack != [NULL],
     }
 }
 

@@ -21,6 +21,7 @@ use isthmus_proto::tfplugin6;
 
 use super::answered::Request;
 use super::deferral::DeferralSupport;
+use super::identity::Unknowns;
 use super::{Deferral, Diagnostic, Provider, ProviderError, Rpc, dynamic};
 use crate::Retention;
 use crate::rules;
@@ -152,17 +153,6 @@ impl<'a> Resource<'a> {
     fn invalid_answer(&self, rpc: Rpc, reason: &str) -> ProviderError {
         self.provider.invalid_answer(rpc, &self.type_name, reason)
     }
-}
-
-/// The identity, unless it is null: Terraform neither stores nor sends null.
-fn present(identity: Option<tfplugin6::ResourceIdentityData>) -> Option<tfplugin6::ResourceIdentityData> {
-    const NULL: u8 = 0xc0;
-    identity.filter(|identity| {
-        identity.identity_data.as_ref().is_some_and(|data| match (&data.msgpack[..], &data.json[..]) {
-            ([], json) => !json.is_empty() && json != b"null",
-            (msgpack, _) => msgpack != [NULL],
-        })
-    })
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use isthmus_cty::{Type, Value, msgpack};
+use isthmus_cty::{ObjectType, Type, Value, msgpack};
 use isthmus_grpc::Encoded;
 use isthmus_proto::tfplugin6;
 use prost::Message;
@@ -54,6 +54,11 @@ impl Script {
 
     pub(super) fn fail(&self, method: &str, status: Status) {
         self.prepare(method, Err(status));
+    }
+
+    /// Takes back what was prepared for a method: it is not implemented.
+    pub(super) fn forget(&self, method: &str) {
+        self.with(|lines| lines.answers.remove(method));
     }
 
     /// The called methods, in order.
@@ -137,7 +142,7 @@ impl Stage {
         let plugin = Plugin::reattach("scripted", config, sink).await.expect("it listens");
         let mut warnings = Vec::new();
         let provider =
-            Provider::start("scripted", plugin, CallObserver::default(), known, &mut warnings).await;
+            Provider::start("scripted", plugin, CallObserver::default(), known.into(), &mut warnings).await;
         let stage = provider.map(|(provider, news)| Self {
             provider,
             news,
@@ -164,6 +169,37 @@ pub(super) fn unwired(message: Option<&tfplugin6::DynamicValue>, own: &Type) -> 
         "values are sent as MessagePack: {message:?}"
     );
     msgpack::decode(&message.msgpack, own).expect("what is sent fits its type")
+}
+
+/// The identity of an object: attribute `key` with this text. `?`: an unknown one.
+pub(super) fn identity(text: &str) -> Option<tfplugin6::ResourceIdentityData> {
+    let key = if text == "?" { Value::unknown() } else { text.into() };
+    let attributes = [(Arc::from("key"), Type::String)].into();
+    let own = Type::Object(Arc::new(ObjectType { attributes, ..ObjectType::default() }));
+    let value = Value::Object([(Arc::from("key"), key)].into());
+    Some(tfplugin6::ResourceIdentityData { identity_data: wire(&value, &own) })
+}
+
+/// An identity that no schema allows.
+pub(super) fn strange_identity() -> Option<tfplugin6::ResourceIdentityData> {
+    let identity_data = wire(&Value::from("strange"), &Type::String);
+    Some(tfplugin6::ResourceIdentityData { identity_data })
+}
+
+/// Prepares the identity schema of a resource type, for [`identity`].
+pub(super) fn answer_identity_schema(script: &Script, type_name: &str) {
+    let key = tfplugin6::resource_identity_schema::IdentityAttribute {
+        name: "key".to_owned(),
+        r#type: Bytes::from_static(b"\"string\""),
+        required_for_import: true,
+        ..Default::default()
+    };
+    let schema = tfplugin6::ResourceIdentitySchema { version: 0, identity_attributes: vec![key] };
+    let answer = tfplugin6::get_resource_identity_schemas::Response {
+        identity_schemas: [(type_name.to_owned(), schema)].into(),
+        diagnostics: Vec::new(),
+    };
+    script.answer("GetResourceIdentitySchemas", answer);
 }
 
 /// A diagnostic about the whole object.

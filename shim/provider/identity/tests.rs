@@ -6,7 +6,7 @@ use tfplugin6::get_resource_identity_schemas::Response as Schemas;
 
 use super::*;
 use crate::schema::testing::{attribute, block, schema};
-use crate::testing::{Stage, unwired, wire};
+use crate::testing::{Stage, strange_identity, unwired, wire};
 
 const THING: &str = "x_thing";
 
@@ -127,6 +127,25 @@ async fn an_older_identity_is_upgraded_and_a_newer_one_is_refused() {
     let newer = StoredIdentity { schema_version: 3, json: parsed("{}") };
     let error = resource.identity_from_store(&newer, &mut Vec::new()).await.unwrap_err().to_string();
     assert!(error.contains("version 3") && error.contains("up to 2"), "{error}");
+}
+
+#[tokio::test]
+async fn an_upgraded_identity_is_known_and_fits_its_schema() {
+    let unknown = Some(tfplugin6::ResourceIdentityData { identity_data: wire(&Value::unknown(), &own()) });
+    for (upgraded_identity, reason) in [
+        (unknown, "its identity has unknown values"),
+        (strange_identity(), "its identity does not fit its schema"),
+    ] {
+        let stage = stage().await;
+        stage.script.answer("GetResourceIdentitySchemas", schemas(2));
+        let upgraded =
+            tfplugin6::upgrade_resource_identity::Response { upgraded_identity, diagnostics: Vec::new() };
+        stage.script.answer("UpgradeResourceIdentity", upgraded);
+        let resource = stage.provider.resource(THING).expect("there is one");
+        let old = StoredIdentity { schema_version: 1, json: parsed("{}") };
+        let error = resource.identity_from_store(&old, &mut Vec::new()).await.unwrap_err().to_string();
+        assert!(error.contains("UpgradeResourceIdentity") && error.contains(reason), "{error}");
+    }
 }
 
 #[tokio::test]

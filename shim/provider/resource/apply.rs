@@ -3,7 +3,7 @@
 use isthmus_cty::{AttributePath, PathStep, Value};
 use isthmus_proto::tfplugin6;
 
-use super::{Object, Plan, Resource, present};
+use super::{Object, Plan, Resource, Unknowns};
 use crate::rules;
 use crate::{Diagnostic, ProviderError, Rpc};
 
@@ -63,15 +63,18 @@ impl Resource<'_> {
         // Terraform; write-only values are removed, although Terraform drops the whole object,
         // because a provider that fails halfway does not remove them itself.
         let clean = self.require_no_write_only(rpc, &value);
+        let identity = self.received_identity(rpc, response.new_identity, Unknowns::Refused, warnings).await;
         let value = rules::without_write_only(&self.schema.block, value);
         let unknown = unknown_places(&value);
         let value = if unknown.is_empty() { value } else { unknowns_as_null(value) };
         let is_legacy = plan.legacy || response.legacy_type_system;
-        let mut object = (!value.is_null()).then(|| Object {
-            value: value.clone(),
-            private: response.private,
-            identity: present(response.new_identity),
-        });
+        // An invalid identity does not replace that of the prior object.
+        let (identity, clean) = match identity {
+            Ok(identity) => (identity, clean),
+            Err(error) => (plan.prior_identity.clone(), clean.and(Err(error))),
+        };
+        let mut object =
+            (!value.is_null()).then(|| Object { value: value.clone(), private: response.private, identity });
         if let Some(error) = refused {
             if let Some(object) = object.as_mut().filter(|_| is_legacy && !plan.prior.is_null()) {
                 take_back_plans(&mut object.value, plan);

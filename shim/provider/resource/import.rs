@@ -3,7 +3,7 @@
 use isthmus_proto::tfplugin6;
 
 use super::read::ReadOutcome;
-use super::{Object, Resource, present};
+use super::{Object, Resource, Unknowns};
 use crate::deferral::DeferralSupport;
 use crate::{Diagnostic, ProviderError, Rpc};
 
@@ -57,7 +57,8 @@ impl Resource<'_> {
             return Err(self.invalid_answer(rpc, "the imported object is null"));
         }
         self.require_storable(rpc, &value)?;
-        let found = present(first.identity);
+        // The read that follows returns the identity to store, so Terraform accepts any here.
+        let found = self.received_identity(rpc, first.identity, Unknowns::Allowed, warnings).await?;
         if identity.is_some() && found.is_none() {
             return Err(self.invalid_answer(rpc, "the object was imported by its identity, and has none"));
         }

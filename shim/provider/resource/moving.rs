@@ -7,7 +7,7 @@ use bytes::Bytes;
 use isthmus_cty::json::Json;
 use isthmus_proto::tfplugin6;
 
-use super::{Object, Resource};
+use super::{Object, Resource, Unknowns};
 use crate::{Diagnostic, ProviderError, Rpc, StoredIdentity};
 
 /// A stored object of another type, perhaps of another provider.
@@ -76,7 +76,9 @@ impl Resource<'_> {
         let response: tfplugin6::move_resource_state::Response = self.provider.call(rpc, request).await?;
         self.provider.refuse_errors(rpc, response.diagnostics, warnings)?;
         let value = self.converted(rpc, response.target_state.as_ref())?;
-        Ok(Object { value, private: response.target_private, identity: response.target_identity })
+        let identity =
+            self.received_identity(rpc, response.target_identity, Unknowns::Refused, warnings).await?;
+        Ok(Object { value, private: response.target_private, identity })
     }
 
     fn immovable(&self, foreign: &ForeignObject, reason: String) -> ProviderError {

@@ -5,7 +5,7 @@ use isthmus_cty::{AttributePath, Value};
 use isthmus_proto::tfplugin6;
 
 use super::start::{Handover, Start};
-use super::{Object, Resource, present};
+use super::{Object, Resource, Unknowns};
 use crate::deferral::DeferralSupport;
 use crate::diagnostics::attribute_path;
 use crate::rules;
@@ -39,6 +39,7 @@ pub struct Plan {
     pub deferral: Option<Deferral>,
     pub(super) prior: Value,
     pub(super) prior_private: Bytes,
+    pub(super) prior_identity: Option<tfplugin6::ResourceIdentityData>,
     pub(super) config: Value,
     pub(super) private: Bytes,
     pub(super) identity: Option<tfplugin6::ResourceIdentityData>,
@@ -95,7 +96,7 @@ impl Resource<'_> {
             prior_private: start.private.clone(),
             provider_meta: self.provider.provider_meta(rpc)?,
             client_capabilities: self.provider.client_capabilities(DeferralSupport::Allowed),
-            prior_identity: start.identity,
+            prior_identity: start.identity.clone(),
             planned_private: Bytes::new(),
         };
         let response: tfplugin6::plan_resource_change::Response = self.provider.call(rpc, request).await?;
@@ -139,6 +140,12 @@ impl Resource<'_> {
         } else {
             Action::Update
         };
+        // A new object may get its identity from the apply.
+        let unknowns = match action {
+            Action::Create | Action::Replace(_) => Unknowns::Allowed,
+            Action::NoOp | Action::Update | Action::Delete => Unknowns::Refused,
+        };
+        let identity = self.received_identity(rpc, response.planned_identity, unknowns, warnings).await?;
         // A deferred plan's computed values may be wrong, so they become unknown.
         let planned = if deferral.is_some() { rules::planned_from_config(block, config) } else { planned };
         Ok(Plan {
@@ -147,9 +154,10 @@ impl Resource<'_> {
             deferral,
             prior: before,
             prior_private: start.private,
+            prior_identity: start.identity.filter(|_| !start.is_second),
             config: config.clone(),
             private: response.planned_private,
-            identity: present(response.planned_identity),
+            identity,
             legacy,
             stops,
         })
@@ -168,6 +176,7 @@ impl Resource<'_> {
             deferral: None,
             prior: prior.value.clone(),
             prior_private: prior.private.clone(),
+            prior_identity: prior.identity.clone(),
             config: Value::Null,
             private,
             identity,
@@ -195,7 +204,9 @@ impl Resource<'_> {
         if !self.decode(rpc, response.planned_state.as_ref())?.is_null() {
             return Err(self.invalid_answer(rpc, "the planned value of a destroyed object is not null"));
         }
-        Ok(plan(response.planned_private, present(response.planned_identity)))
+        let identity =
+            self.received_identity(rpc, response.planned_identity, Unknowns::Refused, warnings).await?;
+        Ok(plan(response.planned_private, identity))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use isthmus_proto::tfplugin6;
 
-use super::{Object, Resource, present};
+use super::{Object, Resource, Unknowns};
 use crate::deferral::DeferralSupport;
 use crate::rules;
 use crate::{Deferral, Diagnostic, ProviderError, Rpc};
@@ -61,6 +61,8 @@ impl Resource<'_> {
         };
         let response: tfplugin6::read_resource::Response = self.provider.call(rpc, request).await?;
         self.provider.refuse_errors(rpc, response.diagnostics, warnings)?;
+        let identity =
+            self.received_identity(rpc, response.new_identity, Unknowns::Refused, warnings).await?;
         if let Some(deferral) = self.deferral(rpc, response.deferred, DeferralSupport::Allowed)? {
             return Ok(ReadOutcome::Deferred(deferral));
         }
@@ -70,7 +72,7 @@ impl Resource<'_> {
         }
         let value = rules::normalise_blocks(&self.schema.block, value);
         self.require_storable(rpc, &value)?;
-        let object = Object { value, private: response.private, identity: present(response.new_identity) };
+        let object = Object { value, private: response.private, identity };
         Ok(ReadOutcome::Clear(Some(object)))
     }
 }

@@ -14,7 +14,7 @@ use crate::ProviderError;
 use crate::rules::testing::object;
 use crate::schema::Block;
 use crate::schema::testing::{attribute, block, compiled, nested_block, schema};
-use crate::testing::{Stage, diagnostic, unwired, wire};
+use crate::testing::{Stage, answer_identity_schema, diagnostic, identity, unwired, wire};
 
 pub(super) type PlanAnswer = tfplugin6::plan_resource_change::Response;
 pub(super) type ApplyAnswer = tfplugin6::apply_resource_change::Response;
@@ -64,19 +64,15 @@ pub(super) async fn stage() -> Stage {
 }
 
 pub(super) async fn stage_with(capabilities: tfplugin6::ServerCapabilities) -> Stage {
-    Stage::of(tfplugin6::get_provider_schema::Response {
+    let stage = Stage::of(tfplugin6::get_provider_schema::Response {
         provider: Some(schema(block(vec![], vec![]))),
         resource_schemas: HashMap::from([(THING.to_owned(), message().encode_to_vec().into())]),
         server_capabilities: Some(capabilities),
         ..Default::default()
     })
-    .await
-}
-
-pub(super) fn identity(text: &'static str) -> Option<tfplugin6::ResourceIdentityData> {
-    let identity_data =
-        tfplugin6::DynamicValue { msgpack: Bytes::from_static(text.as_bytes()), json: Bytes::new() };
-    Some(tfplugin6::ResourceIdentityData { identity_data: Some(identity_data) })
+    .await;
+    answer_identity_schema(&stage.script, THING);
+    stage
 }
 
 pub(super) fn existing(text: &str) -> Object {

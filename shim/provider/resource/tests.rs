@@ -1,7 +1,7 @@
 //! The calls of a resource in order.
 
-use super::testing::{ApplyAnswer, PlanAnswer, THING, apply, identity, plan, received, sent, stage, value};
-use crate::testing::diagnostic;
+use super::testing::{ApplyAnswer, PlanAnswer, THING, apply, plan, received, sent, stage, value};
+use crate::testing::{diagnostic, identity};
 use tfplugin6::diagnostic::Severity;
 
 use super::*;
@@ -55,7 +55,13 @@ async fn a_resource_is_validated_planned_and_applied() {
 
     assert_eq!(
         stage.script.calls(),
-        ["GetProviderSchema", "ValidateResourceConfig", "PlanResourceChange", "ApplyResourceChange"]
+        [
+            "GetProviderSchema",
+            "ValidateResourceConfig",
+            "PlanResourceChange",
+            "GetResourceIdentitySchemas",
+            "ApplyResourceChange"
+        ]
     );
     let request: tfplugin6::plan_resource_change::Request = stage.script.request("PlanResourceChange");
     assert_eq!(received(request.prior_state.as_ref()), Value::Null);

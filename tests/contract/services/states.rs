@@ -4,8 +4,10 @@ use std::path::Path;
 
 use super::driver::{At, Service};
 use super::{Legacy, Rule, rules};
-use crate::harness::{Outcome, Protocol, Setup, json};
+use crate::harness::{Code, Json, Outcome, Protocol, Setup, Stored, json};
 use crate::lumirpc::tofu::isthmus;
+
+const PAIR: &str = "sandbox:index/oddPair:OddPair";
 
 rules! {
     "The id is the attribute `id`, else the identity, else a random text" in ["resource/identity"],
@@ -20,6 +22,68 @@ rules! {
         }
         let bare = client.resource("sandbox:index/oddBare:OddBare").make(&json!({"label": "a"})).await?;
         assert_eq!(bare.id.len(), 32, "{}", bare.id);
+    }
+
+    "An invalid identity in a response of the provider is an error, and replaces no valid one" in ["resource/identity"],
+    legacy: Legacy::Same,
+    async fn an_invalid_identity_replaces_no_valid_one(at) {
+        let inputs = |label: &str| json!({"zone": "z", "number": 1, "label": label});
+        for kind in ["unknown", "strange"] {
+            let good = at.start(Setup::sandbox(at.protocol).with("SANDBOX_ODD", "usable")).await?;
+            let made = good.resource(PAIR).make(&inputs("a")).await?;
+            let applied = good.applied();
+            let wrong = |method: &str| {
+                let setup = Setup::sandbox(at.protocol).beside(&good.host).with("SANDBOX_ODD", "usable");
+                at.start(setup.with("SANDBOX_IDENTITY", &format!("{method}:{kind}")))
+            };
+            let words = match kind {
+                "unknown" => "its identity has unknown values",
+                _ => "its identity does not fit its schema",
+            };
+            let client = wrong("PlanResourceChange").await?;
+            let status = client.resource(PAIR).update(&made, &inputs("b")).await.expect_err(words);
+            assert!(status.message().contains(words), "{kind}: {status}");
+            assert_eq!((status.code(), client.applied()), (Code::Aborted, applied), "{kind}: {status}");
+
+            let client = wrong("ReadResource").await?;
+            let status = client.resource(PAIR).read(&made).await.expect_err(words);
+            assert!(status.message().contains(words), "{kind}: {status}");
+
+            let client = wrong("ApplyResourceChange").await?;
+            let status = client.resource(PAIR).update(&made, &inputs("b")).await.expect_err(words);
+            assert!(status.message().contains(words), "{kind}: {status}");
+            assert_eq!(status.code(), Code::Unknown, "{kind}: {status}");
+            let stored = client.resource(PAIR).after_failure(&made, &status);
+            let another = json!({"zone": "z", "number": 2});
+            let status = client.resource(PAIR).make(&another).await.expect_err(words);
+            assert!(status.message().contains(words), "{kind}: {status}");
+
+            // The identity is the one of the creation, and it is sent with the next change.
+            let last = at.start(Setup::sandbox(at.protocol).beside(&good.host).with("SANDBOX_ODD", "usable")).await?;
+            let updated = last.resource(PAIR).update(&stored, &inputs("c")).await?;
+            assert_eq!(updated.outputs["label"], "c", "{kind}");
+            if at.service == Service::Today {
+                let identity = |stored: &Stored| {
+                    let meta: Json = serde_json::from_str(stored.outputs["__meta"].as_str().expect("a text"))
+                        .expect("JSON");
+                    meta["isthmus"]["identity"].clone()
+                };
+                assert!(identity(&made).to_string().contains("zone"), "{:?}", made.outputs);
+                assert_eq!(identity(&stored), identity(&made), "{kind}");
+            }
+        }
+    }
+
+    "A provider that returns an identity where its schemas have none is reported" in ["resource/identity"],
+    legacy: Legacy::Same,
+    async fn an_undeclared_identity_is_an_error(at) {
+        let setup = Setup::sandbox(at.protocol).with("SANDBOX_ODD", "usable");
+        let client = at.start(setup.with("SANDBOX_IDENTITY", "ReadResource:undeclared")).await?;
+        let bare = client.resource("sandbox:index/oddBare:OddBare");
+        let made = bare.make(&json!({"label": "a"})).await?;
+        let status = bare.read(&made).await.expect_err("its type has none");
+        let words = "it has an identity, of which the provider has no schema for this type";
+        assert!(status.message().contains(words), "{status}");
     }
 
     "Read returns what is there now, and nothing where there is nothing" in ["resource/read"],

@@ -1,14 +1,14 @@
 //! Stored results, and refused ones.
 
 use super::super::testing::{
-    ApplyAnswer, LEAKED, PlanAnswer, THING, apply, creation, existing, identity, invalid, plan, refusal,
-    sent, stage, value,
+    ApplyAnswer, LEAKED, PlanAnswer, THING, apply, creation, existing, invalid, plan, refusal, sent, stage,
+    value,
 };
 use bytes::Bytes;
 use tfplugin6::diagnostic::Severity;
 
 use super::*;
-use crate::testing::diagnostic;
+use crate::testing::{diagnostic, identity, strange_identity};
 
 #[tokio::test]
 async fn of_the_legacy_type_system_broken_rules_are_tolerated() {
@@ -230,4 +230,45 @@ async fn null_blocks_of_the_legacy_type_system_are_kept_as_they_came() {
     let applied = apply(&stage, &plan, answer).await.expect("it is applied");
     assert_eq!(applied.expect("it exists").value, value(answered));
     assert_eq!(stage.logged(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn an_invalid_identity_is_an_error_and_replaces_no_valid_one() {
+    let prior = existing(r#"{"id": "1", "name": "a"}"#);
+    for (new_identity, reason) in [
+        (identity("?"), "its identity has unknown values"),
+        (strange_identity(), "its identity does not fit its schema"),
+    ] {
+        for (prior, kept) in [(None, None), (Some(&prior), identity("before"))] {
+            let stage = stage().await;
+            let planned_state = sent(r#"{"id": "1", "name": "b"}"#);
+            let answer = PlanAnswer { planned_state: planned_state.clone(), ..PlanAnswer::default() };
+            let plan = plan(&stage, prior, r#"{"name": "b"}"#, answer).await.expect("it is valid");
+            let answer = ApplyAnswer {
+                new_state: planned_state,
+                new_identity: new_identity.clone(),
+                ..ApplyAnswer::default()
+            };
+            let failure = apply(&stage, &plan, answer).await.expect_err(reason);
+            assert!(failure.error.to_string().contains(reason), "{}", failure.error);
+            let object = failure.object.expect("it exists");
+            assert_eq!((object.value, object.identity), (plan.planned, kept));
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_identity_of_a_type_without_one_is_an_error() {
+    let stage = stage().await;
+    let plan = creation(&stage, r#"{"name": "a"}"#, r#"{"id": "1", "name": "a"}"#, false).await;
+    stage.script.forget("GetResourceIdentitySchemas");
+    let answer = ApplyAnswer {
+        new_state: sent(r#"{"id": "1", "name": "a"}"#),
+        new_identity: identity("new"),
+        ..ApplyAnswer::default()
+    };
+    let failure = apply(&stage, &plan, answer).await.expect_err("there is no schema of it");
+    let reason = "it has an identity, of which the provider has no schema for this type";
+    assert_eq!(failure.error.to_string(), invalid("ApplyResourceChange", reason));
+    assert_eq!(failure.object.expect("it exists").identity, None);
 }

@@ -11,7 +11,7 @@ use super::*;
 use crate::rules::testing::object;
 use crate::schema::Block;
 use crate::schema::testing::{attribute, block, compiled, schema};
-use crate::testing::{Stage, unwired, wire};
+use crate::testing::{Stage, answer_identity_schema, identity, unwired, wire};
 use crate::{Handover, Object};
 
 type Answer = tfplugin6::plan_resource_change::Response;
@@ -32,23 +32,19 @@ fn value(text: &str) -> Value {
     object(&thing(), text)
 }
 
-fn identity(text: &'static str) -> Option<tfplugin6::ResourceIdentityData> {
-    let identity_data =
-        tfplugin6::DynamicValue { msgpack: Bytes::from_static(text.as_bytes()), json: Bytes::new() };
-    Some(tfplugin6::ResourceIdentityData { identity_data: Some(identity_data) })
-}
-
 fn existing(text: &str) -> Object {
     Object { value: value(text), private: Bytes::from_static(b"stored"), identity: identity("stored") }
 }
 
 async fn stage() -> Stage {
-    Stage::of(tfplugin6::get_provider_schema::Response {
+    let stage = Stage::of(tfplugin6::get_provider_schema::Response {
         provider: Some(schema(block(vec![], vec![]))),
         resource_schemas: HashMap::from([(THING.to_owned(), message().encode_to_vec().into())]),
         ..Default::default()
     })
-    .await
+    .await;
+    answer_identity_schema(&stage.script, THING);
+    stage
 }
 
 fn planned(text: &str, replacing: bool) -> Answer {

@@ -1,12 +1,13 @@
 //! Which imports yield an object, and how it is read.
 
 use super::super::testing::{
-    DEFERRED, ImportAnswer, LEAKED, ReadAnswer, THING, UNKNOWN, deferred, deferred_for, identity, invalid,
-    not_yet, received, sent, stage, value,
+    DEFERRED, ImportAnswer, LEAKED, ReadAnswer, THING, UNKNOWN, deferred, deferred_for, invalid, not_yet,
+    received, sent, stage, value,
 };
 use bytes::Bytes;
 
 use super::*;
+use crate::testing::{identity, strange_identity};
 
 fn imported(type_name: &str, state: &str) -> tfplugin6::import_resource_state::ImportedResource {
     tfplugin6::import_resource_state::ImportedResource {
@@ -137,6 +138,38 @@ async fn what_is_imported_by_its_identity_has_one() {
             }
             Some(reason) => {
                 assert_eq!(object.unwrap_err().to_string(), invalid("ImportResourceState", reason));
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_imported_identity_fits_its_schema_and_the_read_makes_it_known() {
+    for (found, read, refused) in [
+        (identity("?"), identity("read"), None),
+        (identity("found"), identity("?"), Some("its identity has unknown values")),
+        (strange_identity(), None, Some("its identity does not fit its schema")),
+    ] {
+        let stage = stage().await;
+        let first = tfplugin6::import_resource_state::ImportedResource {
+            identity: found,
+            ..imported(THING, r#"{"id": "1"}"#)
+        };
+        let answer = ImportAnswer { imported_resources: vec![first], ..ImportAnswer::default() };
+        stage.script.answer("ImportResourceState", answer);
+        let answer = ReadAnswer {
+            new_state: sent(r#"{"id": "1"}"#),
+            new_identity: read.clone(),
+            ..ReadAnswer::default()
+        };
+        stage.script.answer("ReadResource", answer);
+        let resource = stage.provider.resource(THING).expect("there is one");
+        let object = resource.import("1", &mut Vec::new()).await;
+        match refused {
+            None => assert_eq!(object.expect("it is imported").expect("it is there").identity, read),
+            Some(reason) => {
+                let error = object.unwrap_err().to_string();
+                assert!(error.contains(reason), "{error}");
             }
         }
     }

@@ -10,7 +10,7 @@ use super::*;
 use crate::rules::testing::object;
 use crate::schema::Block;
 use crate::schema::testing::{attribute, block, compiled, schema};
-use crate::testing::{Stage, diagnostic, wire};
+use crate::testing::{Stage, answer_identity_schema, diagnostic, identity, strange_identity, wire};
 
 type Answer = tfplugin6::move_resource_state::Response;
 
@@ -40,7 +40,7 @@ fn sent(text: &str) -> Option<tfplugin6::DynamicValue> {
 }
 
 async fn stage(move_resource_state: bool) -> Stage {
-    Stage::of(tfplugin6::get_provider_schema::Response {
+    let stage = Stage::of(tfplugin6::get_provider_schema::Response {
         provider: Some(schema(block(vec![], vec![]))),
         resource_schemas: HashMap::from([(NOTE.to_owned(), message().encode_to_vec().into())]),
         server_capabilities: Some(tfplugin6::ServerCapabilities {
@@ -49,13 +49,9 @@ async fn stage(move_resource_state: bool) -> Stage {
         }),
         ..Default::default()
     })
-    .await
-}
-
-fn identity(text: &'static str) -> Option<tfplugin6::ResourceIdentityData> {
-    let identity_data =
-        tfplugin6::DynamicValue { msgpack: Bytes::from_static(text.as_bytes()), json: Bytes::new() };
-    Some(tfplugin6::ResourceIdentityData { identity_data: Some(identity_data) })
+    .await;
+    answer_identity_schema(&stage.script, NOTE);
+    stage
 }
 
 fn memo() -> ForeignObject {
@@ -132,6 +128,11 @@ async fn a_failed_move_is_reported_with_both_types() {
         (Answer::default(), "the moved object is null"),
         (moved(r#"{"id": "?"}"#), "some values are unknown"),
         (moved(r#"{"pin": "1"}"#), "the write-only attribute pin has a value"),
+        (Answer { target_identity: identity("?"), ..moved("{}") }, "its identity has unknown values"),
+        (
+            Answer { target_identity: strange_identity(), ..moved("{}") },
+            "its identity does not fit its schema",
+        ),
     ] {
         let stage = stage(true).await;
         stage.script.answer("MoveResourceState", answer);

@@ -4,10 +4,10 @@ use isthmus_cty::{PathStep, Type};
 
 use super::super::testing::{
     ApplyAnswer, DEFERRED, LEAKED, PlanAnswer, THING, apply, creation, deferred, deferred_for, existing,
-    identity, invalid, not_yet, plan, received, refusal, sent, stage, stage_with, value,
+    invalid, not_yet, plan, received, refusal, sent, stage, stage_with, value,
 };
 use super::*;
-use crate::testing::wire;
+use crate::testing::{identity, strange_identity, wire};
 
 #[tokio::test]
 async fn what_a_plan_amounts_to_is_seen_from_prior_and_planned_state() {
@@ -246,5 +246,51 @@ async fn what_is_ignored_changes_nothing_in_the_plans_of_all_others_and_of_new_o
         let resource = stage.provider.resource(THING).expect("there is one").ignoring(ignored());
         let plan = resource.plan(prior.as_ref(), &value(r#"{"name": "b"}"#), &mut Vec::new()).await;
         assert_eq!(plan.expect("it is valid").planned, value(r#"{"id": "?", "name": "b"}"#));
+    }
+}
+
+#[tokio::test]
+async fn a_planned_identity_is_known_but_of_a_new_object_and_fits_its_schema() {
+    let unknown = "its identity has unknown values, which only that of a planned new object may have";
+    let name = tfplugin6::attribute_path::step::Selector::AttributeName("name".to_owned());
+    let name =
+        tfplugin6::AttributePath { steps: vec![tfplugin6::attribute_path::Step { selector: Some(name) }] };
+    let prior = existing(r#"{"id": "1", "name": "a"}"#);
+    for (prior, requires_replace, planned_identity, refused) in [
+        (None, vec![], identity("?"), None),
+        (Some(&prior), vec![name], identity("?"), None),
+        (Some(&prior), vec![], identity("new"), None),
+        (Some(&prior), vec![], identity("?"), Some(unknown)),
+        (None, vec![], strange_identity(), Some("its identity does not fit its schema")),
+        (Some(&prior), vec![], strange_identity(), Some("its identity does not fit its schema")),
+    ] {
+        let stage = stage().await;
+        let planned_state = sent(r#"{"id": "?", "name": "b"}"#);
+        let answer =
+            PlanAnswer { planned_state, requires_replace, planned_identity, ..PlanAnswer::default() };
+        let plan = plan(&stage, prior, r#"{"name": "b"}"#, answer.clone()).await;
+        match refused {
+            None => assert_eq!(plan.expect("it is valid").identity, answer.planned_identity),
+            Some(reason) => {
+                let error = plan.expect_err(reason).to_string();
+                assert!(error.contains("PlanResourceChange") && error.contains(reason), "{error}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_identity_in_the_plan_of_a_destroy_is_known_and_fits_its_schema() {
+    let prior = existing(r#"{"id": "1"}"#);
+    for (planned_identity, reason) in [
+        (identity("?"), "its identity has unknown values"),
+        (strange_identity(), "its identity does not fit its schema"),
+    ] {
+        let stage =
+            stage_with(tfplugin6::ServerCapabilities { plan_destroy: true, ..Default::default() }).await;
+        stage.script.answer("PlanResourceChange", PlanAnswer { planned_identity, ..PlanAnswer::default() });
+        let resource = stage.provider.resource(THING).expect("there is one");
+        let error = resource.plan_destroy(&prior, &mut Vec::new()).await.expect_err(reason).to_string();
+        assert!(error.contains(reason), "{error}");
     }
 }

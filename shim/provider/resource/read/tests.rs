@@ -1,12 +1,13 @@
 //! Results of reads.
 
 use super::super::testing::{
-    DEFERRED, LEAKED, ReadAnswer, THING, UNKNOWN, deferred, deferred_for, existing, identity, invalid,
-    received, refusal, sent, stage, value,
+    DEFERRED, LEAKED, ReadAnswer, THING, UNKNOWN, deferred, deferred_for, existing, invalid, received,
+    refusal, sent, stage, value,
 };
 use bytes::Bytes;
 
 use super::*;
+use crate::testing::{identity, strange_identity};
 
 #[tokio::test]
 async fn values_may_come_as_json_and_an_empty_one_is_null() {
@@ -52,6 +53,13 @@ async fn reading_is_refused_where_it_does_not_tell_what_is() {
         (ReadAnswer { deferred: deferred(), ..read("{}") }, invalid("ReadResource", DEFERRED)),
         (read(r#"{"id": "?"}"#), invalid("ReadResource", UNKNOWN)),
         (read(r#"{"pin": "1"}"#), invalid("ReadResource", LEAKED)),
+        (
+            ReadAnswer { new_identity: identity("?"), ..read("{}") },
+            invalid(
+                "ReadResource",
+                "its identity has unknown values, which only that of a planned new object may have",
+            ),
+        ),
     ] {
         let stage = stage().await;
         stage.script.answer("ReadResource", answer);
@@ -81,4 +89,17 @@ async fn an_object_that_cannot_be_read_yet_stays_as_it_was() {
     );
     let request: tfplugin6::read_resource::Request = stage.script.request("ReadResource");
     assert!(request.client_capabilities.expect("they are sent").deferral_allowed);
+}
+
+#[tokio::test]
+async fn a_strange_identity_is_an_error_of_the_read_even_of_what_is_gone_or_deferred() {
+    for (new_state, deferred) in [(sent("{}"), None), (sent("null"), None), (sent("{}"), deferred_for(3))] {
+        let stage = stage().await;
+        let answer =
+            ReadAnswer { new_state, deferred, new_identity: strange_identity(), ..ReadAnswer::default() };
+        stage.script.answer("ReadResource", answer);
+        let resource = stage.provider.resource(THING).expect("there is one");
+        let error = resource.read(&existing("{}"), &mut Vec::new()).await.unwrap_err().to_string();
+        assert!(error.contains("its identity does not fit its schema"), "{error}");
+    }
 }

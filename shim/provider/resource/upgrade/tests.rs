@@ -1,9 +1,8 @@
 //! Requests and responses of upgrades.
 
-use super::super::testing::{
-    LEAKED, THING, UNKNOWN, UpgradeAnswer, identity, invalid, refusal, sent, stage, value,
-};
+use super::super::testing::{LEAKED, THING, UNKNOWN, UpgradeAnswer, invalid, refusal, sent, stage, value};
 use super::*;
+use crate::testing::identity;
 
 fn stored(schema_version: i64) -> StoredObject {
     let value = br#"{"id":"1","gone":5,"rule":[{"port":"80","old":true}],"tags":{"gone":"stays"}}"#;
