@@ -55,6 +55,25 @@ on_both_protocols! {
         );
     }
 
+    async fn a_provider_may_judge_several_settings_at_once(protocol) {
+        let host = Setup::conformance(protocol).start().await;
+        let session = host.parameterized().await?;
+        let check = async |token: Json, old_token: Json| {
+            let news = json!({"region": "guarded", "token": token, "oldToken": old_token});
+            Ok::<_, crate::harness::Status>(session.check_config(&json!({}), &news).await?.failures)
+        };
+        assert_eq!(check(secret("a"), Json::Null).await?, []);
+        assert_eq!(check(secret("a"), unknown()).await?, []);
+        for (failures, words, names_one) in [
+            (check(secret("a"), secret("b")).await?, "Only one of these can be set", true),
+            (check(Json::Null, Json::Null).await?, "Exactly one of these has to be set", false),
+        ] {
+            let [(_, reason)] = &failures[..] else { panic!("one failure: {failures:?}") };
+            assert!(reason.contains(words), "{reason}");
+            assert_eq!(reason.contains("`pulumi config get conformance:token`"), names_one, "{reason}");
+        }
+    }
+
     async fn what_is_not_known_yet_is_no_failure(protocol) {
         let host = Setup::conformance(protocol).start().await;
         let session = host.parameterized().await?;
