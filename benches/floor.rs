@@ -16,7 +16,7 @@ use anyhow::{Context as _, anyhow, bail};
 use isthmus_cty::Value;
 use isthmus_proto::tfplugin6;
 use isthmus_provider::plugin::{LaunchSpec, LogSink, Plugin};
-use isthmus_provider::{CallObserver, Client, Provider, Rpc};
+use isthmus_provider::{CallObserver, Client, KnownSchema, Provider, Rpc};
 
 use crate::bridge::Startup;
 use crate::calls::{Call, Samples, milliseconds};
@@ -40,8 +40,14 @@ impl Floor {
         spec.environment = spec.environment.with("TF_LOG", "trace");
         let plugin = Plugin::launch(spec, LogSink::discard()).await?;
         let mut warnings = Vec::new();
-        let (provider, _) =
-            Provider::start(suite.package(), plugin, CallObserver::default(), None, &mut warnings).await?;
+        let (provider, _) = Provider::start(
+            suite.package(),
+            plugin,
+            CallObserver::default(),
+            KnownSchema::Nothing,
+            &mut warnings,
+        )
+        .await?;
         let parameterized = milliseconds(began.elapsed());
         let schema = provider.catalogue().provider()?;
         let config = attributes(&schema, &[])?;

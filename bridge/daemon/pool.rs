@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use isthmus_cty::Value;
 use isthmus_provider::schema::Catalogue;
 use isthmus_provider::schema_cache::{LaunchContext, Program};
-use isthmus_provider::{Diagnostic, Provider, SchemaUpdate};
+use isthmus_provider::{Diagnostic, KnownSchema, Provider, SchemaUpdate};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_util::task::TaskTracker;
 
@@ -214,13 +214,13 @@ impl Launcher {
         let _launching = lock.lock().await;
         match self.pool.find(self) {
             Some(used) => Ok((used, SchemaUpdate::AsKnown)),
-            None => self.launch(known, warnings).await,
+            None => self.launch(known.into(), warnings).await,
         }
     }
 
     async fn launch(
         self: &Arc<Self>,
-        known: Option<&Arc<Catalogue>>,
+        known: KnownSchema<'_>,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<(PoolUse, SchemaUpdate), StartError> {
         let log = Arc::clone(&self.log);
@@ -637,9 +637,16 @@ impl PoolUse {
         wanted: &Arc<Configuration>,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Claim, Box<StartError>> {
-        let known = Arc::clone(self.provider.catalogue());
+        let (catalogue, asked) = (Arc::clone(self.provider.catalogue()), self.provider.schema_time());
+        // The file may have been replaced.
+        let program = self.launcher.key.program.clone();
+        let known = if isthmus_common::blocking(move || program.is_unchanged()).await {
+            KnownSchema::Running(&catalogue, asked)
+        } else {
+            KnownSchema::Earlier(&catalogue)
+        };
         self.release();
-        let (used, update) = self.launcher.launch(Some(&known), warnings).await?;
+        let (used, update) = self.launcher.launch(known, warnings).await?;
         match update {
             SchemaUpdate::AsKnown => {
                 let claim = used.claim(wanted);

@@ -10,7 +10,7 @@ use isthmus_provider::plugin::{
     ReattachConfig,
 };
 use isthmus_provider::schema::{Catalogue, CatalogueError};
-use isthmus_provider::{CallObserver, Diagnostic, Provider, ProviderError, SchemaUpdate};
+use isthmus_provider::{CallObserver, Diagnostic, KnownSchema, Provider, ProviderError, SchemaUpdate};
 
 use super::reattach::{self, ReattachVariableError};
 use super::{Calls, provider_log};
@@ -131,7 +131,7 @@ pub(crate) async fn start(
 ) -> Result<(Provider, SchemaUpdate), StartError> {
     let sink = provider_log::sink(context, log.clone(), calls.clone());
     let observer = provider_log::observer(context, log, calls.clone());
-    start_logging(source, context, sink, observer, known, warnings).await
+    start_logging(source, context, sink, observer, known.into(), warnings).await
 }
 
 /// The same with its log in `sink`, and its calls in `observer`.
@@ -140,7 +140,7 @@ pub(super) async fn start_logging(
     context: &ProcessContext,
     sink: LogSink,
     observer: CallObserver,
-    known: Option<&Arc<Catalogue>>,
+    known: KnownSchema<'_>,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<(Provider, SchemaUpdate), StartError> {
     let plugin = match &source.program {

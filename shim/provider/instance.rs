@@ -5,13 +5,14 @@ mod deferrals;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex as StdMutex, OnceLock, PoisonError};
+use std::time::Instant;
 
 use isthmus_common::TERRAFORM_VERSION;
 use isthmus_cty::{AttributePath, Value};
 use isthmus_proto::tfplugin6;
 use tokio::sync::{Mutex, OnceCell};
 
-use super::answered::Answered;
+use super::answered::{AGE, Answered};
 use super::caller::{Caller, SchemaUpdate};
 use super::chunks::Chunks;
 use super::deferral::DeferralSupport;
@@ -47,6 +48,24 @@ struct User {
     observer: CallObserver,
 }
 
+/// What is known of the schema of a process that starts.
+#[derive(Clone, Copy, Debug)]
+pub enum KnownSchema<'a> {
+    /// Nothing.
+    Nothing,
+    /// An earlier response, such as one of the cache.
+    Earlier(&'a Arc<Catalogue>),
+    /// That of a running process of the same program, environment and working directory, and when a
+    /// process was called for it ([`Provider::schema_time`]).
+    Running(&'a Arc<Catalogue>, Instant),
+}
+
+impl<'a> From<Option<&'a Arc<Catalogue>>> for KnownSchema<'a> {
+    fn from(earlier: Option<&'a Arc<Catalogue>>) -> Self {
+        earlier.map_or(Self::Nothing, Self::Earlier)
+    }
+}
+
 /// Shared by all handles of a process.
 #[derive(Debug)]
 pub(super) struct Shared {
@@ -54,6 +73,8 @@ pub(super) struct Shared {
     plugin: Plugin,
     client: Client,
     catalogue: Arc<Catalogue>,
+    /// When a process was called for the schema.
+    asked: Instant,
     configured: Mutex<bool>,
     /// Whether it has answered a call, besides those that a start makes.
     has_answered: AtomicBool,
@@ -71,9 +92,12 @@ pub(super) struct Shared {
 }
 
 impl Provider {
-    /// Requests the schema of a process. Terraform requests it from each process, because older
-    /// providers initialize themselves then. With `known`, the schema is compared with the known
-    /// one, of the cache or of another process of the same program.
+    /// Requests the schema of a process: older providers initialize themselves then. It is compared
+    /// with the known one.
+    ///
+    /// As in Terraform, it is not requested from each of several processes that start one after
+    /// the other, if the provider says that this is optional. Terraform ends with its run, so the
+    /// response of the first one holds for a minute.
     ///
     /// # Errors
     /// When the provider does not respond, or responds with errors or an invalid schema.
@@ -81,17 +105,28 @@ impl Provider {
         name: impl Into<String>,
         plugin: Plugin,
         observer: CallObserver,
-        known: Option<&Arc<Catalogue>>,
+        known: KnownSchema<'_>,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<(Self, SchemaUpdate), ProviderError> {
         let name = name.into();
+        let (known, asked) = match known {
+            KnownSchema::Nothing => (None, None),
+            KnownSchema::Earlier(catalogue) => (Some(catalogue), None),
+            KnownSchema::Running(catalogue, asked) => (Some(catalogue), Some(asked)),
+        };
         let client = Client::new(plugin.channel(), plugin.protocol());
         let in_flight = Arc::new(InFlight::default());
-        let (catalogue, news) = {
-            let (name, plugin) = (&name, &plugin);
+        let (catalogue, news, asked) = if let Some((known, asked)) = known.zip(asked)
+            && known.capabilities().get_provider_schema_optional
+            && asked.elapsed() < AGE
+        {
+            (Arc::clone(known), SchemaUpdate::AsKnown, asked)
+        } else {
+            let (name, plugin, asked) = (&name, &plugin, Instant::now());
             let (client, observer, in_flight, limit) = (&client, &observer, &in_flight, &Limit::default());
             let caller = Caller { name, plugin, client, observer, in_flight, limit };
-            caller.schema(known, warnings).await?
+            let (catalogue, news) = caller.schema(known, warnings).await?;
+            (catalogue, news, asked)
         };
         let user = User { secrets: plugin.secrets().clone(), observer };
         let shared = Shared {
@@ -99,6 +134,7 @@ impl Provider {
             plugin,
             client,
             catalogue,
+            asked,
             configured: Mutex::new(false),
             has_answered: AtomicBool::new(false),
             has_refused_credentials: AtomicBool::new(false),
@@ -144,6 +180,11 @@ impl Provider {
     /// Its schemas.
     pub fn catalogue(&self) -> &Arc<Catalogue> {
         &self.shared.catalogue
+    }
+
+    /// When a process of this program was called for the schema.
+    pub fn schema_time(&self) -> Instant {
+        self.shared.asked
     }
 
     /// Whether it has answered a call, besides those that a start makes: for its schema, and to

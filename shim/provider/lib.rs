@@ -49,7 +49,7 @@ pub use ephemeral::{Lease, Opened};
 pub use error::ProviderError;
 pub use function::FunctionError;
 pub use identity::{IdentityAttribute, IdentitySchema};
-pub use instance::{DataSourceAnswer, Provider};
+pub use instance::{DataSourceAnswer, KnownSchema, Provider};
 pub use isthmus_cty::StoredIdentity;
 pub use known_secrets::{KnownSecrets, Retention};
 pub use limit::{Interruption, Limit};

@@ -10,7 +10,7 @@ use isthmus::package::parameters::{Parameter, ParameterSource};
 use isthmus::package::shape::ResourceShape;
 use isthmus_cty::Type;
 use isthmus_provider::plugin::{LaunchSpec, LogSink, Plugin};
-use isthmus_provider::{CallObserver, Provider as RunningProvider};
+use isthmus_provider::{CallObserver, KnownSchema, Provider as RunningProvider};
 use isthmus_sandbox::Protocol;
 
 use crate::kinds::Provider;
@@ -97,10 +97,15 @@ impl Schemas {
                 .fold(spec.environment, |environment, (name, value)| environment.with(name, value));
             let plugin = Plugin::launch(spec, LogSink::discard()).await.expect("the provider starts");
             let mut warnings = Vec::new();
-            let (running, _) =
-                RunningProvider::start(provider.name(), plugin, CallObserver::default(), None, &mut warnings)
-                    .await
-                    .expect("the provider tells its schema");
+            let (running, _) = RunningProvider::start(
+                provider.name(),
+                plugin,
+                CallObserver::default(),
+                KnownSchema::Nothing,
+                &mut warnings,
+            )
+            .await
+            .expect("the provider tells its schema");
             let source = ParameterSource::Local { path: program.to_string_lossy().into_owned() };
             let parameter = Parameter::new(source);
             let identity = Identity::new(parameter).expect("the provider has a good name");

@@ -15,7 +15,7 @@ use isthmus_cty::json::{Json, from_tree, to_json};
 use isthmus_cty::{Type, Value};
 use isthmus_provider::plugin::{LaunchSpec, LogSink, Plugin};
 use isthmus_provider::schema::Schema;
-use isthmus_provider::{CallObserver, Provider, Resource};
+use isthmus_provider::{CallObserver, KnownSchema, Provider, Resource};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -28,7 +28,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let spec = LaunchSpec::new("example", absolute(executable)?);
     let plugin = Plugin::launch(spec, LogSink::discard()).await?;
     let mut warnings = Vec::new();
-    let provider = Provider::start("example", plugin, CallObserver::default(), None, &mut warnings).await?.0;
+    let provider =
+        Provider::start("example", plugin, CallObserver::default(), KnownSchema::Nothing, &mut warnings)
+            .await?
+            .0;
     let planned = plan(&provider, &type_name, &config).await;
     // Before an error is returned: dropping a provider kills it.
     provider.shutdown().await;

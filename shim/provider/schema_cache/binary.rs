@@ -48,7 +48,7 @@ impl Program {
     }
 
     /// Whether the file is unchanged.
-    pub(super) fn is_unchanged(&self) -> bool {
+    pub fn is_unchanged(&self) -> bool {
         stamp(&self.path).is_ok_and(|now| now == self.state)
     }
 

@@ -113,6 +113,23 @@ on_both_protocols! {
         assert_eq!(configurations(&host, protocol), 3);
     }
 
+    async fn processes_of_one_provider_are_called_for_their_schema_once_if_it_says_that_they_need_not_be(protocol) {
+        // Protocol minor 4 has the capability.
+        for (minor, asked) in [(3, 3), (4, 1)] {
+            let setup = Setup::sandbox(protocol).with("SANDBOX_MINOR", &format!("{protocol}.{minor}"));
+            let host = one(setup).await;
+            let mut sessions = Vec::new();
+            for token in ["a", "b", "c"] {
+                let session = configured(&host, &json!({"token": token})).await?;
+                session.note().make(&json!({"title": "hello"})).await?;
+                sessions.push(session);
+            }
+            assert_eq!(host.provider_processes().len(), 3, "minor {minor}");
+            let call = if protocol == Protocol::V5 { "GetSchema" } else { "GetProviderSchema" };
+            assert_eq!(host.count(call), asked, "minor {minor}: {:?}", host.call_names());
+        }
+    }
+
     async fn other_configurations_environments_and_directories_have_processes_of_their_own(protocol) {
         let setup = Setup::sandbox(protocol);
         let (host, same) = two(setup.clone()).await;
