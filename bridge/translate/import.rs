@@ -111,7 +111,7 @@ fn refreshed_object(inputs: &Struct, outputs: &Struct, shape: Option<&ObjectShap
         if field.is_some_and(|field| field.write_only) {
             return Some((name.to_owned(), input.clone()));
         }
-        let Some(output) = outputs.get(name) else {
+        let Some(output) = outputs.get(name).filter(|output| !output.is_null()) else {
             // Stored inputs have a null for a name that is not to be generated.
             return input.is_null().then(|| (name.to_owned(), Property::Null));
         };
@@ -269,7 +269,7 @@ fn means_the_same(input: &PropertyView<'_>, output: &PropertyView<'_>) -> bool {
 }
 
 fn imported_object(outputs: &Struct, shape: &ObjectShape, which: Settable) -> Struct {
-    let inputs = outputs.iter().filter_map(|(name, output)| {
+    let inputs = outputs.iter().filter(|(_, output)| !output.is_null()).filter_map(|(name, output)| {
         let field = shape.pulumi(name).filter(|field| field.optional || field.required)?;
         let input = imported(output, &field.shape, which);
         let is_wanted = field.required

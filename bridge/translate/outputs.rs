@@ -48,7 +48,8 @@ pub(crate) enum OutputError {
 
 /// The properties of a resource in `state` (or planned state), ordered by name.
 ///
-/// Null attributes are left out; null elements of lists and maps are included. Numbers are the
+/// Null attributes are left out. A flattened block that is absent is null, so that hosts in which
+/// blocks are lists can tell that there is none; so are null elements of lists and maps. Numbers are the
 /// nearest doubles, or decimal strings beyond their range. Write-only attributes are left out.
 ///
 /// # Errors
@@ -134,14 +135,15 @@ impl Writer<'_> {
         let mut properties = Vec::with_capacity(attributes.len());
         for field in &shape.fields {
             let Some(value) = attributes.get(&field.terraform) else { continue };
-            if matches!(value, Value::Null) || field.write_only {
+            let is_flattened = matches!(field.shape, Shape::FlattenedList(_) | Shape::FlattenedSet(_));
+            if (matches!(value, Value::Null) && !is_flattened) || field.write_only {
                 continue;
             }
             let secrets = secrets.and_then(|secrets| secrets.name(&field.terraform));
             self.path.push(PropertyStep::Name(field.pulumi.clone()));
             let property = self.field(value, field, secrets)?;
             self.path.pop();
-            if !property.is_null() {
+            if !property.is_null() || is_flattened {
                 properties.push((field.pulumi.clone(), property));
             }
         }
@@ -399,10 +401,12 @@ mod tests {
     }
 
     #[test]
-    fn empty_blocks_that_pulumi_sees_alone_are_left_out() {
-        let state = with(&[("one", Value::List(vec![])), ("set_of", Value::Set(vec![]))]);
-        let outputs = outputs_from_state(&state, &thing(), FINAL).unwrap();
-        assert_eq!(outputs, bag(&[("setOfs", list(&[]))]));
+    fn an_absent_block_that_pulumi_sees_alone_is_null() {
+        for none in [Value::Null, Value::List(vec![])] {
+            let state = with(&[("one", none), ("set_of", Value::Set(vec![]))]);
+            let outputs = outputs_from_state(&state, &thing(), FINAL).unwrap();
+            assert_eq!(outputs, bag(&[("one", Property::Null), ("setOfs", list(&[]))]));
+        }
     }
 
     #[test]
@@ -413,7 +417,7 @@ mod tests {
             ("1e400", Property::String(format!("1{}", "0".repeat(400)))),
         ] {
             let outputs = outputs_from_state(&with(&[("count_of", number(text))]), &thing(), FINAL).unwrap();
-            assert_eq!(outputs, bag(&[("countOf", expected)]), "{text}");
+            assert_eq!(outputs, bag(&[("countOf", expected), ("one", Property::Null)]), "{text}");
         }
     }
 
@@ -428,7 +432,8 @@ mod tests {
             ("snake_key", list(&[Property::Bool(true), Property::Null])),
             ("map", object(&[("k", Property::Number(2.0))])),
         ]);
-        assert_eq!(outputs_from_state(&state, &thing(), FINAL).unwrap(), bag(&[("open", expected)]));
+        let expected = bag(&[("one", Property::Null), ("open", expected)]);
+        assert_eq!(outputs_from_state(&state, &thing(), FINAL).unwrap(), expected);
     }
 
     #[test]

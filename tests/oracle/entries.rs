@@ -1451,6 +1451,23 @@ const PROVIDERS: &[Entry] = &[
         ]),
     },
     Entry {
+        id: "absent-only-blocks",
+        what: "a block of which there is at most one, and none, in outputs",
+        go_bridge: "no property",
+        isthmus: "null",
+        why: "to a host of HCL, a block is a list: `length(server.disk)` is 0 then, and is an error of a property that is not there",
+        back: NONE,
+        shown: Shown::InAnswers(&[
+            Rule { calls: OUTPUTS, path: &["*", "properties", "**"], ours: Like("null"), theirs: Nothing },
+            Rule {
+                calls: STORED,
+                path: &["*", "properties", "__pulumi_raw_state_delta", "**"],
+                ours: Like(r#"\{"plu":\{"i":\{\}\}\}"#),
+                theirs: Something,
+            },
+        ]),
+    },
+    Entry {
         id: "absent-blocks",
         what: "absent blocks",
         go_bridge: "null; a change is shown where there is none, and what is computed in the elements of a set is planned anew, or gets to another element",

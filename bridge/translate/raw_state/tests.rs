@@ -114,7 +114,7 @@ fn blocks_that_pulumi_sees_alone_get_their_list_back() {
         ("one", Value::List(vec![object_value(&[("a", Value::string("x"))])])),
         ("none", Value::Set(vec![])),
     ]);
-    let expected = r#"{"obj":{"ps":{"one":{"plu":{"i":{"obj":{}}}},"none":{"replace":{"raw":[]}}}}}"#;
+    let expected = r#"{"obj":{"ps":{"one":{"plu":{"i":{"obj":{}}}},"none":{"plu":{"i":{}}}}}}"#;
     assert_eq!(stored(&state, &shape), properties(expected));
 
     let of_text = properties(r#"{"obj":{"ps":{"one":{"plu":{"i":{}}},"none":{"plu":{"i":{}}}}}}"#);
