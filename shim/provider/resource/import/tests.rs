@@ -30,7 +30,10 @@ async fn an_import_is_read_with_the_private_data_that_it_yielded() {
     let resource = stage.provider.resource(THING).expect("there is one");
     let object = resource.import("1", &mut Vec::new()).await.expect("it is imported").expect("it is there");
     assert_eq!(object.value, value(r#"{"id": "1", "name": "a"}"#));
-    assert_eq!(stage.script.calls()[1..], ["ImportResourceState", "ReadResource"]);
+    assert_eq!(
+        stage.script.calls()[1..],
+        ["ImportResourceState", "GetResourceIdentitySchemas", "ReadResource"]
+    );
     let request: tfplugin6::read_resource::Request = stage.script.request("ReadResource");
     assert_eq!(received(request.current_state.as_ref()), value(r#"{"id": "1", "rule": null}"#));
     assert_eq!((&*request.private, request.current_identity), (&b"imported"[..], identity("imported")));
