@@ -3,7 +3,7 @@
 use isthmus_common::fail_point;
 use isthmus_state::OperationKind;
 
-use super::state::Prior;
+use super::prior::Prior;
 use super::state_manager::StateManager;
 use super::{OperationWarnings, Target};
 

@@ -15,7 +15,7 @@ use isthmus_provider::Action;
 use isthmus_state::Status;
 
 use super::failure::Inputs;
-use super::state::Prior;
+use super::prior::Prior;
 use super::{OperationError, OperationWarnings, Target};
 use crate::package::shape::{Field, IdRule, ObjectShape, Shape};
 use crate::translate::attribute_paths::property_path;

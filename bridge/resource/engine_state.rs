@@ -6,7 +6,8 @@ use isthmus_provider::{Object, ProviderError};
 use isthmus_state::{OperationKind, Status};
 
 use super::intents::EngineIntent;
-use super::state::{Prior, RenderOptions, properties_in_any_case, properties_of};
+use super::prior::Prior;
+use super::state::{RenderOptions, properties_in_any_case, properties_of};
 use super::state_manager::{Created, Outcome, StateManager};
 use super::{OperationError, OperationWarnings, Partial, Target};
 

@@ -4,8 +4,8 @@
 //! more; then the engine compares it with a state that may not be true. A read shows whether it is.
 
 use super::operations::Memory;
+use super::prior::Prior;
 use super::read::read;
-use super::state::Prior;
 use super::{OperationWarnings, Target, reports};
 
 impl Target<'_> {

@@ -23,7 +23,8 @@ use prost::Message as _;
 use sha2::{Digest as _, Sha256};
 
 use super::operations::{Operations, OperationsError};
-use super::state::{Prior, RenderOptions, properties_in_any_case};
+use super::prior::Prior;
+use super::state::{RenderOptions, properties_in_any_case};
 use super::{OperationWarnings, Target};
 use crate::translate::property::bag_without_secrets;
 

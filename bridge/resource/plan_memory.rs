@@ -19,7 +19,7 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::{Action, EarlierPlan, Handover, Plan, Resource};
 use prost::Message as _;
 
-use super::state::Prior;
+use super::prior::Prior;
 
 /// Limit in bytes, beyond which the oldest entry is dropped. The plans of a large stack take some
 /// megabytes.

@@ -9,7 +9,8 @@ use isthmus_proto::property::{Struct, Value as Property};
 use isthmus_provider::Object;
 use isthmus_state::Status;
 
-use super::state::{Prior, RenderOptions, properties_of};
+use super::prior::Prior;
+use super::state::{RenderOptions, properties_of};
 use super::{OperationError, OperationWarnings, Target};
 use crate::package::shape::{IdRule, ResourceShape, Shape};
 use crate::translate::exact_numbers::with_exact_numbers;

@@ -9,8 +9,9 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::{Diagnostic, ForeignObject, Object, Resource, StoredObject};
 use isthmus_state::Status;
 
+use super::prior::Prior;
 use super::{OperationError, OperationWarnings, StateError, Target};
-use crate::package::shape::{ObjectShape, Shape};
+use crate::package::shape::Shape;
 use crate::translate::attribute_paths::property_path;
 use crate::translate::exact_numbers::with_exact_numbers;
 use crate::translate::ignore_changes::{apply_ignore_changes, take_out_read_only};
@@ -25,59 +26,6 @@ use crate::translate::raw_state::{
 };
 use crate::translate::sets::in_order_of;
 use crate::translate::unread::{UnreadAttribute, add_unread_inputs, fill_unread, unread_in};
-
-/// Prior state of a resource.
-#[derive(Clone, Debug)]
-pub(crate) struct Prior {
-    pub(crate) object: Object,
-    pub(crate) status: Status,
-    /// The properties of the object, if they differ from the engine's.
-    own: Option<Struct>,
-    /// Whether an update has failed, and what it left could not be read.
-    pub(crate) is_unrefreshed: bool,
-    /// Whether the state is of another resource type.
-    is_moved: bool,
-    /// Whether the engine's properties have names that are not the package's any more.
-    is_renamed: bool,
-    /// Sensitive attributes that no read has returned since the import.
-    unread: BTreeSet<UnreadAttribute>,
-}
-
-impl Prior {
-    /// An object by the provider's current schema.
-    pub(crate) fn current(object: Object, status: Status) -> Self {
-        Self {
-            object,
-            status,
-            own: None,
-            is_unrefreshed: false,
-            is_moved: false,
-            is_renamed: false,
-            unread: BTreeSet::new(),
-        }
-    }
-
-    /// An object that was just imported.
-    pub(crate) fn imported(object: Object, shape: &ObjectShape) -> Self {
-        let unread = unread_in(&object.value, shape);
-        Self { unread, ..Self::current(object, Status::Ready) }
-    }
-
-    /// Sensitive attributes that no read has returned since the import.
-    pub(super) fn unread(&self) -> &BTreeSet<UnreadAttribute> {
-        &self.unread
-    }
-
-    /// Whether the properties have to be stored by other names, even if nothing else changes.
-    pub(super) fn is_renamed(&self) -> bool {
-        self.is_renamed
-    }
-
-    /// The resource's prior properties, of which `stored` are the engine's.
-    pub(super) fn properties<'a>(&'a self, stored: &'a Struct) -> &'a Struct {
-        self.own.as_ref().unwrap_or(stored)
-    }
-}
 
 impl Target<'_> {
     /// The resource type with changes at `paths` ignored: `news` are reverted there to the stored

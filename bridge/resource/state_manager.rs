@@ -13,7 +13,7 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::{Object, ProviderError};
 use isthmus_state::OperationKind;
 
-use super::state::Prior;
+use super::prior::Prior;
 use super::{OperationError, OperationWarnings};
 use crate::translate::unread::UnreadAttribute;
 

@@ -7,7 +7,7 @@ use isthmus_provider::{Action, Plan};
 use isthmus_state::OperationKind;
 
 use super::create::planned_properties;
-use super::state::Prior;
+use super::prior::Prior;
 use super::state_manager::{Outcome, StateManager};
 use super::{OperationError, OperationWarnings, Target};
 use crate::translate::attribute_paths::property_path;

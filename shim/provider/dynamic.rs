@@ -5,6 +5,13 @@ use isthmus_proto::tfplugin6::DynamicValue;
 
 use super::ProviderError;
 
+/// Whether a value may have unknown parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unknowns {
+    Allowed,
+    Refused,
+}
+
 /// Encodes a value as MessagePack: some providers support nothing else.
 pub(crate) fn encode(
     value: &Value,

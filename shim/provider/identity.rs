@@ -12,6 +12,7 @@ use isthmus_cty::json::{Json, from_tree, to_json};
 use isthmus_cty::{self as cty, ObjectType, StoredIdentity, Type, Value};
 use isthmus_proto::tfplugin6;
 
+use super::dynamic::Unknowns;
 use super::{Diagnostic, Object, Provider, ProviderError, Resource, Rpc};
 use crate::schema::CatalogueError;
 
@@ -34,13 +35,6 @@ pub struct IdentityAttribute {
     pub attribute_type: Type,
     /// Required in an import by identity.
     pub required_for_import: bool,
-}
-
-/// Whether an identity may have unknown values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unknowns {
-    Allowed,
-    Refused,
 }
 
 type Schemas = BTreeMap<String, tfplugin6::ResourceIdentitySchema>;

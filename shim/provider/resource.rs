@@ -21,7 +21,7 @@ use isthmus_proto::tfplugin6;
 
 use super::answered::Request;
 use super::deferral::DeferralSupport;
-use super::identity::Unknowns;
+use super::dynamic::Unknowns;
 use super::{Deferral, Diagnostic, Provider, ProviderError, Rpc, dynamic};
 use crate::Retention;
 use crate::rules;
