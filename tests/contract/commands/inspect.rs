@@ -134,7 +134,7 @@ fn a_change_of_an_existing_object_is_compared_with_it() {
     let words = [SANDBOX, "sandbox_note", "--prior", "prior.json"];
     let news = |body: &str, color: &str| json!({ "title": "Milk", "body": body, "color": color, "secretHint": SECRET });
     let document = machine.inspect_json(&words, &news("Buy some.", "yellow"));
-    let diff = ("Diff", &["UpgradeResourceState", "PlanResourceChange"][..]);
+    let diff = ("Diff", &["UpgradeResourceState", "PlanResourceChange", "GetResourceIdentitySchemas"][..]);
     assert_eq!(document["action"], "none");
     assert_eq!(steps(&document), expected(&[&CONFIGURED[..], &[diff]].concat()));
 

@@ -244,7 +244,7 @@ fn a_version_of_others_that_the_command_line_would_take_is_named_and_replaced_ev
     assert!(said.stdout.contains("-v1.5.0/pulumi-resource-terraform-provider (backup: "), "{said:?}");
     said.well();
     assert_eq!(user.installed(), ["1.0.9", "1.4.0", "1.5.0"]);
-    let kept = user.machine.path(&format!("{}.replaced", other("1.5.0")));
+    let kept = user.machine.path(format!("{}.replaced", other("1.5.0")));
     assert_eq!(std::fs::read_to_string(kept).expect("a backup"), "theirs, new");
 }
 

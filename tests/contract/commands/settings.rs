@@ -106,6 +106,7 @@ const ROWS: &[Row] = &[
         &[b"", b"CLOUD_*", b"A, B"],
         &[b"A,,B", b"*_SECRET", b"A=b", b"A B", b"\xff"],
     ),
+    row("ISTHMUS_PROVIDER_DIRECTORY", PATHS, NO_PATHS),
     row(
         "ISTHMUS_PROVIDER_MEMORY",
         &[b"", b"16", b"2048"],
