@@ -265,17 +265,15 @@ mod tests {
     use super::super::finding::Level;
     use super::*;
 
+    fn lookup(found: Option<Candidate>) -> Lookup {
+        Lookup { version: PLUGIN_VERSION, named_by: BTreeSet::new(), found, behind: None, is_partial: false }
+    }
+
     #[test]
     fn each_way_to_a_plugin_is_judged_by_what_it_leads_to() {
         let judged = |reason, kind| {
             let found = Some(Candidate { file: "/p".into(), reason, kind });
-            let lookup = Lookup {
-                version: PLUGIN_VERSION,
-                named_by: BTreeSet::new(),
-                found,
-                behind: None,
-                is_partial: false,
-            };
+            let lookup = lookup(found);
             let facts = Facts { plugins: Some("/plugins".into()), lookups: vec![lookup], ..Facts::default() };
             judge(&facts).findings.first().map(|finding| (finding.level, finding.code))
         };
@@ -291,13 +289,7 @@ mod tests {
     #[test]
     fn what_is_loaded_where_no_version_is_named_is_judged_beside_what_is_named() {
         let found = Some(Candidate { file: "/p".into(), reason: Reason::Cache, kind: Kind::Isthmus });
-        let lookup = Lookup {
-            version: PLUGIN_VERSION,
-            named_by: BTreeSet::new(),
-            found,
-            behind: None,
-            is_partial: false,
-        };
+        let lookup = lookup(found);
         let plugins = Path::new("/plugins");
         let judged = |version| {
             let unversioned = Some(InstalledPlugin::at(plugins, version));

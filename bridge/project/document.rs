@@ -46,7 +46,7 @@ pub(crate) struct Named {
     pub packages: Vec<RequestedPackage>,
     /// The SDK that the file belongs to.
     pub sdk: Option<Sdk>,
-    /// The version of the plugin that HCL's host is told to ask for.
+    /// The version of the plugin that a project in HCL chooses for its host.
     pub host_version: Option<Version>,
 }
 

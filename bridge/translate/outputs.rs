@@ -48,8 +48,8 @@ pub(crate) enum OutputError {
 
 /// The properties of a resource in `state` (or planned state), ordered by name.
 ///
-/// Null attributes are left out. A flattened block that is absent is null, so that hosts in which
-/// blocks are lists can tell that there is none; so are null elements of lists and maps. Numbers are the
+/// Null attributes are left out; null elements of lists and maps are included. A flattened block that
+/// is absent is null: hosts in which blocks are lists see that there is none. Numbers are the
 /// nearest doubles, or decimal strings beyond their range. Write-only attributes are left out.
 ///
 /// # Errors
