@@ -58,7 +58,7 @@ rules! {
         assert_eq!((&updated.outputs["written"], client.applied()), (&json!(2), 3));
     }
 
-    "An object that could not be read after a failed Update is read before the next change" in ["resource/state", "resource/diff"],
+    "An object that could not be read after a failed Update is read before the next change" in ["resource/state", "resource/prior", "resource/diff"],
     legacy: Legacy::Same,
     async fn what_a_failed_update_left_unread_is_read_later(at) {
         let client = at.conformance().await?;
