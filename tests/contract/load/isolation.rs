@@ -14,10 +14,9 @@ use crate::harness::{Host, Session, Setup, Status, json, on_both_protocols};
 /// Lifecycles in each phase of the slice.
 const SLICE: u64 = 60;
 
-/// How many times as long the slowest hundredth of calls may take beside a provider that misbehaves, and how long it may take
-/// in any case, in milliseconds: the provider that starts again and again uses the same processors.
-const SLOWER: f64 = 10.0;
-const SLOW: f64 = 250.0;
+/// How long a call may take beside a provider that misbehaves, in milliseconds: far less than a call that waits for that provider, and
+/// far more than one that shares the processors with it.
+const WAITING: f64 = 5000.0;
 
 /// What a provider does wrong, again and again.
 #[derive(Clone, Copy, Debug)]
@@ -127,8 +126,7 @@ on_both_protocols! {
             let count = count.load(Ordering::Relaxed);
             println!("protocol {protocol}: {wrong:?}, {count} times: {during}");
             assert!(count > 1, "{wrong:?} happened meanwhile");
-            let bound = (before.most * SLOWER).max(SLOW);
-            assert!(during.most <= bound, "{wrong:?}: p99 of {} ms and not at most {bound}", during.most);
+            assert!(during.longest <= WAITING, "{wrong:?}: a call took {} ms", during.longest);
         }
     }
 }
