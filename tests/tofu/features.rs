@@ -4,9 +4,10 @@
 //! are made by code from the answers and from what the provider was asked, and nothing in them is typed in. The table is
 //! compared with the page, and written into it anew by
 //!
-//!     UPDATE_EXPECT=1 cargo test --test tofu features
+//!     UPDATE_EXPECT=1 cargo test --test tofu tables
 //!
-//! `ISTHMUS_FEATURES=words` runs only the features whose names hold the words, and prints what it saw.
+//! The same run makes the ledger of reports ([`crate::upstream`]), most of whose scenarios are those of features.
+//! `ISTHMUS_SCENARIOS=words` runs only the scenarios whose names hold the words, and prints what it saw.
 
 pub(crate) mod changes;
 mod failures;
@@ -29,7 +30,7 @@ use fixtures::tools::tool;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use crate::providers;
+use crate::{providers, upstream};
 use life::{Life, Side, Stage};
 use outcome::{Grade, Outcome};
 
@@ -84,30 +85,34 @@ const FAMILIES: &[(&str, &[Feature])] = &[
     ("What else providers offer", offers::FEATURES),
 ];
 
+/// What was seen of each scenario, by its name, with each side: how much of it there is, and the text.
+pub(crate) type Seen = BTreeMap<(&'static str, Side), (Grade, String)>;
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_table_of_features_is_what_is_seen() {
+async fn the_tables_of_features_and_reports_are_what_is_seen() {
     providers::build();
     let versions = versions();
-    let wanted = std::env::var("ISTHMUS_FEATURES").ok();
-    let features = FAMILIES.iter().flat_map(|(_, features)| features.iter()).enumerate();
-    let chosen = features
-        .filter(|(_, feature)| wanted.as_ref().is_none_or(|words| feature.what.contains(words.as_str())));
-    let seen = seen(chosen.map(|(index, feature)| (index, feature.run))).await;
+    let wanted = std::env::var("ISTHMUS_SCENARIOS").ok();
+    let features = features().map(|feature| (feature.what, feature.run));
+    let scenarios = features.chain(upstream::scenarios());
+    let chosen =
+        scenarios.filter(|(name, _)| wanted.as_ref().is_none_or(|words| name.contains(words.as_str())));
+    let seen = seen(chosen).await;
     if wanted.is_some() {
-        for ((index, side), outcome) in &seen {
-            println!("{index} {side:?}: {}", outcome.1);
+        for ((name, side), (_, text)) in &seen {
+            println!("{name} {side:?}: {text}");
         }
         return;
     }
+    upstream::compare(&seen, &versions);
     let mut table = String::new();
     let mut less = Vec::new();
-    let mut index = 0;
     for (family, features) in FAMILIES {
         table += &format!(
             "\n### {family}\n\n| what | OpenTofu | Go bridge | isthmus | why it matters |\n|---|---|---|---|---|\n"
         );
         for feature in *features {
-            let [tofu, go_bridge, isthmus] = Side::ALL.map(|side| &seen[&(index, side)]);
+            let [tofu, go_bridge, isthmus] = Side::ALL.map(|side| &seen[&(feature.what, side)]);
             let is_less = isthmus.0 < tofu.0 || isthmus.0 < go_bridge.0;
             let [tofu, go_bridge, isthmus] = [tofu, go_bridge, isthmus].map(|(_, text)| text);
             if is_less != feature.excuse.is_some() {
@@ -121,7 +126,6 @@ async fn the_table_of_features_is_what_is_seen() {
                 "| {} | {tofu} | {go_bridge} | {isthmus}{excuse} | {} |\n",
                 feature.what, feature.why
             );
-            index += 1;
         }
     }
     compare(&format!("{}{table}", head(&versions)));
@@ -132,33 +136,33 @@ async fn the_table_of_features_is_what_is_seen() {
     );
 }
 
-/// The scenario of the feature that is called so.
-pub(crate) fn scenario_of(what: &str) -> Option<Run> {
-    let mut features = FAMILIES.iter().flat_map(|(_, features)| features.iter());
-    features.find(|feature| feature.what == what).map(|feature| feature.run)
+fn features() -> impl Iterator<Item = &'static Feature> {
+    FAMILIES.iter().flat_map(|(_, features)| features.iter())
 }
 
-/// What is seen of numbered scenarios with each side: how much of it there is, and the text.
-pub(crate) async fn seen(
-    scenarios: impl Iterator<Item = (usize, Run)>,
-) -> BTreeMap<(usize, Side), (Grade, String)> {
+/// Whether a feature is called so.
+pub(crate) fn has_feature(what: &str) -> bool {
+    features().any(|feature| feature.what == what)
+}
+
+async fn seen(scenarios: impl Iterator<Item = (&'static str, Run)>) -> Seen {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let stage = Arc::new(Stage::new(directory.path().to_owned()).await);
     let turns = Arc::new(Semaphore::new(AT_A_TIME));
     let mut running = JoinSet::new();
-    for (index, run) in scenarios {
+    for (index, (scenario, run)) in scenarios.enumerate() {
         for side in Side::ALL {
             let (stage, turns) = (Arc::clone(&stage), Arc::clone(&turns));
             running.spawn(async move {
                 let _turn = turns.acquire().await.expect("it is never closed");
                 let living = tokio::spawn(async move {
-                    let name = format!("f{index:02}x");
+                    let name = format!("f{index:03}x");
                     let mut life = Life::new(side, name.clone(), stage);
                     let outcome = run(&mut life).await;
                     // Where a scenario stands in the table is not what is seen of it.
                     (outcome.grade, outcome.to_string().replace(&name, "NAME"))
                 });
-                (index, side, living.await)
+                (scenario, side, living.await)
             });
         }
     }
@@ -166,8 +170,8 @@ pub(crate) async fn seen(
     let mut broken = Vec::new();
     while let Some(run) = running.join_next().await {
         match run.expect("it only waits for another") {
-            (index, side, Ok(outcome)) => drop(seen.insert((index, side), outcome)),
-            (index, side, Err(_)) => broken.push((index, side)),
+            (scenario, side, Ok(outcome)) => drop(seen.insert((scenario, side), outcome)),
+            (scenario, side, Err(_)) => broken.push((scenario, side)),
         }
     }
     assert!(broken.is_empty(), "what is asked here cannot be told of {broken:?}; see above");
@@ -177,7 +181,7 @@ pub(crate) async fn seen(
 #[test]
 fn every_feature_has_a_name_of_its_own_and_a_reason() {
     let mut names = std::collections::BTreeSet::new();
-    for feature in FAMILIES.iter().flat_map(|(_, features)| features.iter()) {
+    for feature in features() {
         assert!(names.insert(feature.what), "two features are called {}", feature.what);
         for cell in [feature.what, feature.why] {
             assert!(!cell.is_empty() && !cell.contains(['|', '\n']), "{cell:?}");
@@ -195,7 +199,7 @@ fn head(versions: &str) -> String {
 }
 
 /// Which programs are compared.
-pub(crate) fn versions() -> String {
+fn versions() -> String {
     let said = |program: PathBuf, argument: &str| {
         let mut command = Command::new(program);
         // Settings of whoever runs the test are not of interest.
@@ -227,7 +231,7 @@ fn compare(table: &str) {
         .collect();
     assert!(
         kept == table,
-        "docs/differences.md has another table of features; run `{UPDATE}=1 cargo test --test tofu features`:\n{}",
+        "docs/differences.md has another table of features; run `{UPDATE}=1 cargo test --test tofu tables`:\n{}",
         differing.join("\n\n")
     );
 }

@@ -2,11 +2,8 @@
 //! the ledger in `docs/upstream.md`.
 //!
 //! A report is a row, and its scenario one of [`features`] or one of its own here. What a row says of the three is made by code
-//! from what was seen; nothing of it is typed in. The page is compared with what is seen, and written anew by
-//!
-//!     UPDATE_EXPECT=1 cargo test --test tofu upstream
-//!
-//! `ISTHMUS_REPORTS=words` runs only the reports whose numbers or summaries hold the words, and prints what it saw.
+//! from what was seen; nothing of it is typed in. The test of [`features`] runs them, and compares the page with what it saw or
+//! writes it anew.
 
 mod packages;
 mod previews;
@@ -15,13 +12,12 @@ mod secrets;
 mod states;
 mod untried;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::features::life::Side;
 use crate::features::outcome::Grade;
-use crate::features::{Run, UPDATE, scenario_of, seen, versions};
-use crate::providers;
+use crate::features::{Run, Seen, UPDATE, has_feature};
 
 /// A report, and the scenario that shows it.
 struct Report {
@@ -78,12 +74,10 @@ fn all() -> impl Iterator<Item = &'static Report> {
 }
 
 impl Report {
-    fn run(&self) -> Run {
+    /// The name of its scenario.
+    fn scenario(&self) -> &'static str {
         match self.shown {
-            Shown::Own(_, run) => run,
-            Shown::Feature(what) => {
-                scenario_of(what).unwrap_or_else(|| panic!("{}: no feature is called {what:?}", self.numbers))
-            }
+            Shown::Feature(name) | Shown::Own(name, _) => name,
         }
     }
 
@@ -100,23 +94,12 @@ impl Report {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_ledger_of_reports_is_what_is_seen() {
-    providers::build();
-    let wanted = std::env::var("ISTHMUS_REPORTS").ok();
-    let chosen = all().enumerate().filter(|(_, report)| {
-        wanted
-            .as_ref()
-            .is_none_or(|words| report.numbers.contains(&**words) || report.says.contains(&**words))
-    });
-    let seen = seen(chosen.map(|(index, report)| (index, report.run()))).await;
-    if wanted.is_some() {
-        for ((index, side), (_, text)) in &seen {
-            println!("{} {side:?}: {text}", all().nth(*index).map_or("", |report| report.numbers));
-        }
-        return;
-    }
-    compare(&page(&seen));
+/// The scenarios of reports that are those of no feature.
+pub(crate) fn scenarios() -> impl Iterator<Item = (&'static str, Run)> {
+    all().filter_map(|report| match report.shown {
+        Shown::Feature(_) => None,
+        Shown::Own(path, run) => Some((path, run)),
+    })
 }
 
 #[test]
@@ -134,12 +117,12 @@ fn a_report_is_in_the_ledger_once_and_has_a_scenario_or_a_reason() {
     }
     for report in all() {
         if let Shown::Feature(what) = report.shown {
-            assert!(scenario_of(what).is_some(), "{}: no feature is called {what:?}", report.numbers);
+            assert!(has_feature(what), "{}: no feature is called {what:?}", report.numbers);
         }
     }
 }
 
-fn page(seen: &BTreeMap<(usize, Side), (Grade, String)>) -> String {
+fn page(seen: &Seen, versions: &str) -> String {
     let (mut rows, mut reports, mut green, mut red) = (0, 0, 0, 0);
     let mut tables = String::new();
     for (theme, of_theme) in THEMES {
@@ -148,7 +131,7 @@ fn page(seen: &BTreeMap<(usize, Side), (Grade, String)>) -> String {
         );
         for report in *of_theme {
             let [tofu, go_bridge, isthmus] = Side::ALL.map(|side| {
-                let (grade, text) = &seen[&(rows, side)];
+                let (grade, text) = &seen[&(report.scenario(), side)];
                 // The text begins with how much there is, in bold type.
                 (*grade, text.split_once(": ").map_or("", |(_, facts)| facts))
             });
@@ -179,7 +162,7 @@ fn page(seen: &BTreeMap<(usize, Side), (Grade, String)>) -> String {
     format!(
         "# Public reports, tried side by side
 
-<!-- Made by tests/tofu/upstream.rs. Change it there, then: UPDATE_EXPECT=1 cargo test --test tofu upstream -->
+<!-- Made by tests/tofu/upstream.rs. Change it there, then: UPDATE_EXPECT=1 cargo test --test tofu tables -->
 
 {rows} rows for {reports} reports: {green} green with isthmus; {red} red with the Go bridge, {} not reproduced there.
 
@@ -207,7 +190,7 @@ not built on the Go bridge are left out.
 |---|---|
 {}",
         rows - red,
-        versions(),
+        versions,
         untried.collect::<String>(),
     )
 }
@@ -230,7 +213,8 @@ fn links(numbers: &str) -> String {
 }
 
 /// Compares the page with the one that is there, or writes it.
-fn compare(made: &str) {
+pub(crate) fn compare(seen: &Seen, versions: &str) {
+    let made = page(seen, versions);
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/upstream.md");
     if std::env::var_os(UPDATE).is_some() {
         std::fs::write(&file, made).expect("the page can be written");
@@ -242,7 +226,7 @@ fn compare(made: &str) {
         differing.map(|(kept, made)| format!("page: {kept}\nseen: {made}")).collect();
     assert!(
         kept == made,
-        "docs/upstream.md has another ledger; run `{UPDATE}=1 cargo test --test tofu upstream`:\n{}",
+        "docs/upstream.md has another ledger; run `{UPDATE}=1 cargo test --test tofu tables`:\n{}",
         differing.join("\n\n")
     );
 }
