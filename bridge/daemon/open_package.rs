@@ -54,7 +54,7 @@ pub(crate) async fn open_package(
     let Resolved { identity, source } = resolve(arguments, names, context, report, warnings).await?;
     let calls = Calls::default();
     let mut diagnostics = Vec::new();
-    let (provider, _) = start(&source, context, log.clone(), &calls, None, &mut diagnostics).await?;
+    let (provider, _) = start(&source, context, log.clone(), &calls, &mut diagnostics).await?;
     warnings.extend(diagnostics.iter().map(ToString::to_string));
     let package = Arc::new(Package::new(identity, Arc::clone(provider.catalogue())));
     Ok(Arc::new(Instance::new(

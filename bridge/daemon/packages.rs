@@ -5,6 +5,7 @@
 //! what the binary is started with. So sessions with the same share one of each, which is freed with the last of them.
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use isthmus_provider::schema::{Catalogue, Fingerprint};
 use isthmus_provider::schema_cache::{LaunchContext, Program, SchemaCache};
@@ -27,19 +28,20 @@ pub(super) struct Packages {
 type PackageKey = (Fingerprint, Parameter);
 
 impl Packages {
-    /// The package of a provider whose schema is cached, if it is. Blocks on the file system.
+    /// The package of a provider whose schema is cached, if it is, and when a process was called for the schema. Blocks on the file
+    /// system.
     pub(super) fn cached(
         &self,
         cache: &SchemaCache,
         program: &Program,
         context: &LaunchContext,
         identity: Identity,
-    ) -> Option<Arc<Package>> {
+    ) -> Option<(Arc<Package>, SystemTime)> {
         // Read each time, because another process may have found that the provider's schema depends on more than is known.
-        let fingerprint = cache.fingerprint(program, context)?;
+        let (fingerprint, asked) = cache.fingerprint(program, context)?;
         let read = || cache.catalogue(fingerprint).map(Arc::new).ok_or(());
         let catalogue = self.catalogues.find_or_try_build(&fingerprint, Catalogue::is_readable, read);
-        catalogue.ok().map(|catalogue| self.of(identity, catalogue))
+        catalogue.ok().map(|catalogue| (self.of(identity, catalogue), asked))
     }
 
     /// The package of a provider with this schema.

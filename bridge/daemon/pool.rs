@@ -20,7 +20,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use isthmus_cty::Value;
-use isthmus_provider::schema::Catalogue;
 use isthmus_provider::schema_cache::{LaunchContext, Program};
 use isthmus_provider::{Diagnostic, KnownSchema, Provider, SchemaUpdate};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -206,7 +205,7 @@ impl Launcher {
     /// A process of the pool, which is launched if none runs; and what is new about its schema, compared with `known`.
     pub(super) async fn process(
         self: &Arc<Self>,
-        known: Option<&Arc<Catalogue>>,
+        known: KnownSchema<'_>,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<(PoolUse, SchemaUpdate), StartError> {
         // Sessions that begin at once wait for the first one's launch.
@@ -214,7 +213,7 @@ impl Launcher {
         let _launching = lock.lock().await;
         match self.pool.find(self) {
             Some(used) => Ok((used, SchemaUpdate::AsKnown)),
-            None => self.launch(known.into(), warnings).await,
+            None => self.launch(known, warnings).await,
         }
     }
 
@@ -641,7 +640,7 @@ impl PoolUse {
         // The file may have been replaced.
         let program = self.launcher.key.program.clone();
         let known = if isthmus_common::blocking(move || program.is_unchanged()).await {
-            KnownSchema::Running(&catalogue, asked)
+            KnownSchema::Confirmed(&catalogue, asked)
         } else {
             KnownSchema::Earlier(&catalogue)
         };

@@ -16,12 +16,12 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use isthmus_provider::plugin::Exit;
 use isthmus_provider::schema::Catalogue;
 use isthmus_provider::schema_cache::{Program, SchemaCache};
-use isthmus_provider::{Diagnostic, SchemaUpdate};
+use isthmus_provider::{Diagnostic, KnownSchema, Provider, SchemaUpdate};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
@@ -30,7 +30,7 @@ use super::instance::{ConfigureError, ProviderProcess};
 use super::own_process::OwnProcess;
 use super::pool::{LaunchKey, Launcher};
 use super::scope::SessionScope;
-use super::start::{Program as ProviderProgram, start};
+use super::start::{Program as ProviderProgram, start_knowing};
 use super::{Calls, Instance, ProviderSource, StartError};
 use crate::engine::{LogLine, Severity};
 use crate::package::catalogue::{Identity, Package};
@@ -78,6 +78,19 @@ struct Remembered {
     catalogue: Arc<Catalogue>,
     /// The provider binary that it belongs to.
     program: Program,
+    /// When a process was called for it.
+    asked: SystemTime,
+}
+
+impl Remembered {
+    /// What a process of `program` is known to have as its schema.
+    fn of(&self, program: Option<&Program>) -> KnownSchema<'_> {
+        if Some(&self.program) == program {
+            KnownSchema::Confirmed(&self.catalogue, self.asked)
+        } else {
+            KnownSchema::Earlier(&self.catalogue)
+        }
+    }
 }
 
 /// What precedes the start of a process.
@@ -124,9 +137,10 @@ impl ProviderSlot {
             // A provider that would not start must fail now, as it does without a cached schema.
             isthmus_provider::plugin::inspect(&executable).ok()?;
             let program = Program::look(&executable)?;
-            let package = daemon.packages.cached(&cache, &program, &context.launch_context()?, identity)?;
+            let (package, asked) =
+                daemon.packages.cached(&cache, &program, &context.launch_context()?, identity)?;
             let catalogue = Arc::clone(package.catalogue());
-            Some((package, Remembered { catalogue, program }))
+            Some((package, Remembered { catalogue, program, asked }))
         };
         let found = tokio::task::spawn_blocking(find).await.ok().flatten();
         if let Some(observation) = scope.daemon.observation() {
@@ -450,9 +464,9 @@ impl ProviderSlot {
                 Some(file) => isthmus_common::blocking(move || Program::look(&file)).await,
                 None => None,
             };
+            let known = KnownSchema::Earlier(&known);
             let (process, update) =
-                process(scope, &self.source, &self.calls, program.as_ref(), Some(&known), &mut warnings)
-                    .await?;
+                process(scope, &self.source, &self.calls, program.as_ref(), known, &mut warnings).await?;
             if !matches!(update, SchemaUpdate::AsKnown) {
                 process.give_up().await;
                 return Err(StartError::OtherSchema);
@@ -504,9 +518,9 @@ async fn launch(
         None => None,
     };
     let mut warnings = Vec::new();
-    let known_catalogue = known.map(|known| &known.catalogue);
     let program = inspected.as_ref().map(|(_, program)| program);
-    let (process, update) = process(scope, source, calls, program, known_catalogue, &mut warnings).await?;
+    let known_schema = known.map_or(KnownSchema::Nothing, |known| known.of(program));
+    let (process, update) = process(scope, source, calls, program, known_schema, &mut warnings).await?;
     let withheld = scope.context.withheld_from(&identity.provider_type);
     let warnings: Vec<_> = warnings.iter().map(Diagnostic::to_string).chain(withheld).collect();
     for warning in &warnings {
@@ -523,8 +537,12 @@ async fn launch(
     }
     let package = scope.daemon.packages.of(identity, Arc::clone(&catalogue));
     if let Some((cache, program)) = inspected {
-        let was_known = known.is_some_and(|known| known.program == program);
-        remember(scope, cache, program, (catalogue, update), was_known);
+        let known = known.filter(|known| known.program == program).map(|known| known.asked);
+        if known == Some(process.provider().schema_time()) {
+            doubt_on_failure(scope, &cache, &program, process.provider());
+        }
+        let answer = LiveSchema { asked: process.provider().schema_time(), catalogue, update };
+        remember(scope, cache, program, answer, known);
     }
     Ok(Instance::new(package, process, source.clone(), calls.clone(), Arc::clone(scope.context.settings())))
 }
@@ -535,7 +553,7 @@ async fn process(
     source: &ProviderSource,
     calls: &Calls,
     program: Option<&Program>,
-    known: Option<&Arc<Catalogue>>,
+    known: KnownSchema<'_>,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<(ProviderProcess, SchemaUpdate), StartError> {
     let shared = scope.daemon.pool().and_then(|pool| Some((pool, LaunchKey::new(&scope.context, program?)?)));
@@ -555,7 +573,8 @@ async fn process(
                 Some(pool) => Some(pool.room(|reason| scope.log.send(Severity::Warning, reason, "")).await),
                 None => None,
             };
-            let (provider, update) = start(source, &scope.context, log, calls, known, warnings).await?;
+            let (provider, update) =
+                start_knowing(source, &scope.context, log, calls, known, warnings).await?;
             if let Some(observed) = calls.observed() {
                 observed.started();
             }
@@ -576,20 +595,54 @@ fn file_of(source: &ProviderSource) -> Option<PathBuf> {
     }
 }
 
-/// Caches the live schema in the background; `catalogue` is read from the cache from then on. If the
-/// same program `was_known`, a different schema shows that it depends on more than the cache's key.
+/// A process that was not called for its schema fails perhaps because it has another one. The next process is called.
+fn doubt_on_failure(scope: &SessionScope, cache: &SchemaCache, program: &Program, provider: &Provider) {
+    let (cache, program, context) = (cache.clone(), program.clone(), Arc::clone(&scope.context));
+    let (daemon, known) = (Arc::downgrade(&scope.daemon), provider.catalogue().fingerprint());
+    provider.on_failure(move || {
+        let doubt = move || {
+            if let Some(context) = context.launch_context() {
+                // Then it is called a day later.
+                let _ = cache.doubt(&program, &context, known);
+            }
+        };
+        if let Some(daemon) = daemon.upgrade() {
+            daemon.spawn(async move { isthmus_common::blocking(doubt).await });
+        }
+    });
+}
+
+/// The schema of a process.
+struct LiveSchema {
+    catalogue: Arc<Catalogue>,
+    update: SchemaUpdate,
+    /// When a process was called for it.
+    asked: SystemTime,
+}
+
+/// Caches the live schema in the background; its catalogue is read from the cache from then on. If the
+/// same program was `known` since then, a different schema shows that it depends on more than the cache's key.
 fn remember(
     scope: &SessionScope,
     cache: SchemaCache,
     program: Program,
-    (catalogue, update): (Arc<Catalogue>, SchemaUpdate),
-    was_known: bool,
+    LiveSchema { catalogue, update, asked }: LiveSchema,
+    known: Option<SystemTime>,
 ) {
     let (daemon, log, context) =
         (Arc::clone(&scope.daemon), scope.log.to_engine(), Arc::clone(&scope.context));
     let kept = tokio::task::spawn_blocking(move || match (update, context.launch_context()) {
+        // The time matters for these only.
+        (SchemaUpdate::AsKnown, Some(context))
+            if catalogue.capabilities().get_provider_schema_optional
+                && known.is_some_and(|known| known < asked) =>
+        {
+            cache.confirm(&program, &context, catalogue.fingerprint())
+        }
         (SchemaUpdate::AsKnown, _) => Ok(()),
-        (SchemaUpdate::New(_) | SchemaUpdate::Uncacheable, _) if was_known => cache.mark_variable(&program),
+        (SchemaUpdate::New(_) | SchemaUpdate::Uncacheable, _) if known.is_some() => {
+            cache.mark_variable(&program)
+        }
         (SchemaUpdate::New(answer), Some(context)) => {
             let kept = cache.keep(&program, &context, &answer);
             cache.serve(&catalogue);

@@ -1,7 +1,6 @@
 //! Starting a provider, or reattaching to a running one.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use isthmus_common::{Environment, blocking};
 use isthmus_install::{AlteredError, ProviderAddress, SignaturePolicy, Verification, check_program};
@@ -9,7 +8,7 @@ use isthmus_provider::plugin::{
     ExecutableError, Exit, Guardian, LaunchError, LaunchProblem, LaunchSpec, LogSink, OtherSessions, Plugin,
     ReattachConfig,
 };
-use isthmus_provider::schema::{Catalogue, CatalogueError};
+use isthmus_provider::schema::CatalogueError;
 use isthmus_provider::{CallObserver, Diagnostic, KnownSchema, Provider, ProviderError, SchemaUpdate};
 
 use super::reattach::{self, ReattachVariableError};
@@ -120,18 +119,29 @@ impl ProviderSource {
     }
 }
 
-/// Starts the provider and reads its schema, which is compared with `known`. Its log goes to `log`.
+/// Starts the provider and reads its schema. Its log goes to `log`.
 pub(crate) async fn start(
     source: &ProviderSource,
     context: &ProcessContext,
     log: EngineLog,
     calls: &Calls,
-    known: Option<&Arc<Catalogue>>,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<(Provider, SchemaUpdate), StartError> {
+    start_knowing(source, context, log, calls, KnownSchema::Nothing, warnings).await
+}
+
+/// The same with a schema that is known.
+pub(super) async fn start_knowing(
+    source: &ProviderSource,
+    context: &ProcessContext,
+    log: EngineLog,
+    calls: &Calls,
+    known: KnownSchema<'_>,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<(Provider, SchemaUpdate), StartError> {
     let sink = provider_log::sink(context, log.clone(), calls.clone());
     let observer = provider_log::observer(context, log, calls.clone());
-    start_logging(source, context, sink, observer, known.into(), warnings).await
+    start_logging(source, context, sink, observer, known, warnings).await
 }
 
 /// The same with its log in `sink`, and its calls in `observer`.

@@ -125,7 +125,7 @@ async fn start(world: &World, provider_type: &str, executable: PathBuf) -> Resul
     let source = ProviderSource::in_file(provider_type, executable, &Environment::default());
     let source = source.map_err(|error| failed(error.into()))?;
     let (log, calls, mut warnings) = (EngineLog::start(None), Calls::default(), Vec::new());
-    let started = daemon::start(&source, &world.context, log, &calls, None, &mut warnings).await;
+    let started = daemon::start(&source, &world.context, log, &calls, &mut warnings).await;
     let (provider, _) = started.map_err(failed)?;
     provider.shutdown().await;
     Ok(())

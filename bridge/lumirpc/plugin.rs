@@ -189,7 +189,7 @@ pub(crate) async fn start(
     let mut warnings = Vec::new();
     // This engine requests no schema and calls the provider at once, so a cached schema saves
     // nothing.
-    let (provider, _) = daemon::start(&source, context, log.clone(), &calls, None, &mut warnings).await?;
+    let (provider, _) = daemon::start(&source, context, log.clone(), &calls, &mut warnings).await?;
     for warning in &warnings {
         let message = warning.to_string();
         log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });

@@ -229,7 +229,7 @@ impl RecordedSession {
         let source =
             ProviderSource { name: identity.provider_type.clone(), program: Program::Running(running) };
         let (calls, mut warnings) = (Calls::default(), Vec::new());
-        let (provider, _) = start(&source, context, log.clone(), &calls, None, &mut warnings)
+        let (provider, _) = start(&source, context, log.clone(), &calls, &mut warnings)
             .await
             .map_err(|error| ReplayError::Start(Box::new(error)))?;
         let package = Arc::new(Package::new(identity, Arc::clone(provider.catalogue())));

@@ -24,7 +24,7 @@ const MOST: usize = 512;
 const ROOM: usize = 512 << 10;
 
 /// How long an answer holds: longer than an engine takes from one call about a resource to the next.
-pub(super) const AGE: Duration = Duration::from_secs(60);
+const AGE: Duration = Duration::from_secs(60);
 
 /// What a process has answered.
 #[derive(Debug, Default)]

@@ -3,16 +3,17 @@
 mod deferrals;
 
 use std::collections::HashSet;
+use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex as StdMutex, OnceLock, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, SystemTime};
 
 use isthmus_common::TERRAFORM_VERSION;
 use isthmus_cty::{AttributePath, Value};
 use isthmus_proto::tfplugin6;
 use tokio::sync::{Mutex, OnceCell};
 
-use super::answered::{AGE, Answered};
+use super::answered::Answered;
 use super::caller::{Caller, SchemaUpdate};
 use super::chunks::Chunks;
 use super::deferral::DeferralSupport;
@@ -26,6 +27,9 @@ use crate::{KnownSecrets, Retention};
 
 /// Identity schemas by resource type.
 type Identities = std::collections::BTreeMap<String, tfplugin6::ResourceIdentitySchema>;
+
+/// How long the schema of a program holds whose processes need not be called for it.
+const SCHEMA_HOLDS: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Limit of logged violations: paths may contain keys of maps, so their number is unbounded.
 const MAXIMUM_TOLERATED: usize = 10_000;
@@ -55,14 +59,25 @@ pub enum KnownSchema<'a> {
     Nothing,
     /// An earlier response, such as one of the cache.
     Earlier(&'a Arc<Catalogue>),
-    /// That of a running process of the same program, environment and working directory, and when a
-    /// process was called for it ([`Provider::schema_time`]).
-    Running(&'a Arc<Catalogue>, Instant),
+    /// That of an earlier process of the same program, environment and working directory, and when
+    /// one was called for it ([`Provider::schema_time`]).
+    Confirmed(&'a Arc<Catalogue>, SystemTime),
 }
 
-impl<'a> From<Option<&'a Arc<Catalogue>>> for KnownSchema<'a> {
-    fn from(earlier: Option<&'a Arc<Catalogue>>) -> Self {
-        earlier.map_or(Self::Nothing, Self::Earlier)
+impl<'a> KnownSchema<'a> {
+    fn catalogue(self) -> Option<&'a Arc<Catalogue>> {
+        match self {
+            Self::Nothing => None,
+            Self::Earlier(catalogue) | Self::Confirmed(catalogue, _) => Some(catalogue),
+        }
+    }
+
+    /// The schema that a process need not be called for, and when one was.
+    fn holding(self) -> Option<(&'a Arc<Catalogue>, SystemTime)> {
+        let Self::Confirmed(catalogue, asked) = self else { return None };
+        // No age can be said of what is from the future.
+        let is_recent = asked.elapsed().is_ok_and(|age| age < SCHEMA_HOLDS);
+        (catalogue.capabilities().get_provider_schema_optional && is_recent).then_some((catalogue, asked))
     }
 }
 
@@ -74,12 +89,14 @@ pub(super) struct Shared {
     client: Client,
     catalogue: Arc<Catalogue>,
     /// When a process was called for the schema.
-    asked: Instant,
+    asked: SystemTime,
     configured: Mutex<bool>,
     /// Whether it has answered a call, besides those that a start makes.
     has_answered: AtomicBool,
     /// Whether an error was about credentials.
     has_refused_credentials: AtomicBool,
+    /// What the first failed call does.
+    on_failure: OnFailure,
     stops: AtomicU64,
     pub(super) answered: Answered,
     /// The configured `provider_meta`, if any.
@@ -91,13 +108,23 @@ pub(super) struct Shared {
     pub(super) identities: OnceCell<Identities>,
 }
 
+/// What is to be done once.
+#[derive(Default)]
+struct OnFailure(StdMutex<Option<Box<dyn FnOnce() + Send>>>);
+
+impl fmt::Debug for OnFailure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("OnFailure").finish_non_exhaustive()
+    }
+}
+
 impl Provider {
     /// Requests the schema of a process: older providers initialize themselves then. It is compared
     /// with the known one.
     ///
-    /// As in Terraform, it is not requested from each of several processes that start one after
-    /// the other, if the provider says that this is optional. Terraform ends with its run, so the
-    /// response of the first one holds for a minute.
+    /// As in Terraform, it is not requested from each of several processes of a program, if the
+    /// provider says that this is optional. Terraform's response holds for its run, ours for a day:
+    /// the libraries of providers say so also for schemas that depend on what is no part of the program.
     ///
     /// # Errors
     /// When the provider does not respond, or responds with errors or an invalid schema.
@@ -109,23 +136,15 @@ impl Provider {
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<(Self, SchemaUpdate), ProviderError> {
         let name = name.into();
-        let (known, asked) = match known {
-            KnownSchema::Nothing => (None, None),
-            KnownSchema::Earlier(catalogue) => (Some(catalogue), None),
-            KnownSchema::Running(catalogue, asked) => (Some(catalogue), Some(asked)),
-        };
         let client = Client::new(plugin.channel(), plugin.protocol());
         let in_flight = Arc::new(InFlight::default());
-        let (catalogue, news, asked) = if let Some((known, asked)) = known.zip(asked)
-            && known.capabilities().get_provider_schema_optional
-            && asked.elapsed() < AGE
-        {
-            (Arc::clone(known), SchemaUpdate::AsKnown, asked)
+        let (catalogue, news, asked) = if let Some((catalogue, asked)) = known.holding() {
+            (Arc::clone(catalogue), SchemaUpdate::AsKnown, asked)
         } else {
-            let (name, plugin, asked) = (&name, &plugin, Instant::now());
+            let (name, plugin, asked) = (&name, &plugin, SystemTime::now());
             let (client, observer, in_flight, limit) = (&client, &observer, &in_flight, &Limit::default());
             let caller = Caller { name, plugin, client, observer, in_flight, limit };
-            let (catalogue, news) = caller.schema(known, warnings).await?;
+            let (catalogue, news) = caller.schema(known.catalogue(), warnings).await?;
             (catalogue, news, asked)
         };
         let user = User { secrets: plugin.secrets().clone(), observer };
@@ -138,6 +157,7 @@ impl Provider {
             configured: Mutex::new(false),
             has_answered: AtomicBool::new(false),
             has_refused_credentials: AtomicBool::new(false),
+            on_failure: OnFailure::default(),
             stops: AtomicU64::new(0),
             answered: Answered::default(),
             meta: OnceLock::new(),
@@ -183,7 +203,7 @@ impl Provider {
     }
 
     /// When a process of this program was called for the schema.
-    pub fn schema_time(&self) -> Instant {
+    pub fn schema_time(&self) -> SystemTime {
         self.shared.asked
     }
 
@@ -191,6 +211,18 @@ impl Provider {
     /// configure it.
     pub fn has_answered(&self) -> bool {
         self.shared.has_answered.load(Ordering::Relaxed)
+    }
+
+    /// Does something with the first call that fails, such as to doubt a schema that the process was not called for.
+    pub fn on_failure(&self, act: impl FnOnce() + Send + 'static) {
+        *self.shared.on_failure.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(act));
+    }
+
+    fn note_failure(&self) {
+        let act = self.shared.on_failure.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(act) = act {
+            act();
+        }
     }
 
     /// Its protocol version.
@@ -358,7 +390,7 @@ impl Provider {
         Request: prost::Message + Send + Sync + 'static,
         Response: prost::Message + Default + Send + Sync + 'static,
     {
-        let answer = self.caller().call(rpc, request).await?;
+        let answer = self.caller().call(rpc, request).await.inspect_err(|_| self.note_failure())?;
         if rpc != Rpc::ConfigureProvider {
             self.shared.has_answered.store(true, Ordering::Relaxed);
         }
@@ -375,7 +407,7 @@ impl Provider {
         Request: prost::Message + Send + Sync + 'static,
         Piece: prost::Message + Default + Send + Sync + 'static,
     {
-        let chunks = self.caller().stream(rpc, request).await?;
+        let chunks = self.caller().stream(rpc, request).await.inspect_err(|_| self.note_failure())?;
         self.shared.has_answered.store(true, Ordering::Relaxed);
         Ok(chunks)
     }
@@ -400,6 +432,9 @@ impl Provider {
         warnings: &mut Vec<Diagnostic>,
     ) -> Vec<Diagnostic> {
         let errors = errors_of(diagnostics, warnings);
+        if !errors.is_empty() {
+            self.note_failure();
+        }
         if errors.iter().any(Diagnostic::is_about_credentials) {
             self.shared.has_refused_credentials.store(true, Ordering::Relaxed);
         }
@@ -418,6 +453,7 @@ impl Provider {
     }
 
     pub(super) fn invalid_answer(&self, rpc: Rpc, type_name: &str, reason: &str) -> ProviderError {
+        self.note_failure();
         ProviderError::InvalidAnswer {
             provider: self.shared.name.clone(),
             operation: self.operation(rpc),

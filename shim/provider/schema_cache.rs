@@ -36,6 +36,7 @@ mod sweep;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use std::time::SystemTime;
 
 pub use binary::Program;
 pub use context::LaunchContext;
@@ -89,8 +90,12 @@ impl SchemaCache {
         Self { files, limits, own: own.to_owned(), build: Arc::default() }
     }
 
-    /// Which response is known of an executable in a context.
-    pub fn fingerprint(&self, program: &Program, context: &LaunchContext) -> Option<Fingerprint> {
+    /// Which response is known of an executable in a context, and when a process was called for it.
+    pub fn fingerprint(
+        &self,
+        program: &Program,
+        context: &LaunchContext,
+    ) -> Option<(Fingerprint, SystemTime)> {
         let print = match self.recall(program) {
             Some(print) => print,
             // Not seen before. It is only hashed if it may be a copy, or a touched one, of a known
@@ -104,7 +109,7 @@ impl SchemaCache {
             return None;
         }
         let entry = Entry::from_bytes(&self.files.read(&names::entry(program, &print, context))?)?;
-        Some(entry.fingerprint)
+        Some((entry.fingerprint, entry.asked()))
     }
 
     /// The schemas of a known response. They are read from the cache when they are used, even if it was removed by then.
@@ -144,7 +149,7 @@ impl SchemaCache {
             // Whether it is the same executable with the same response, in this directory or
             // another.
             let mut others = self.files.names(names::entries(program, &print, context));
-            if others.any(|other| self.entry(&other).is_some_and(|other| other != entry)) {
+            if others.any(|other| self.entry(&other).is_some_and(|other| !other.agrees_with(entry))) {
                 return self.mark(&print);
             }
             if self.answer(entry.fingerprint).is_none() {
@@ -157,6 +162,48 @@ impl SchemaCache {
             Ok(())
         };
         self.unless_too_large(keep()).map(drop)
+    }
+
+    /// Stores that an executable has just given the known response again in a context.
+    ///
+    /// # Errors
+    /// When the directory cannot be written.
+    pub fn confirm(
+        &self,
+        program: &Program,
+        context: &LaunchContext,
+        known: Fingerprint,
+    ) -> Result<(), KeepError> {
+        self.rewrite(program, context, |print| Entry::new(known, print))
+    }
+
+    /// Stores that an executable is to be called again for its response in a context.
+    ///
+    /// # Errors
+    /// When the directory cannot be written.
+    pub fn doubt(
+        &self,
+        program: &Program,
+        context: &LaunchContext,
+        known: Fingerprint,
+    ) -> Result<(), KeepError> {
+        self.rewrite(program, context, |print| Entry::doubted(known, print))
+    }
+
+    fn rewrite(
+        &self,
+        program: &Program,
+        context: &LaunchContext,
+        entry: impl FnOnce(&ExecutableDigest) -> Entry,
+    ) -> Result<(), KeepError> {
+        let write = || {
+            let print = self.print(program)?;
+            if !program.is_unchanged() || self.files.contains(&names::mark(&print)) {
+                return Ok(());
+            }
+            self.files.write(&names::entry(program, &print, context), &entry(&print).to_bytes())
+        };
+        write().map_err(|source| self.error(source))
     }
 
     /// The document with this key, if it is known to this build of isthmus. `key` is everything that

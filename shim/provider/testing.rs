@@ -22,9 +22,8 @@ use tokio_stream::wrappers::UnixListenerStream;
 use tonic::Status;
 use tonic::server::{NamedService, ServerStreamingService, UnaryService};
 
-use super::{CallObserver, Diagnostic, Provider, ProviderError, SchemaUpdate};
+use super::{CallObserver, Diagnostic, KnownSchema, Provider, ProviderError, SchemaUpdate};
 use crate::plugin::{Address, LogRecord, LogSink, Plugin, ProtocolVersion, ReattachConfig};
-use crate::schema::Catalogue;
 
 /// Prepared responses and recorded requests.
 #[derive(Clone, Default)]
@@ -106,7 +105,7 @@ impl Stage {
     pub(super) async fn of(schema: tfplugin6::get_provider_schema::Response) -> Self {
         let script = Script::default();
         script.answer("GetProviderSchema", schema);
-        let (started, _) = Self::start(ProtocolVersion::V6, script, None).await;
+        let (started, _) = Self::start(ProtocolVersion::V6, script, KnownSchema::Nothing).await;
         started.unwrap_or_else(|error| panic!("the provider did not start: {error}"))
     }
 
@@ -120,7 +119,7 @@ impl Stage {
     pub(super) async fn start(
         protocol: ProtocolVersion,
         script: Script,
-        known: Option<&Arc<Catalogue>>,
+        known: KnownSchema<'_>,
     ) -> (Result<Self, ProviderError>, Vec<Diagnostic>) {
         let directory = tempfile::tempdir().expect("a directory");
         let socket = directory.path().join("provider.sock");
@@ -142,7 +141,7 @@ impl Stage {
         let plugin = Plugin::reattach("scripted", config, sink).await.expect("it listens");
         let mut warnings = Vec::new();
         let provider =
-            Provider::start("scripted", plugin, CallObserver::default(), known.into(), &mut warnings).await;
+            Provider::start("scripted", plugin, CallObserver::default(), known, &mut warnings).await;
         let stage = provider.map(|(provider, news)| Self {
             provider,
             news,

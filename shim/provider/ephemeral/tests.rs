@@ -10,6 +10,7 @@ use tfplugin6::open_ephemeral_resource::Response as OpenResponse;
 use tfplugin6::renew_ephemeral_resource::Response as RenewResponse;
 
 use super::*;
+use crate::KnownSchema;
 use crate::plugin::ProtocolVersion;
 use crate::schema::testing::{attribute, block, schema};
 use crate::testing::{Script, Stage, diagnostic, unwired, wire};
@@ -160,7 +161,7 @@ async fn protocol_5_has_the_same_calls() {
     script.answer("ValidateEphemeralResourceConfig", valid);
     let opened = tfplugin5::open_ephemeral_resource::Response { result, ..Default::default() };
     script.answer("OpenEphemeralResource", opened);
-    let (started, _) = Stage::start(ProtocolVersion::V5, script, None).await;
+    let (started, _) = Stage::start(ProtocolVersion::V5, script, KnownSchema::Nothing).await;
     let Stage { provider, script, .. } = started.expect("it starts");
     let config = Value::object([("audience", audience.into())]);
     provider.validate_ephemeral_resource(TOKEN, &config, &mut Vec::new()).await.expect("it is valid");

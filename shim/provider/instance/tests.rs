@@ -120,7 +120,7 @@ async fn protocol_5_is_spoken_by_its_own_names() {
     script.answer("PrepareProviderConfig", answer);
     script.answer("Configure", tfplugin5::configure::Response::default());
     script.answer("Stop", tfplugin5::stop::Response::default());
-    let (started, warnings) = Stage::start(ProtocolVersion::V5, script, None).await;
+    let (started, warnings) = Stage::start(ProtocolVersion::V5, script, KnownSchema::Nothing).await;
     let stage = started.expect("it starts");
     let said: Vec<String> = warnings.iter().map(ToString::to_string).collect();
     assert_eq!(said, ["region: old"]);
@@ -136,7 +136,7 @@ async fn errors_in_the_schema_keep_a_provider_from_starting() {
     let script = Script::default();
     let diagnostics = vec![diagnostic(Severity::Error, "broken"), diagnostic(Severity::Warning, "and old")];
     script.answer("GetProviderSchema", tfplugin6::get_provider_schema::Response { diagnostics, ..answer() });
-    let (started, warnings) = Stage::start(ProtocolVersion::V6, script, None).await;
+    let (started, warnings) = Stage::start(ProtocolVersion::V6, script, KnownSchema::Nothing).await;
     assert_eq!(started.err().map(|error| error.to_string()).as_deref(), Some("broken"));
     assert_eq!(warnings.len(), 1, "{warnings:?}");
 }
@@ -147,7 +147,7 @@ async fn a_schema_that_cannot_be_read_is_the_providers_fault() {
     // Another message: a number instead of a map.
     let garbage = tfplugin6::ServerCapabilities { plan_destroy: true, ..Default::default() };
     script.answer("GetProviderSchema", garbage);
-    let (started, _) = Stage::start(ProtocolVersion::V6, script, None).await;
+    let (started, _) = Stage::start(ProtocolVersion::V6, script, KnownSchema::Nothing).await;
     let error = started.err().map(|error| error.to_string()).unwrap_or_default();
     let expected = "the provider scripted answered GetProviderSchema with something invalid: ";
     assert!(error.starts_with(expected) && error.ends_with("; this is a fault of the provider"), "{error}");
@@ -162,7 +162,7 @@ async fn a_known_schema_is_not_compiled_again() {
 
     let script = Script::default();
     script.answer("GetProviderSchema", answer());
-    let (again, _) = Stage::start(ProtocolVersion::V6, script, Some(&known)).await;
+    let (again, _) = Stage::start(ProtocolVersion::V6, script, KnownSchema::Earlier(&known)).await;
     let again = again.expect("it starts");
     assert!(matches!(again.news, SchemaUpdate::AsKnown), "{:?}", again.news);
     assert!(Arc::ptr_eq(again.provider.catalogue(), &known));
@@ -170,7 +170,7 @@ async fn a_known_schema_is_not_compiled_again() {
     let script = Script::default();
     let changed = tfplugin6::get_provider_schema::Response { functions: HashMap::new(), ..answer() };
     script.answer("GetProviderSchema", changed);
-    let (other, _) = Stage::start(ProtocolVersion::V6, script, Some(&known)).await;
+    let (other, _) = Stage::start(ProtocolVersion::V6, script, KnownSchema::Earlier(&known)).await;
     let other = other.expect("it starts");
     let SchemaUpdate::New(second) = other.news else { panic!("it is another: {:?}", other.news) };
     assert_ne!(second.fingerprint(), known.fingerprint());
@@ -178,11 +178,42 @@ async fn a_known_schema_is_not_compiled_again() {
 }
 
 #[tokio::test]
+async fn a_confirmed_schema_is_not_requested_for_a_day_if_the_provider_says_that_this_is_optional() {
+    let capabilities = |optional| tfplugin6::ServerCapabilities {
+        get_provider_schema_optional: optional,
+        ..Default::default()
+    };
+    let hours = |number: u64| Duration::from_secs(number * 60 * 60);
+    let now = SystemTime::now();
+    for (optional, asked, is_requested) in [
+        (true, now, false),
+        (true, now - hours(23), false),
+        (true, now - hours(25), true),
+        (true, now + hours(1), true),
+        (false, now, true),
+    ] {
+        let answer = tfplugin6::get_provider_schema::Response {
+            server_capabilities: Some(capabilities(optional)),
+            ..answer()
+        };
+        let known = Arc::clone(Stage::of(answer.clone()).await.provider.catalogue());
+        let script = Script::default();
+        script.answer("GetProviderSchema", answer);
+        let confirmed = KnownSchema::Confirmed(&known, asked);
+        let (started, _) = Stage::start(ProtocolVersion::V6, script, confirmed).await;
+        let stage = started.expect("it starts");
+        assert!(matches!(stage.news, SchemaUpdate::AsKnown), "{:?}", stage.news);
+        assert_eq!(!stage.script.calls().is_empty(), is_requested, "{optional}, {asked:?}");
+        assert_eq!(stage.provider.schema_time() == asked, !is_requested, "{optional}, {asked:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_schema_that_came_with_a_warning_is_not_to_be_remembered() {
     let script = Script::default();
     let diagnostics = vec![diagnostic(Severity::Warning, "old")];
     script.answer("GetProviderSchema", tfplugin6::get_provider_schema::Response { diagnostics, ..answer() });
-    let (started, warnings) = Stage::start(ProtocolVersion::V6, script, None).await;
+    let (started, warnings) = Stage::start(ProtocolVersion::V6, script, KnownSchema::Nothing).await;
     let stage = started.expect("it starts");
     assert!(matches!(stage.news, SchemaUpdate::Uncacheable), "{:?}", stage.news);
     assert_eq!(warnings.len(), 1);

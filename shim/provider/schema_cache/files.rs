@@ -37,8 +37,8 @@ use crate::schema::{ResponseBytes, Span};
 const MARK: &[u8; 8] = b"isthmus\0";
 /// Version of the format of the files, their contents and names. Files of another version are
 /// ignored. The first one had no directory in the names of index entries, the second no bodies, the third no
-/// hashes of names.
-const FORMAT: u32 = 4;
+/// hashes of names, the fourth no times in index entries.
+const FORMAT: u32 = 5;
 /// Magic number, format version, length of the head, length of the body, and hash of the name and the head.
 const HEADER: usize = 8 + 4 + 8 + 8 + 32;
 /// Granularity of the time of last use, to save writes.

@@ -23,7 +23,7 @@ use crate::schema::testing::{attribute, block, schema};
 impl SchemaCache {
     /// The known schemas of an executable in a context.
     fn find(&self, program: &Program, context: &LaunchContext) -> Option<Catalogue> {
-        self.catalogue(self.fingerprint(program, context)?)
+        self.catalogue(self.fingerprint(program, context)?.0)
     }
 }
 

@@ -491,6 +491,23 @@ impl Host {
         assert!(have.is_ok(), "{found} and not {count} of {prefix} are in {}", self.schemas().display());
     }
 
+    /// Waits until an entry of the cache of schemas says that its provider was never asked: it ends with the time.
+    pub(crate) async fn schema_is_doubted(&self) {
+        let is_doubted = || {
+            let entries = std::fs::read_dir(self.schemas()).into_iter().flatten().flatten();
+            let mut entries =
+                entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("schema-of-"));
+            entries.any(|entry| std::fs::read(entry.path()).is_ok_and(|content| content.ends_with(&[0; 8])))
+        };
+        let doubted = async {
+            while !is_doubted() {
+                // As above.
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, doubted).await.expect("an entry is doubted");
+    }
+
     /// How many whole files of the cache of schemas have names that begin so.
     pub(crate) fn schema_files(&self, prefix: &str) -> usize {
         let is_whole = |entry: &std::fs::DirEntry| {

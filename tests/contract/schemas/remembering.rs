@@ -24,9 +24,11 @@ async fn acquainted(setup: &Setup) -> Result<Host, Status> {
     Ok(host)
 }
 
-/// The sandbox, whose switches may change without its environment doing so.
+/// The sandbox, whose switches may change without its environment doing so. Protocol minor 3 is the last without
+/// `get_provider_schema_optional`.
 fn changeable(protocol: Protocol) -> Setup {
-    Setup::sandbox(protocol).with("SANDBOX_FILE", SWITCHES)
+    let minor = format!("{protocol}.3");
+    Setup::sandbox(protocol).with("SANDBOX_FILE", SWITCHES).with("SANDBOX_MINOR", &minor)
 }
 
 fn switch(host: &Host, switches: &str) {
@@ -140,8 +142,61 @@ on_both_protocols! {
         let made = session.note().make(&json!({"title": "Hello"})).await?;
         session.note().delete(&made).await?;
         assert_eq!(host.provider_processes().len(), 2, "one of each daemon");
-        let schema_calls = host.call_names().iter().filter(|call| *call == schema_call(protocol)).count();
-        assert_eq!(schema_calls, 2, "each process is asked for its schema: {:?}", host.call_names());
+    }
+
+    async fn a_provider_is_called_for_its_schema_once_if_it_says_that_each_process_need_not_be(protocol) {
+        // Protocol minor 4 has the capability.
+        for (minor, asked) in [(3, [1, 2, 3]), (4, [1, 1, 1])] {
+            let setup = Setup::sandbox(protocol).with("SANDBOX_MINOR", &format!("{protocol}.{minor}"));
+            let first = acquainted(&setup).await?;
+            for (time, asked) in asked.into_iter().enumerate() {
+                let host = setup.clone().beside(&first).start().await;
+                let calls = || first.call_names().iter().filter(|call| *call == schema_call(protocol)).count();
+                if time > 0 {
+                    let session = host.parameterized().await?;
+                    session.configure(&json!({})).await?;
+                    let made = session.note().make(&json!({"title": "Hello"})).await?;
+                    session.note().delete(&made).await?;
+                }
+                assert_eq!(calls(), asked, "minor {minor}, start {time}: {:?}", first.call_names());
+                assert_eq!(first.provider_processes().len(), time + 1);
+            }
+        }
+    }
+
+    async fn a_schema_that_changes_although_it_need_not_be_asked_for_is_noticed_after_a_failure(protocol) {
+        let setup = Setup::sandbox(protocol).with("SANDBOX_FILE", SWITCHES);
+        let first = acquainted(&setup).await?;
+        let session = first.parameterized().await?;
+        session.configure(&json!({})).await?;
+        let made = session.resource(SECRET, "it").make(&json!({"length": 8})).await?;
+        // It calls the length a size from now on, and the day has not passed.
+        switch(&first, "SANDBOX_SCHEMA=newer");
+        let second = setup.clone().beside(&first).start().await;
+        let session = second.parameterized().await?;
+        session.configure(&json!({})).await?;
+        let status = session.resource(SECRET, "it").refresh(&made).await.expect_err("the schema is another");
+        assert!(status.message().contains("unsupported attribute \"size\""), "{status}");
+        assert_eq!(first.count(schema_call(protocol)), 1);
+        second.schema_is_doubted().await;
+
+        let third = setup.beside(&first).start().await;
+        let session = third.parameterized().await?;
+        session.configure(&json!({})).await?;
+        session.resource(SECRET, "it").refresh(&made).await?;
+        assert_eq!(first.count(schema_call(protocol)), 2);
+        third.schemas_have("variable-", 1).await;
+    }
+
+    async fn a_provider_in_another_place_or_of_another_build_is_called_for_its_schema(protocol) {
+        let setup = Setup::sandbox(protocol);
+        let first = acquainted(&setup).await?;
+        let elsewhere = setup.clone().beside(&first).working_in("elsewhere").start().await;
+        elsewhere.parameterized().await?.configure(&json!({})).await?;
+        assert_eq!(first.count(schema_call(protocol)), 2);
+        let changed = setup.clone().with("AWS_REGION", "eu-west-1").beside(&first).start().await;
+        changed.parameterized().await?.configure(&json!({})).await?;
+        assert_eq!(first.count(schema_call(protocol)), 3);
     }
 
     async fn many_calls_that_need_the_provider_at_once_start_it_once(protocol) {

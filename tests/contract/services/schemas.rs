@@ -54,7 +54,10 @@ async fn start(
     std::fs::create_dir_all(&here).expect("a directory");
     let switches = if schema == Schema::New { "SANDBOX_SCHEMA=newer" } else { "" };
     std::fs::write(here.join(SWITCHES), switches).expect("a file");
+    // Protocol minor 3 is the last without `get_provider_schema_optional`, with which a schema holds for a day.
+    let minor = format!("{}.3", at.protocol);
     let setup = Setup::sandbox(at.protocol).within(root).working_in(place).with("SANDBOX_FILE", SWITCHES);
+    let setup = setup.with("SANDBOX_MINOR", &minor);
     let setup = setup.with("ISTHMUS_SCHEMA_CACHE", if cached.0 { "on" } else { "off" });
     at.start(setup).await
 }
