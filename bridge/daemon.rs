@@ -3,6 +3,7 @@
 mod autonames;
 mod calls;
 mod chosen;
+mod documentation;
 mod documents;
 mod installation;
 mod instance;

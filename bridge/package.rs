@@ -1,6 +1,7 @@
 //! A Terraform provider as a Pulumi package: its names, schema and parameterization.
 
 pub mod catalogue;
+pub(crate) mod described;
 pub(crate) mod function;
 pub(crate) mod mapping;
 pub mod parameters;

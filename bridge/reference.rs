@@ -21,4 +21,4 @@ pub(crate) use property::type_text;
 pub(crate) use prose::text as plain_text;
 pub(crate) use site::{File, Site};
 pub(crate) use terminal::text;
-pub(crate) use upstream::{Documents, candidates};
+pub(crate) use upstream::{Documents, MADE, candidates};

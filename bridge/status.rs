@@ -224,9 +224,10 @@ pub(super) fn of_session(error: SessionError) -> Status {
         | SessionError::Engine(_)
         | SessionError::Parameter(_) => Status::invalid_argument(text),
         SessionError::Cancelled { .. } => Status::cancelled(text),
-        SessionError::NotParameterized | SessionError::Moved { .. } | SessionError::Start(_) => {
-            Status::failed_precondition(text)
-        }
+        SessionError::NotParameterized
+        | SessionError::Moved { .. }
+        | SessionError::Start(_)
+        | SessionError::Documentation(_) => Status::failed_precondition(text),
         SessionError::Resolve { error, .. } => match *error {
             ResolveError::Name(_)
             | ResolveError::Constraint(_)

@@ -4,7 +4,6 @@
 
 mod error;
 mod files;
-mod repository;
 mod server;
 
 use std::path::PathBuf;
@@ -14,14 +13,13 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use isthmus_common::counted;
 
-use super::output::{fail, inform, print, warn};
+use super::output::{fail, inform, print};
 use super::runtime;
 use crate::daemon::{Daemon, Sessions};
 use crate::engine::EngineLog;
 use crate::package::catalogue::Package;
-use crate::package::parameters::is_path;
 use crate::process_context::StartedBy;
-use crate::reference::{Documents, Language, Members, Site, text};
+use crate::reference::{Documents, Language, Site, text};
 use crate::settings::Settings;
 use error::DocsError;
 
@@ -69,7 +67,7 @@ pub(super) struct Docs {
     full_docs: bool,
     /// Add the provider's own documentation, from its repository in a directory.
     #[arg(long = "upstreamRepoPath", alias = "upstream-repo-path", value_name = "DIR")]
-    upstream_repository: Option<PathBuf>,
+    upstream_repository: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -103,9 +101,7 @@ pub(super) fn run(docs: &Docs, settings: &Arc<Settings>) -> ExitCode {
 
 impl Docs {
     async fn run(&self, settings: &Arc<Settings>) -> Result<(), DocsError> {
-        self.require_fitting_source()?;
-        let package = self.package(settings).await?;
-        let documents = self.documents(&package).await?;
+        let (package, documents) = self.package(settings).await?;
         let site = Site::new(package, documents);
         if let Some(wanted) = &self.terminal {
             let page = site.page(site.find(wanted)?)?;
@@ -123,17 +119,8 @@ impl Docs {
         }
     }
 
-    /// The flags for documentation belong to one kind of source each, as for the Go bridge.
-    fn require_fitting_source(&self) -> Result<(), DocsError> {
-        match is_path(&self.provider) {
-            true if self.full_docs => Err(DocsError::FullDocsOfLocal),
-            false if self.upstream_repository.is_some() => Err(DocsError::UpstreamOfRemote),
-            true | false => Ok(()),
-        }
-    }
-
-    /// The package, as the plugin has it for `pulumi package add`.
-    async fn package(&self, settings: &Arc<Settings>) -> Result<Arc<Package>, DocsError> {
+    /// The package, as the plugin has it for `pulumi package add`, and the provider's own documentation.
+    async fn package(&self, settings: &Arc<Settings>) -> Result<(Arc<Package>, Arc<Documents>), DocsError> {
         let log = EngineLog::start(None);
         let daemon = Daemon::new(log, StartedBy::Other, Ok(Settings::clone(settings)));
         let sessions = Sessions::new(daemon);
@@ -143,27 +130,17 @@ impl Docs {
         if let Some(name) = &self.provider_name {
             arguments.extend(["--provider-name".to_owned(), name.clone()]);
         }
+        if self.full_docs {
+            arguments.push("--fullDocs".to_owned());
+        }
+        if let Some(directory) = &self.upstream_repository {
+            arguments.extend(["--upstreamRepoPath".to_owned(), directory.clone()]);
+        }
         let package = session.session().parameterize_by_arguments(&arguments).await;
+        let documents = session.session().documentation().cloned().unwrap_or_default().documents;
         // Its schema is all that is needed of the provider.
         drop(session);
         sessions.finish().await;
-        Ok(package?)
-    }
-
-    async fn documents(&self, package: &Package) -> Result<Documents, DocsError> {
-        let members = Members::of(package);
-        let provider_type = &package.identity().provider_type;
-        let found = if let Some(directory) = &self.upstream_repository {
-            repository::read(directory, provider_type, &members)?
-        } else if self.full_docs {
-            let clone = repository::clone(package.identity()).await?;
-            repository::read(&clone.path().join(repository::CLONE), provider_type, &members)?
-        } else {
-            return Ok(Documents::default());
-        };
-        if found.is_empty() {
-            warn("the provider's repository has no pages in docs/ or website/docs/");
-        }
-        Ok(found)
+        Ok((package?, documents))
     }
 }

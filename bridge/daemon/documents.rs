@@ -12,6 +12,7 @@ use isthmus_provider::schema_cache::{Document, SchemaCache};
 use serde::Serialize;
 
 use super::Session;
+use super::documentation::Documentation;
 use crate::engine::Severity;
 use crate::package::catalogue::{Package, TokenError};
 use crate::package::mapping;
@@ -57,9 +58,37 @@ impl Session {
     pub(crate) async fn package_schema(&self, package: Arc<Package>) -> Result<Text, TokenError> {
         let plugin_version = self.context().plugin_version().to_string();
         let of = Arc::clone(&package);
+        let Some(documentation) = self.documentation().cloned() else {
+            return self
+                .document(&of, move |cache| {
+                    let options = ["schema", plugin_version.as_str()].map(str::as_bytes);
+                    rendered(cache, &package, &options, || schema::package_schema(&package, &plugin_version))
+                })
+                .await;
+        };
+        let text = self.described_schema(package, plugin_version, documentation.clone()).await?;
+        let written = isthmus_common::blocking(move || documentation.write_overview(&of)).await;
+        if let Some((file, Err(error))) = written {
+            self.warn(format!("failed to write {}: {error}", file.display()), "");
+            self.flush_logs(true).await;
+        }
+        Ok(text)
+    }
+
+    /// The schema with the provider's own documentation.
+    async fn described_schema(
+        &self,
+        package: Arc<Package>,
+        plugin_version: String,
+        Documentation { documents, .. }: Documentation,
+    ) -> Result<Text, TokenError> {
+        let of = Arc::clone(&package);
         self.document(&of, move |cache| {
-            let options = ["schema", plugin_version.as_str()];
-            rendered(cache, &package, &options, || schema::package_schema(&package, &plugin_version))
+            let digest = documents.digest();
+            let options = [&b"schema"[..], plugin_version.as_bytes(), &digest];
+            rendered(cache, &package, &options, || {
+                schema::described_schema(&package, &plugin_version, &documents.described(&package))
+            })
         })
         .await
     }
@@ -71,7 +100,7 @@ impl Session {
     pub(crate) async fn mapping(&self, package: Arc<Package>) -> Result<Text, TokenError> {
         let of = Arc::clone(&package);
         self.document(&of, move |cache| {
-            rendered(cache, &package, &["mapping"], || mapping::rendering(&package))
+            rendered(cache, &package, &[b"mapping"], || mapping::rendering(&package))
         })
         .await
     }
@@ -108,7 +137,7 @@ impl Session {
 fn rendered<Content: Serialize>(
     cache: Option<&SchemaCache>,
     package: &Package,
-    options: &[&str],
+    options: &[&[u8]],
     render: impl FnOnce() -> Rendering<Content>,
 ) -> Result<Rendered, TokenError> {
     let identity = package.identity();
@@ -116,7 +145,7 @@ fn rendered<Content: Serialize>(
     let parameter = identity.parameter.encode();
     let mut key: Vec<&[u8]> =
         vec![fingerprint.bytes(), identity.name.as_bytes(), version.as_bytes(), &parameter];
-    key.extend(options.iter().map(|option| option.as_bytes()));
+    key.extend(options);
 
     if let Some(document) = cache.and_then(|cache| cache.document(&key)) {
         let warnings = document.notes().to_vec();
@@ -181,7 +210,8 @@ mod tests {
                 self.count.set(self.count.get() + 1);
                 schema::package_schema(package, version)
             };
-            rendered(Some(&self.cache), package, &["schema", version], render).expect("it is in memory")
+            rendered(Some(&self.cache), package, &[b"schema", version.as_bytes()], render)
+                .expect("it is in memory")
         }
     }
 
@@ -226,7 +256,7 @@ mod tests {
         counted.schema(&listable(&nothing, &nothing), "1.4.0");
         assert_eq!(counted.count.get(), 7);
         let mapped =
-            rendered(Some(&counted.cache), &package(), &["mapping"], || mapping::rendering(&package()));
+            rendered(Some(&counted.cache), &package(), &[b"mapping"], || mapping::rendering(&package()));
         assert_eq!(text(&mapped.expect("it is in memory")), mapping::rendering(&package()).to_json());
     }
 
@@ -242,7 +272,7 @@ mod tests {
             assert!(of.failure.is_some_and(|failure| failure.contains("failed to write the schema cache")));
         }
         let render = || schema::package_schema(&package(), "1.4.0");
-        let of = rendered(None, &package(), &["schema"], render).expect("it is in memory");
+        let of = rendered(None, &package(), &[b"schema"], render).expect("it is in memory");
         assert_eq!((text(&of), of.failure), (expected, None));
     }
 }

@@ -7,6 +7,7 @@ use isthmus_common::{blocking, fail_point};
 use isthmus_provider::{KnownSecrets, Provider};
 use tokio::sync::{Mutex, Notify, OnceCell};
 
+use super::documentation::{Documentation, DocumentationError, DocumentationSource};
 use super::provider_slot::{ProviderSlot, StartFailure};
 use super::resolve::{ResolveError, Resolved, resolve};
 use super::scope::SessionScope;
@@ -57,7 +58,10 @@ pub(crate) struct Session {
     cancelled: Notify,
     is_connected: AtomicBool,
     choice: Mutex<Option<Arc<ProviderSlot>>>,
+    documentation: OnceLock<Documentation>,
 }
+
+const NO_PAGES: &str = "the provider's repository has no pages in docs/ or website/docs/";
 
 /// The engine at a connection of a shared daemon: behind a plugin that passes on its calls, or without one.
 #[derive(Debug)]
@@ -98,6 +102,9 @@ pub(crate) enum SessionError {
         error: Arc<StartError>,
         path: String,
     },
+    /// The provider's own documentation cannot be read.
+    #[error(transparent)]
+    Documentation(#[from] DocumentationError),
     #[error("the start of the provider {name} was cancelled")]
     Cancelled { name: String },
     /// The engine's address is invalid.
@@ -169,6 +176,7 @@ impl Session {
             cancelled: Notify::new(),
             is_connected: AtomicBool::new(true),
             choice: Mutex::new(None),
+            documentation: OnceLock::new(),
         }
     }
 
@@ -292,6 +300,11 @@ impl Session {
         })
     }
 
+    /// The provider's own documentation, if the package was asked for with it.
+    pub(crate) fn documentation(&self) -> Option<&Documentation> {
+        self.documentation.get()
+    }
+
     /// The session's package, if it has one. The provider need not run.
     pub(crate) async fn package(&self) -> Option<Arc<Package>> {
         self.chosen().await.map(|choice| choice.package())
@@ -303,7 +316,7 @@ impl Session {
         own.or_else(|| self.only_provider.clone())
     }
 
-    /// Sets the provider by command line arguments, and warns of those without effect.
+    /// Sets the provider by command line arguments.
     pub(crate) async fn parameterize_by_arguments(
         &self,
         arguments: &[String],
@@ -318,13 +331,28 @@ impl Session {
                 return Err(error.into());
             }
         };
-        let mut warnings = arguments.warnings();
+        let mut warnings = Vec::new();
+        let wanted = DocumentationSource::of(&arguments, self.scope.context.working_directory());
         let context = Arc::clone(&self.scope.context);
         let find = move || context.working_directory().map_or(Ok(None), NamesFile::around);
         let file = blocking(find)
             .await
             .map_err(|error| SessionError::Resolve { error: Box::new(error.into()), warnings: Vec::new() })?;
         let package = self.parameterize(arguments, file).await?;
+        if let Some(wanted) = wanted {
+            let reads_pages = wanted.reads_pages();
+            let documentation = tokio::select! {
+                documentation = wanted.read(&package) => documentation?,
+                () = self.cancelled.notified() => {
+                    return Err(SessionError::Cancelled { name: package.identity().provider_type.clone() });
+                }
+            };
+            if reads_pages && documentation.documents.is_empty() {
+                warnings.push(NO_PAGES.to_owned());
+            }
+            // The same arguments were given before.
+            let _ = self.documentation.set(documentation);
+        }
         warnings.extend(selection::warnings(&package));
         warnings.extend(unused_choices::warnings(&package));
         let is_chosen = self.settings().plain_results.is_some() || package.choices().plain_results.is_some();

@@ -1,7 +1,7 @@
 //! The kinds of a package's members, and how Terraform refers to them.
 
 /// The kinds of a package's members, by their prefix in Terraform's references.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum MemberKind {
     Resource,
     DataSource,

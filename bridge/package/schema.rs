@@ -27,8 +27,10 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::catalogue::{Package, TokenError};
+use super::described::Described;
 use super::parameters::ParameterSource;
 use super::shape::ResourceShape;
+use crate::names::member_kind::MemberKind;
 use crate::names::tokens::{Tokens, member_name, member_token};
 pub(crate) use docs::{Names, clean as documentation, python_name};
 pub(super) use document::raw;
@@ -117,6 +119,15 @@ pub(crate) fn base_schema(plugin_version: &str) -> String {
 
 /// The schema of a package, which is the same for all languages.
 pub(crate) fn package_schema(package: &Package, plugin_version: &str) -> Rendering<impl Serialize + use<>> {
+    described_schema(package, plugin_version, &Described::default())
+}
+
+/// The same with what the provider's own documentation says.
+pub(crate) fn described_schema(
+    package: &Package,
+    plugin_version: &str,
+    own: &Described,
+) -> Rendering<impl Serialize + use<>> {
     let identity = package.identity();
     let mut left_out = Vec::new();
     let mut types = Types::new(package);
@@ -158,7 +169,8 @@ pub(crate) fn package_schema(package: &Package, plugin_version: &str) -> Renderi
         }
     };
     let described = |types: &Types<'_>, managed: &Managed, found: &Declared| {
-        let names = &Names::of(&managed.shape.object);
+        let own = own.of(MemberKind::Resource, &managed.shape.terraform_type);
+        let names = &Names::of(&managed.shape.object).with(own);
         (types.describe(found, names), raw(&members::resource(types, managed, names)))
     };
     describe_members(&mut types, &members, shape, declare, described, &mut document.resources, &mut left_out);
@@ -175,7 +187,7 @@ pub(crate) fn package_schema(package: &Package, plugin_version: &str) -> Renderi
         types.declare(Owner::DataSource, member_name(&shape.token), &shape.object.fields)
     };
     let described = |types: &Types<'_>, shape: &Arc<ResourceShape>, found: &Declared| {
-        let names = &Names::of(&shape.object);
+        let names = &Names::of(&shape.object).with(own.of(MemberKind::DataSource, &shape.terraform_type));
         (types.describe(found, names), raw(&members::data_source(types, shape, names)))
     };
     describe_members(&mut types, &members, shape, declare, described, &mut document.functions, &mut left_out);
@@ -189,7 +201,10 @@ pub(crate) fn package_schema(package: &Package, plugin_version: &str) -> Renderi
         });
         if let Some(shape) = usable(writable, &mut left_out) {
             left_out.extend(generators::function(&shape).map(LeftOut::from));
-            document.functions.insert(token.to_owned(), raw(&functions::function(&mut types, &shape)));
+            document.functions.insert(
+                token.to_owned(),
+                raw(&functions::function(&mut types, &shape, own.of(MemberKind::Function, terraform))),
+            );
         }
     }
     if let Some(function) = functions::objects_in_arguments(&types) {
@@ -202,7 +217,10 @@ pub(crate) fn package_schema(package: &Package, plugin_version: &str) -> Renderi
             .and_then(|()| Ok(package.ephemeral_resource(terraform)?));
         if let Some(shape) = usable(shape, &mut left_out) {
             left_out.extend(faults("ephemeral resource", &shape));
-            let (fields, names) = (&shape.object.fields, &Names::of(&shape.object));
+            let (fields, names) = (
+                &shape.object.fields,
+                &Names::of(&shape.object).with(own.of(MemberKind::EphemeralResource, terraform)),
+            );
             types.declare_and_describe(Owner::DataSource, member_name(&shape.token), fields, names);
             document
                 .functions
@@ -214,7 +232,8 @@ pub(crate) fn package_schema(package: &Package, plugin_version: &str) -> Renderi
             .and_then(|()| Ok(package.action(terraform)?));
         if let Some(shape) = usable(shape, &mut left_out) {
             left_out.extend(faults("action", &shape));
-            let (fields, names) = (&shape.object.fields, &Names::of(&shape.object));
+            let (fields, names) =
+                (&shape.object.fields, &Names::of(&shape.object).with(own.of(MemberKind::Action, terraform)));
             types.declare_and_describe(Owner::DataSource, member_name(&shape.token), fields, names);
             document.functions.insert(token.to_owned(), raw(&members::action(&types, &shape, names)));
         }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::names::member_kind::MemberKind;
 use crate::names::tokens::{Tokens, member_name, nearest};
 use crate::package::catalogue::Package;
 
@@ -88,6 +89,18 @@ impl Kind {
             Self::EphemeralResource => "Ephemeral resources",
             Self::Action => "Actions",
         }
+    }
+
+    /// The kind of a package's member; `None` for the provider's configuration.
+    pub(super) fn of_member(self) -> Option<MemberKind> {
+        Some(match self {
+            Self::Configuration => return None,
+            Self::Resource => MemberKind::Resource,
+            Self::DataSource => MemberKind::DataSource,
+            Self::Function => MemberKind::Function,
+            Self::EphemeralResource => MemberKind::EphemeralResource,
+            Self::Action => MemberKind::Action,
+        })
     }
 
     /// The directory of its pages.

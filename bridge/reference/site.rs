@@ -15,7 +15,7 @@ use crate::package::schema::in_parallel;
 pub(crate) struct Site {
     package: Arc<Package>,
     members: Members,
-    documents: Documents,
+    documents: Arc<Documents>,
     digests: OnceLock<Vec<Digest>>,
     search: OnceLock<String>,
 }
@@ -41,7 +41,7 @@ const SCRIPT: &str = "script.js";
 const SEARCH: &str = "search.js";
 
 impl Site {
-    pub(crate) fn new(package: Arc<Package>, documents: Documents) -> Self {
+    pub(crate) fn new(package: Arc<Package>, documents: Arc<Documents>) -> Self {
         let (digests, search) = (OnceLock::new(), OnceLock::new());
         Self { members: Members::of(&package), package, documents, digests, search }
     }

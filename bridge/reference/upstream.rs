@@ -2,17 +2,27 @@
 //!
 //! The directories are those of Terraform's registry, today's and the one before, as the Go bridge looks for them.
 
+mod markdown;
+
+pub(crate) use markdown::MADE;
+
+use std::collections::BTreeMap;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use regex::Regex;
+use sha2::{Digest as _, Sha256};
 
-use super::member::{Kind, Member};
+use super::member::{Kind, Member, Members};
 use super::page::Page;
+use crate::names::member_kind::MemberKind;
+use crate::package::catalogue::Package;
+use crate::package::described::{Described, Text};
+use crate::package::schema::in_parallel;
 
 /// The pages that were found, by the paths of their members' pages.
 #[derive(Debug, Default)]
-pub(crate) struct Documents(HashMap<String, String>);
+pub(crate) struct Documents(BTreeMap<String, String>);
 
 /// Where the page about a member may be, relative to the repository, the best place first.
 pub(crate) fn candidates(provider_type: &str, member: &Member) -> Vec<String> {
@@ -53,6 +63,49 @@ impl Documents {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// What a document that is made of the pages depends on.
+    pub(crate) fn digest(&self) -> [u8; 32] {
+        let mut digest = Sha256::new();
+        for text in self.0.iter().flat_map(|(path, text)| [path, text]) {
+            digest.update(text.len().to_be_bytes());
+            digest.update(text);
+        }
+        digest.finalize().into()
+    }
+
+    /// The texts for the package's schema: pages without what the schema says itself, each with an example of the member.
+    pub(crate) fn described(&self, package: &Package) -> Described {
+        let mut described = Described::default();
+        let members = Members::of(package);
+        let with_pages: Vec<(&Member, MemberKind, &str)> = members
+            .all()
+            .iter()
+            .filter_map(|member| Some((member, member.kind.of_member()?, self.of(member)?)))
+            .collect();
+        let texts = in_parallel(&with_pages, |(member, _, page)| {
+            // Examples of a member with an invalid schema would be of no use.
+            let examples = Page::of(package, member).map(|page| page.examples).unwrap_or_default();
+            let properties = descriptions(page).into_iter();
+            Text {
+                description: markdown::description(page, &member.token, &examples),
+                properties: properties.map(|(name, text)| (name.to_owned(), text.to_owned())).collect(),
+            }
+        });
+        for ((member, kind, _), text) in with_pages.iter().zip(texts) {
+            described.add(*kind, &member.terraform, text);
+        }
+        described
+    }
+
+    /// The overview of the package for Pulumi's registry, from the provider's first page.
+    pub(crate) fn overview(&self, package: &Package) -> String {
+        let members = Members::of(package);
+        let configuration = members.all().iter().find(|member| member.kind == Kind::Configuration);
+        let page = configuration.and_then(|member| Page::of(package, member).ok());
+        let text = configuration.and_then(|member| self.of(member)).unwrap_or_default();
+        markdown::overview(package, text, page.as_ref())
     }
 
     /// The provider's page about a member, as Markdown in Terraform's names.

@@ -380,11 +380,11 @@ const CHOICE: &[Entry] = &[
         id: "documentation-flags",
         what: "`--fullDocs`, `--upstreamRepoPath`, `--indexDocOutDir`",
         go_bridge: "documentation from the provider's repository goes into the schema",
-        isthmus: "accepted, with a warning that they have no effect",
-        why: "documentation comes from the provider's schema",
-        back: "use the Go bridge for `pulumi package get-schema`",
+        isthmus: "the same; the provider's examples stay in HCL, and one in each other language is made from the schema",
+        why: "the Go bridge runs `pulumi convert` for the examples, which needs a converter plugin, and fails without it",
+        back: "none",
         shown: Shown::Elsewhere(&[
-            "tests/contract/providers/parameterize.rs::what_is_asked_for_and_not_done_is_warned_about",
+            "tests/contract/providers/parameterize.rs::a_package_that_is_asked_for_with_the_providers_own_documentation_has_it_in_its_schema",
         ]),
     },
     Entry {

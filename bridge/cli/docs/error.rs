@@ -17,26 +17,6 @@ pub(super) enum DocsError {
     #[error(transparent)]
     Token(#[from] TokenError),
     #[error(
-        "--fullDocs only applies to a provider with an address\nhelp: name its repository with --upstreamRepoPath"
-    )]
-    FullDocsOfLocal,
-    #[error(
-        "--upstreamRepoPath only applies to a provider binary\nhelp: use --fullDocs for a provider with an address"
-    )]
-    UpstreamOfRemote,
-    #[error("failed to read the provider's repository {path}", path = .path.display())]
-    Repository {
-        path: PathBuf,
-        #[source]
-        error: io::Error,
-    },
-    #[error("failed to clone {address} at {tag}: {reason}")]
-    Clone { address: String, tag: String, reason: String },
-    #[error("failed to run git, which --fullDocs needs")]
-    Git(#[source] io::Error),
-    #[error("failed to create a temporary directory")]
-    Temporary(#[source] io::Error),
-    #[error(
         "failed to write to {path}: it was not created by `isthmus docs`, and is not empty\nhelp: choose a new directory",
         path = .0.display()
     )]

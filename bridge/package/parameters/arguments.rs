@@ -106,39 +106,14 @@ Flags:
         if for_developers {
             usage.push_str(
                 "\
-      --fullDocs              accepted, without effect: documentation from the provider's repository
-      --upstreamRepoPath DIR  accepted, without effect: the provider's repository, for a provider in a file
-      --indexDocOutDir DIR    accepted, without effect: a directory for the package's _index.md
+      --fullDocs              add the provider's own documentation, from its repository at GitHub
+      --upstreamRepoPath DIR  the same for a provider in a file, from its repository in a directory
+      --indexDocOutDir DIR    also write an overview of the package, _index.md, into a directory
 ",
             );
         }
         usage.push_str("  -h, --help                  show this text\n");
         usage
-    }
-
-    /// Warnings of arguments without effect.
-    pub fn warnings(&self) -> Vec<String> {
-        const SCHEMA_ONLY: &str =
-            "descriptions come from the provider's schema alone, and resources have no examples";
-        let mut warnings = Vec::new();
-        match &self.source {
-            Source::Remote(remote) if remote.full_documentation => {
-                warnings.push(format!(
-                    "--fullDocs has no effect: the provider's repository is not downloaded, so {SCHEMA_ONLY}"
-                ));
-            }
-            Source::Local(LocalArguments { upstream_repository: Some(repository), .. }) => {
-                warnings.push(format!(
-                    "--upstreamRepoPath has no effect: the repository in {repository} is not read, so {SCHEMA_ONLY}"
-                ));
-            }
-            Source::Remote(_) | Source::Local(_) => {}
-        }
-        if let Some(directory) = &self.index_document_directory {
-            warnings
-                .push(format!("--indexDocOutDir has no effect: no _index.md is written into {directory}"));
-        }
-        warnings
     }
 
     pub fn parse(arguments: &[String]) -> Result<Self, ArgumentsError> {
@@ -270,17 +245,6 @@ mod tests {
         for name in ["random", "hashicorp/random", "a:b", "", "é:"] {
             assert_eq!((is_path_on(name, true), is_path_on(name, false)), (name == "a:b", false), "{name}");
         }
-    }
-
-    #[test]
-    fn what_is_not_done_about_documentation_is_told() {
-        let warnings = |arguments: &[&str]| parse(arguments).unwrap().warnings();
-        assert_eq!(warnings(&["a/b"]), [""; 0]);
-        let remote = warnings(&["a/b", "--fullDocs", "--indexDocOutDir=out"]);
-        assert!(remote[0].starts_with("--fullDocs has no effect"), "{remote:?}");
-        assert_eq!(remote[1], "--indexDocOutDir has no effect: no _index.md is written into out");
-        let local = warnings(&["./terraform-provider-x", "--upstreamRepoPath", "repo"]);
-        assert!(local[0].contains("the repository in repo is not read"), "{local:?}");
     }
 
     #[test]

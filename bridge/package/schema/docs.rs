@@ -17,6 +17,7 @@ use isthmus_provider::schema::TextKind;
 use regex::{Captures, Regex};
 
 use super::super::catalogue::Package;
+use super::super::described::Text;
 use super::super::function::{FunctionParameter, FunctionShape};
 use super::super::shape::{ObjectShape, Shape};
 use crate::names::casing::upper_first;
@@ -30,6 +31,8 @@ pub(crate) struct Names<'a> {
     /// Pulumi's names by Terraform's.
     nested: OnceCell<HashMap<&'a str, &'a str>>,
     parameters: &'a [FunctionParameter],
+    /// What the provider's own documentation says of the member.
+    own: Option<&'a Text>,
 }
 
 impl<'a> Names<'a> {
@@ -44,6 +47,33 @@ impl<'a> Names<'a> {
             tops: shapes.filter_map(Shape::object).map(Arc::as_ref).collect(),
             parameters,
             ..Self::default()
+        }
+    }
+
+    /// The names of a member with a text of its own.
+    pub(super) fn with(self, own: Option<&'a Text>) -> Self {
+        Self { own, ..self }
+    }
+
+    /// The description of the member: the provider's own, or that of the schema.
+    pub(super) fn description<'t>(&self, text: &'t str, kind: TextKind) -> (&'t str, TextKind)
+    where
+        'a: 't,
+    {
+        match self.own {
+            Some(own) if !own.description.is_empty() => (&own.description, TextKind::Markdown),
+            Some(_) | None => (text, kind),
+        }
+    }
+
+    /// The description of a property of the member: that of the schema, or the provider's own.
+    pub(super) fn property<'t>(&self, terraform: &str, text: &'t str, kind: TextKind) -> (&'t str, TextKind)
+    where
+        'a: 't,
+    {
+        match self.own.and_then(|own| own.properties.get(terraform)) {
+            Some(own) if text.is_empty() => (own, TextKind::Markdown),
+            Some(_) | None => (text, kind),
         }
     }
 

@@ -3,16 +3,18 @@
 use isthmus_cty as cty;
 use isthmus_provider::schema::TextKind;
 
+use super::super::described::Text;
 use super::super::function::FunctionShape;
 use super::super::shape::{ObjectShape, Shape};
-use super::docs::{as_markdown, comment, deprecation};
+use super::docs::{Names, as_markdown, comment, deprecation};
 use super::document::{Function, ObjectType, Outputs, Properties, Property, Type};
 use super::types::Types;
 use crate::names::casing::upper_first;
 use crate::names::tokens::member_name;
 
 /// Describes a function. Objects in its arguments and its result become types.
-pub(super) fn function(types: &mut Types<'_>, shape: &FunctionShape) -> Function {
+pub(super) fn function(types: &mut Types<'_>, shape: &FunctionShape, own: Option<&Text>) -> Function {
+    let names = &Names::default().with(own);
     let name = member_name(&shape.token);
     let mut inputs = ObjectType::new(Properties::new(), Vec::new());
     let mut multi_argument_inputs = Vec::with_capacity(shape.parameters.len());
@@ -26,7 +28,11 @@ pub(super) fn function(types: &mut Types<'_>, shape: &FunctionShape) -> Function
         let of = if shape.variadic && index + 1 == last { Type::array(one) } else { one };
         let property = Property {
             of: of.known_in_go(),
-            description: documentation(&parameter.description, parameter.description_kind),
+            description: documentation(names.property(
+                &parameter.terraform,
+                &parameter.description,
+                parameter.description_kind,
+            )),
             ..Property::default()
         };
         if parameter.required {
@@ -43,7 +49,7 @@ pub(super) fn function(types: &mut Types<'_>, shape: &FunctionShape) -> Function
         (returned, shape) => Outputs::Single(type_of(types, returned, shape, &result).result_known_in_go()),
     };
     Function {
-        description: documentation(&shape.description, shape.description_kind),
+        description: documentation(names.description(&shape.description, shape.description_kind)),
         // Without inputs, Go's generator imports what only an object as the result uses.
         inputs: (matches!(outputs, Outputs::Single(_)) || !shape.parameters.is_empty()).then_some(inputs),
         multi_argument_inputs,
@@ -68,7 +74,7 @@ pub(super) fn objects_in_arguments(types: &Types<'_>) -> Option<Function> {
 }
 
 /// Names are not translated: those of parameters are Terraform's.
-fn documentation(text: &str, kind: TextKind) -> String {
+fn documentation((text, kind): (&str, TextKind)) -> String {
     comment(&as_markdown(text, kind))
 }
 

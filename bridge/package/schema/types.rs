@@ -224,7 +224,8 @@ impl<'a> Types<'a> {
 
     /// A top-level property of a resource, a data source, the provider, or the configuration.
     pub(super) fn top_property(&self, field: &Field, classes: Classes<'_>, names: &Names<'_>) -> Property {
-        let text = clean(self.package, names, &field.description, field.description_kind);
+        let (text, kind) = names.property(&field.terraform, &field.description, field.description_kind);
+        let text = clean(self.package, names, text, kind);
         let description = match (field.write_only, text.is_empty()) {
             (false, _) => text,
             (true, false) => format!("{WRITE_ONLY}{text}"),
@@ -236,7 +237,8 @@ impl<'a> Types<'a> {
     /// The description of a resource, a data source or the provider's configuration.
     pub(super) fn documentation(&self, shape: &ResourceShape, names: &Names<'_>) -> String {
         let block = &shape.schema.block;
-        comment(&clean(self.package, names, &block.description, block.description_kind))
+        let (text, kind) = names.description(&block.description, block.description_kind);
+        comment(&clean(self.package, names, text, kind))
     }
 
     pub(super) fn finish(self) -> Fragments {

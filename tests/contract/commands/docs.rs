@@ -207,11 +207,11 @@ fn a_providers_own_documentation_comes_from_its_repository() {
     let other = fs::read_to_string(machine.path("reference/functions/join_words.html")).expect("a page");
     assert!(!other.contains("The provider's documentation"), "{other}");
     let without = machine.docs_said(&conformance(), &["--fullDocs", "--terminal", "Record"]).failed();
-    assert!(without.contains("--fullDocs only applies to a provider with an address"), "{without}");
+    assert!(without.contains("fullDocs only applies to remote providers"), "{without}");
     let remote = machine.isthmus(&["docs", "hashicorp/random", "--upstreamRepoPath", "repository"]).failed();
-    assert!(remote.contains("--upstreamRepoPath only applies to a provider binary"), "{remote}");
+    assert!(remote.contains("upstreamRepoPath only applies to local providers"), "{remote}");
     let missing = machine.docs_said(&conformance(), &["--upstreamRepoPath", "none", "--terminal", "Record"]);
-    assert!(missing.failed().contains("failed to read the provider's repository none"));
+    assert!(missing.failed().contains("failed to read the provider's repository"));
 }
 
 /// As from GitHub: git takes the repository from a directory instead.

@@ -7,7 +7,7 @@ use isthmus_proto::pulumirpc::parameterize_request;
 use tokio::task::JoinSet;
 
 use crate::harness::engine::Severity;
-use crate::harness::{Code, Outcome, Protocol, Setup, Status, json, on_both_protocols};
+use crate::harness::{Code, Json, Outcome, Protocol, Setup, Status, json, on_both_protocols};
 
 on_both_protocols! {
     async fn a_path_chooses_a_provider(protocol) {
@@ -142,15 +142,12 @@ async fn what_is_asked_for_and_not_done_is_warned_about() -> Outcome {
     let host = Setup::sandbox(Protocol::V6).start().await;
     host.place("registry.opentofu.org/acme/sandbox", "1.2.3");
     let provider = host.provider();
-    let cases: [(&[&str], &[&str]); 5] = [
-        (&["acme/sandbox", "--fullDocs"], &["--fullDocs has no effect"]),
+    std::fs::create_dir(host.directory().join("empty")).expect("a directory");
+    let empty = host.directory().join("empty").display().to_string();
+    let cases: [(&[&str], &[&str]); 3] = [
         (
-            &[&provider, "--upstreamRepoPath=repo"],
-            &["--upstreamRepoPath has no effect: the repository in repo"],
-        ),
-        (
-            &[&provider, "--indexDocOutDir", "out"],
-            &["--indexDocOutDir has no effect: no _index.md is written into out"],
+            &[&provider, "--upstreamRepoPath", &empty],
+            &["the provider's repository has no pages in docs/ or website/docs/"],
         ),
         (
             &[&provider, "--include=sandbox_note,sandbox_notes", "--exclude", "greeet"],
@@ -177,6 +174,115 @@ async fn what_is_asked_for_and_not_done_is_warned_about() -> Outcome {
             assert!(line.message.contains(wanted), "{wanted:?} is not in {line:?}");
         }
     }
+    Ok(())
+}
+
+/// A page of a provider's repository.
+const PAGE: &str = "---
+page_title: note
+---
+# sandbox_note (Resource)
+
+A note of the sandbox, like `sandbox_secret`. See `terraform plan`.
+
+## Example Usage
+
+```hcl
+resource \"sandbox_note\" \"a\" {
+  title = \"Hello\"
+}
+```
+
+## Argument Reference
+
+* `title` - (Required) The heading of the note.
+
+## Import
+
+```shell
+terraform import sandbox_note.a 12
+```
+";
+
+#[tokio::test]
+async fn a_package_that_is_asked_for_with_the_providers_own_documentation_has_it_in_its_schema() -> Outcome {
+    let host = Setup::sandbox(Protocol::V6).start().await;
+    let repository = host.directory().join("repository");
+    std::fs::create_dir_all(repository.join("docs/resources")).expect("a directory");
+    std::fs::create_dir_all(repository.join("website/docs/d")).expect("a directory");
+    let data =
+        "Finds notes.\n\n## Attributes Reference\n\n* `revision` - Its number.\n* `title` - Not this.\n";
+    std::fs::write(repository.join("website/docs/d/note.html.markdown"), data).expect("a file");
+    std::fs::write(repository.join("docs/resources/note.md"), PAGE).expect("a file");
+    std::fs::write(repository.join("docs/index.md"), "# Sandbox\n\nNotes for everybody.\n").expect("a file");
+    let provider = host.provider();
+    let note = |schema: &Json| schema["resources"]["sandbox:index/note:Note"].clone();
+
+    let without = host.greeted().await?;
+    without.parameterize(&[&provider]).await?;
+    let without = note(&without.schema().await?);
+
+    let path = repository.display().to_string();
+    let overview = host.directory().join("overview");
+    let words =
+        [&*provider, "--upstreamRepoPath", &path, "--indexDocOutDir", overview.to_str().expect("text")];
+    let session = host.greeted().await?;
+    session.parameterize(&words).await?;
+    let schema = session.schema().await?;
+    let described = note(&schema);
+    let text = described["description"].as_str().expect("a description");
+    assert!(
+        text.starts_with("A note of the sandbox, like <span pulumi-lang-nodejs=\"`sandbox.Secret`\""),
+        "{text}"
+    );
+    for part in [
+        "See `pulumi preview`.",
+        "<!--Start PulumiCodeChooser -->\n```typescript\n",
+        "```terraform\nresource \"sandbox_note\" \"a\" {\n",
+        "$ pulumi import sandbox:index/note:Note a 12\n",
+    ] {
+        assert!(text.contains(part), "{part:?} is not in {text}");
+    }
+    assert!(!text.contains("Argument Reference") && !text.contains("page_title"), "{text}");
+    let data = &schema["functions"]["sandbox:index/getNote:getNote"];
+    assert!(data["description"].as_str().is_some_and(|text| text.starts_with("Finds notes.\n")), "{data}");
+    // Where the schema has a description, it stays.
+    let of = |property: &str| data["outputs"]["properties"][property]["description"].clone();
+    assert_eq!((of("revision"), of("title")), (json!("Its number."), json!("What the note is called.")));
+    // Nothing but texts is another.
+    assert_eq!(described["inputProperties"]["title"]["type"], without["inputProperties"]["title"]["type"]);
+    assert_eq!(described["requiredInputs"], without["requiredInputs"]);
+    assert_ne!(described["description"], without["description"]);
+
+    let file = overview.join("_index.md");
+    let text = std::fs::read_to_string(&file).expect("the overview");
+    for part in [
+        "title: Sandbox Provider\n",
+        "layout: package\n",
+        "Notes for everybody.",
+        "## Configuration Reference\n",
+    ] {
+        assert!(text.contains(part), "{part:?} is not in {text}");
+    }
+    assert!(text.contains(&format!("pulumi package add terraform-provider {provider}\n")), "{text}");
+
+    // One that isthmus made is replaced, another is not.
+    std::fs::write(&file, text.clone() + "an older one").expect("a file");
+    session.schema().await?;
+    assert_eq!(std::fs::read_to_string(&file).expect("the overview"), text);
+    std::fs::write(&file, "mine").expect("a file");
+    session.schema().await?;
+    assert_eq!(std::fs::read_to_string(&file).expect("a file"), "mine");
+    host.engine
+        .line("why not", |line| {
+            line.severity == Severity::Warning && line.message.contains("the file was not made by isthmus")
+        })
+        .await;
+
+    let status = host.greeted().await?.parameterize(&[&provider, "--upstreamRepoPath", "none"]).await;
+    let status = status.expect_err("there is no repository");
+    assert_eq!(status.code(), Code::FailedPrecondition);
+    assert_says(&status, &["failed to read the provider's repository"]);
     Ok(())
 }
 
