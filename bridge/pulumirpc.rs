@@ -385,12 +385,8 @@ impl ResourceProvider for PulumiService {
                 inputs: Some(found.inputs),
                 refresh_before_update: false,
             },
-            // Without an id, the engine treats it as deleted.
-            None => ReadResponse {
-                properties: Some(Struct::new()),
-                inputs: Some(Struct::new()),
-                ..ReadResponse::default()
-            },
+            // Without an id, the engine takes a refreshed resource for deleted; without properties, it refuses to import one.
+            None => ReadResponse::default(),
         };
         Ok(Response::new(response))
     }

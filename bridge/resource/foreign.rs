@@ -41,6 +41,16 @@ const DETERMINED: usize = 20;
 #[derive(Debug, Default)]
 pub(crate) struct InputForms {
     forms: HashMap<String, Form>,
+    /// Types of objects of which one would not be without a change: those are determined one by one.
+    faulty: BTreeSet<String>,
+}
+
+/// How inputs were found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    /// As those of objects of the same form.
+    Form,
+    Plans,
 }
 
 #[derive(Debug)]
@@ -61,6 +71,8 @@ pub(crate) struct Adoption {
     pub found: Found,
     /// Numbers in dynamic inputs that have lost digits.
     pub inexact: Vec<PropertyPath>,
+    /// Why the first preview would not be without a change.
+    pub fault: Option<String>,
 }
 
 /// What an engine stores for an object of another program.
@@ -93,14 +105,22 @@ pub(crate) async fn adopt(
     };
     let properties = properties_of(target, &object, identity, options, saved.status, warnings)?;
     let exact = with_exact_numbers(properties.clone(), &object.value, &target.shape.object);
-    let mut inputs = forms.inputs(target, &object, &exact, configured, warnings).await;
+    let (mut inputs, found) = forms.inputs(target, &object, &exact, configured, warnings).await;
     if let Some(name) = target.shape.autonamed().filter(|name| !name.required)
         && !inputs.contains_key(&name.pulumi)
     {
         inputs.insert(&*name.pulumi, Property::Null);
     }
     let inexact = inexact_in_dynamic(&inputs, &object.value, &target.shape.object);
-    Ok(Adoption { found: Found { id, properties, inputs }, inexact })
+    let fault = match (saved.status, found) {
+        (Status::Ready, By::Plans) => target.fault_of_inputs(&inputs, &object).await,
+        // It is replaced, whatever the inputs are.
+        (Status::Damaged, _) | (_, By::Form) => None,
+    };
+    if fault.is_some() {
+        forms.note_fault(&target.shape.terraform_type);
+    }
+    Ok(Adoption { found: Found { id, properties, inputs }, inexact, fault })
 }
 
 /// An object as in the state of Terraform or OpenTofu, without its address, provider and
@@ -213,7 +233,7 @@ impl InputForms {
         properties: &Struct,
         configured: &Configured,
         warnings: &mut OperationWarnings,
-    ) -> Struct {
+    ) -> (Struct, By) {
         let sources = sources(properties, &target.shape, configured);
         let [.., set, all] = &sources;
         let mut form = target.shape.terraform_type.to_string();
@@ -221,11 +241,12 @@ impl InputForms {
         let _ = write!(form, "{configured:?}");
         if let Some(Form::Alike { count, inputs }) = self.forms.get(&form)
             && *count >= DETERMINED
+            && !self.faulty.contains(&*target.shape.terraform_type)
         {
-            return inputs
-                .iter()
-                .filter_map(|(name, derived)| Some((name.clone(), sources[*derived].get(name)?.clone())))
-                .collect();
+            let inputs = inputs.iter();
+            let inputs = inputs
+                .filter_map(|(name, derived)| Some((name.clone(), sources[*derived].get(name)?.clone())));
+            return (inputs.collect(), By::Form);
         }
         let found = target.inputs_of_imported(object, properties, warnings).await;
         let mut found = target.without_deprecated(found, object).await;
@@ -245,7 +266,11 @@ impl InputForms {
         };
         let found = target.wanted_or(found, wanted, object).await;
         self.note(form, derivation(&found, &sources));
-        found
+        (found, By::Plans)
+    }
+
+    fn note_fault(&mut self, terraform_type: &str) {
+        self.faulty.insert(terraform_type.to_owned());
     }
 
     fn note(&mut self, form: String, derived: Option<Vec<(String, Derived)>>) {

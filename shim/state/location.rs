@@ -86,6 +86,13 @@ impl StoreAddress {
 impl ServerAddress {
     fn parse(text: &str) -> Result<Self, String> {
         let (base, query) = text.split_once('?').unwrap_or((text, ""));
+        let authority = base.split_once("://").map_or(base, |(_, rest)| rest);
+        if authority.matches('@').count() > 1 {
+            // What follows the first one is part of a password, and would be taken for the host, which messages show.
+            return Err(
+                "the address of the store has more than one `@`; write one of a password as `%40`".to_owned()
+            );
+        }
         let (mut authorities, mut password_file) = (None, None);
         let mut is_mode_given = false;
         let mut kept = Vec::new();
@@ -222,6 +229,7 @@ mod tests {
             ("postgres://db:hunter2/states", "port"),
             ("postgres://me:hunter2@db/states?nonsense=1", "nonsense"),
             ("postgres:///states", "names no host"),
+            ("postgres://me:hun@hunter2@db/states", "more than one `@`"),
             ("postgres://db/states?sslrootcert=%zz", "hexadecimal"),
             ("postgres://me:hunter2@db/states?passfile=/run/pgpass", "both a password and a passfile"),
         ] {

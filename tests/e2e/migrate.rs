@@ -9,4 +9,5 @@ mod scale;
 mod sensitive;
 mod terraform;
 mod there_and_back;
+mod transformed;
 mod unfinished;

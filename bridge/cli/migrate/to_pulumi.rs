@@ -176,7 +176,11 @@ impl Migrate {
         if data > 0 {
             text.push_str(&format!("left out, because only read: {}\n", counted(data, "data source")));
         }
-        text.push_str(&format!("next, in {directory}:\n  pulumi stack init {}\n", self.stack));
+        if resources.is_empty() {
+            return text;
+        }
+        // Written again with `--force`, it is there.
+        text.push_str(&format!("next, in {directory}:\n  pulumi stack select --create {}\n", self.stack));
         if secrets.is_of_the_cloud() {
             text.push_str(&format!(
                 "  unless the stack is in Pulumi Cloud, run this command again with --force: then there is a Pulumi.{}.yaml\n  \

@@ -13,6 +13,7 @@ use isthmus_cty::{AttributePath, PathStep, Value};
 use isthmus_proto::property::Struct;
 use isthmus_provider::{Diagnostic, Object, ProviderError};
 
+use super::super::diagnose::describe;
 use super::super::diff::changed_properties;
 use crate::resource::{OperationWarnings, Target};
 use crate::translate::attribute_paths::{field_at, property_path};
@@ -63,7 +64,63 @@ impl Target<'_> {
             self.take_out_refused(&mut inputs, &mut refused).await;
         }
         self.add_refused_name(&mut inputs, &all).await;
+        self.add_demanded(&mut inputs, &all, &refused).await;
         inputs
+    }
+
+    /// Adds properties without which the provider refuses the others, such as one of two that must be set and was set to an empty text.
+    async fn add_demanded(&self, inputs: &mut Struct, all: &Struct, refused: &BTreeSet<String>) {
+        let mut faults = self.refusals(inputs).await.len();
+        for (name, value) in all.iter() {
+            if faults == 0 {
+                return;
+            }
+            if inputs.contains_key(name) || refused.contains(name) {
+                continue;
+            }
+            let mut tried = inputs.clone();
+            tried.insert(name, value.clone());
+            let left = self.refusals(&tried).await.len();
+            if left < faults {
+                (*inputs, faults) = (tried, left);
+            }
+        }
+    }
+
+    /// Why the provider refuses inputs; nothing if it accepts them, or cannot say.
+    async fn refusals(&self, inputs: &Struct) -> Vec<Diagnostic> {
+        let (Ok(config), Ok(resource)) =
+            (self.config(inputs, Unknowns::Keep), self.provider.resource(&self.shape.terraform_type))
+        else {
+            return Vec::new();
+        };
+        match resource.validate(&config.value, &mut Vec::new()).await {
+            Err(ProviderError::Diagnostics { diagnostics, .. }) => {
+                diagnostics.into_iter().filter(Diagnostic::is_error).collect()
+            }
+            Err(_) | Ok(_) => Vec::new(),
+        }
+    }
+
+    /// Why the next preview would not be without a change; `None` if it would, or the provider cannot plan.
+    pub(in crate::resource) async fn fault_of_inputs(
+        &self,
+        inputs: &Struct,
+        object: &Object,
+    ) -> Option<String> {
+        if let Some(refusal) = self.refusals(inputs).await.first() {
+            let reason = describe(refusal, &self.shape.object);
+            let text = format!("the provider refuses the values of the state: {reason}");
+            return Some(self.provider.secrets().redact(&text).into_owned());
+        }
+        let Differing { known, open } = self.differing(inputs, object).await?;
+        let changed: Vec<String> = known.union(&open).map(|name| format!("`{name}`")).collect();
+        (!changed.is_empty()).then(|| {
+            format!(
+                "the first preview shows a change of {}: set in the program what the configuration of Terraform has",
+                changed.join(", ")
+            )
+        })
     }
 
     /// Adds the name of the object if it was refused only beside another property that was refused
@@ -167,17 +224,10 @@ impl Target<'_> {
     /// may be left out. Adds the names of the top-level properties concerned to `refused`.
     async fn take_out_refused(&self, inputs: &mut Struct, refused: &mut BTreeSet<String>) {
         for _ in 0..ROUNDS {
-            let Ok(config) = self.config(inputs, Unknowns::Keep) else { return };
-            let Ok(resource) = self.provider.resource(&self.shape.terraform_type) else { return };
             // Check warns when the inputs are used.
-            let Err(ProviderError::Diagnostics { diagnostics, .. }) =
-                resource.validate(&config.value, &mut Vec::new()).await
-            else {
-                return;
-            };
-            let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error());
+            let errors = self.refusals(inputs).await;
             let removed: Vec<_> =
-                errors.filter_map(|diagnostic| self.take_out(inputs, &diagnostic.path)).collect();
+                errors.iter().filter_map(|error| self.take_out(inputs, &error.path)).collect();
             if removed.is_empty() {
                 return;
             }

@@ -9,7 +9,7 @@ use super::write_only::each_element;
 use crate::schema::{Attribute, AttributeType, Block, BlockNesting, ObjectNesting};
 
 /// Sensitive paths of `value` by the schema, including null values. A set is sensitive as a whole
-/// if its elements contain anything sensitive, because no path leads into it.
+/// if it has elements and they contain anything sensitive, because no path leads into it.
 pub fn sensitive_paths(block: &Block, value: &Value) -> Vec<AttributePath> {
     let mut found = Vec::new();
     visit_block(block, value, &mut AttributePath::default(), &mut found);
@@ -68,8 +68,8 @@ fn visit_block(block: &Block, value: &Value, path: &mut AttributePath, found: &m
     for nested in &block.blocks {
         let Some(inner) = values.get(&nested.name) else { continue };
         path.push(PathStep::Attribute(nested.name.clone()));
-        if matches!(inner, Value::Set(_)) {
-            if has_sensitive(&nested.block) {
+        if let Value::Set(elements) = inner {
+            if !elements.is_empty() && has_sensitive(&nested.block) {
                 found.push(path.clone());
             }
         } else {
@@ -92,16 +92,16 @@ fn visit_attributes(
         match &attribute.attribute_type {
             _ if attribute.sensitive => found.push(path.clone()),
             AttributeType::Plain(_) => {}
-            AttributeType::Nested(nested) if matches!(inner, Value::Set(_)) => {
-                if has_sensitive_attribute(&nested.attributes) {
-                    found.push(path.clone());
+            AttributeType::Nested(nested) => match inner {
+                Value::Set(elements) => {
+                    if !elements.is_empty() && has_sensitive_attribute(&nested.attributes) {
+                        found.push(path.clone());
+                    }
                 }
-            }
-            AttributeType::Nested(nested) => {
-                each_element(inner, path, &mut |element, path| {
+                inner => each_element(inner, path, &mut |element, path| {
                     visit_attributes(&nested.attributes, element, path, found);
-                });
-            }
+                }),
+            },
         }
         path.pop();
     }

@@ -1,8 +1,9 @@
 //! The objects of a state, as a stack has them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use isthmus_common::counted;
 use isthmus_cty::json::Json;
 use isthmus_proto::property::Struct;
 use isthmus_state::tfstate::Instance as StateInstance;
@@ -48,7 +49,8 @@ pub(super) async fn adopt_all(
 ) -> Result<(Vec<Adopted>, StackProviders), MigrateError> {
     let named = names(instances.iter().map(|instance| &instance.address));
     let mut configurations = Configurations::new(named.values().map(|name| name.key.clone()).collect());
-    let mut of_all = OfAll { forms: InputForms::default(), is_shown, configuration };
+    let mut of_all =
+        OfAll { forms: InputForms::default(), is_shown, configuration, warnings: BTreeMap::new() };
     let mut resources = Vec::with_capacity(instances.len());
     for instance in instances {
         let place = place(&instance.address);
@@ -73,6 +75,13 @@ pub(super) async fn adopt_all(
             Err(reason) => losses.add(place, providers.redact(&reason)),
         }
     }
+    for (text, places) in of_all.warnings {
+        let others = match places.len() {
+            0 | 1 => String::new(),
+            count => format!(" (and {})", counted(count - 1, "other resource")),
+        };
+        warn(&format!("{}{others}: {text}", places.first().map_or("", String::as_str)));
+    }
     Ok((resources, configurations.providers))
 }
 
@@ -82,6 +91,8 @@ struct OfAll<'a> {
     configuration: &'a Configuration,
     /// They are from the output of `tofu show -json`.
     is_shown: bool,
+    /// The providers' warnings, and which objects they are about: many have the same.
+    warnings: BTreeMap<String, Vec<String>>,
 }
 
 async fn adopt_one(
@@ -109,9 +120,10 @@ async fn adopt_one(
     let configured = of_all.configuration.of_resource(&address.resource);
     let found = adopt(&target, &saved, flat.as_ref(), &configured, &mut of_all.forms, &mut warnings).await;
     for warning in &warnings.diagnostics {
-        warn(&providers.redact(&format!("{}: {}", place(&address), describe(warning, &shape.object))));
+        let text = providers.redact(&describe(warning, &shape.object));
+        of_all.warnings.entry(text).or_default().push(place(&address));
     }
-    let Adoption { found, inexact } = found.map_err(|error| error.to_string())?;
+    let Adoption { found, inexact, fault } = found.map_err(|error| error.to_string())?;
     refuse_reserved(&found.properties).map_err(|reserved| reserved.to_string())?;
     refuse_reserved(&found.inputs).map_err(|reserved| reserved.to_string())?;
     let (inputs, inexpressible) = expressible(&found.inputs, &shape.object);
@@ -131,6 +143,12 @@ async fn adopt_one(
     let ignore_changes: BTreeSet<String> =
         inexpressible.iter().chain(&inexact).map(|path| ignorable(path).to_string()).collect();
     let lost: Vec<&str> = lost_write_only(&saved, &shape.object).collect();
+    if let Some(fault) = fault
+        && lost.is_empty()
+        && ignore_changes.is_empty()
+    {
+        losses.add(place(&address), providers.redact(&fault));
+    }
     for property in lost {
         let reason =
             format!("the value of `{property}` is write-only and in no state: set it in the program");
