@@ -14,6 +14,7 @@ pub(crate) mod configuration;
 mod configured_text;
 pub(crate) mod dependencies;
 pub(crate) mod deployment;
+pub(crate) mod hcl_names;
 pub(crate) mod names;
 pub(crate) mod numbers;
 pub(crate) mod program;

@@ -30,11 +30,15 @@ const EXAMPLES: &str = "\
 Examples:
   isthmus migrate terraform.tfstate --output shop
   tofu state pull | isthmus migrate - --output shop --stack prod --from-config .
+  tofu state pull | isthmus migrate - --output . --from-config . --runtime hcl
   pulumi stack export --show-secrets | isthmus migrate --to terraform - --output back --addresses shop/addresses.json
 
 To Pulumi, the output directory gets a project: a program in YAML, the packages that it uses, and the stack export stack.json, which
 `pulumi stack import --file stack.json` takes. With it the next preview shows no changes. The state is a terraform.tfstate, or what
 `tofu show -json` prints, which lacks private data.
+
+With --runtime hcl, the configuration is the program, which Pulumi's HCL host runs as it is: write Pulumi.yaml and stack.json into its
+directory. Resources have the names that the host gives them, and modules are components.
 
 To Terraform, it gets a terraform.tfstate and import blocks in imports.tf. The stack export must have been written with --show-secrets.
 
@@ -76,6 +80,9 @@ pub(super) struct Migrate {
     /// To Pulumi: directory of the configuration, whose properties and references the program gets.
     #[arg(long, value_name = "DIR")]
     from_config: Option<PathBuf>,
+    /// To Pulumi: language of the program. With `hcl`, the configuration of `--from-config` stays the program.
+    #[arg(long, value_enum, default_value_t = Runtime::Yaml)]
+    runtime: Runtime,
     /// To Terraform: JSON file of resource instance addresses, as the migration to Pulumi writes it.
     #[arg(long, value_name = "FILE")]
     addresses: Option<PathBuf>,
@@ -97,6 +104,15 @@ enum To {
     Pulumi,
     /// A terraform.tfstate and import blocks.
     Terraform,
+}
+
+/// Language of the program of a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Runtime {
+    /// Pulumi YAML.
+    Yaml,
+    /// HCL: Terraform's configurations.
+    Hcl,
 }
 
 pub(super) fn run(migrate: &Migrate, settings: &Arc<Settings>) -> ExitCode {

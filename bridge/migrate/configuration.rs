@@ -45,6 +45,21 @@ pub(crate) struct ProviderBlock {
     pub has_blocks: bool,
 }
 
+impl Module {
+    /// The source of a module call, if it is a path.
+    pub(crate) fn path_of(&self, call: &str) -> Option<&str> {
+        match self.calls.get(call)?.get("source")? {
+            Expression::String(source) if source.starts_with('.') => Some(source),
+            _ => None,
+        }
+    }
+
+    /// Whether it has a configuration of a provider, without an alias.
+    pub(crate) fn configures(&self, provider: &str) -> bool {
+        self.providers.iter().any(|block| block.name == provider && block.alias.is_none())
+    }
+}
+
 impl Configuration {
     /// Adds a file of a module. Returns the module calls with a source of the file system.
     ///

@@ -3,7 +3,7 @@
 //! Version 3 of the format. The engine checks that every resource comes after its parent, its
 //! provider and its dependencies, and that all URNs are of the stack that imports it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -11,6 +11,7 @@ use isthmus_proto::property::Struct;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 
+use super::hcl_names::Component;
 use super::property_json::{ExportedValueError, bag_from_json, bag_to_json};
 use super::secrets_provider::{PassphraseCrypter, SecretsProvider};
 use crate::file_fault::FileFault;
@@ -37,6 +38,20 @@ impl StackName {
         format!("urn:pulumi:{}::{}::{token}::{name}", self.stack, self.project)
     }
 
+    /// The URN of a resource in components, the outermost first.
+    pub(crate) fn urn_within(&self, parents: &[Component], token: &str, name: &str) -> String {
+        let types: Vec<&str> = parents.iter().map(|parent| &*parent.token).chain([token]).collect();
+        self.urn(&types.join("$"), name)
+    }
+
+    /// The URN of the innermost component; the stack's without any.
+    fn parent(&self, parents: &[Component]) -> String {
+        match parents {
+            [] => self.root(),
+            [outer @ .., parent] => self.urn_within(outer, &parent.token, &parent.name),
+        }
+    }
+
     fn root(&self) -> String {
         self.urn(STACK_TYPE, &format!("{}-{}", self.project, self.stack))
     }
@@ -56,6 +71,8 @@ pub(crate) struct StackProvider {
     pub parameter: Vec<u8>,
     /// The name of an explicit provider; `None`: the default provider.
     pub explicit: Option<String>,
+    /// The components that it is in, the outermost first.
+    pub parents: Vec<Component>,
     /// A random UUID.
     pub id: String,
     /// The configuration of an explicit provider.
@@ -84,7 +101,11 @@ impl StackProvider {
 
     /// How resources refer to it.
     pub(crate) fn reference(&self, stack: &StackName) -> String {
-        format!("{}::{}", stack.urn(&self.token(), &self.name()), self.id)
+        format!("{}::{}", self.urn(stack), self.id)
+    }
+
+    fn urn(&self, stack: &StackName) -> String {
+        stack.urn_within(&self.parents, &self.token(), &self.name())
     }
 
     fn to_json(&self, stack: &StackName) -> Json {
@@ -106,7 +127,7 @@ impl StackProvider {
             outputs[name] = Json::from(text.as_str());
         }
         let mut members = json!({
-            "urn": stack.urn(&self.token(), &self.name()),
+            "urn": self.urn(stack),
             "custom": true,
             "id": self.id,
             "type": self.token(),
@@ -114,7 +135,7 @@ impl StackProvider {
             "outputs": outputs,
         });
         if self.explicit.is_some() {
-            members["parent"] = Json::from(stack.root());
+            members["parent"] = Json::from(stack.parent(&self.parents));
         }
         members
     }
@@ -123,6 +144,8 @@ impl StackProvider {
 /// A resource of a stack.
 #[derive(Clone, Debug)]
 pub(crate) struct StackResource {
+    /// The components that it is in, the outermost first.
+    pub parents: Vec<Component>,
     pub token: String,
     pub name: String,
     pub id: String,
@@ -142,7 +165,7 @@ impl StackResource {
     fn to_json(&self, stack: &StackName, crypter: Option<&PassphraseCrypter>) -> Json {
         let mut members = Map::new();
         let mut set = |name: &str, value: Json| members.insert(name.to_owned(), value);
-        set("urn", stack.urn(&self.token, &self.name).into());
+        set("urn", stack.urn_within(&self.parents, &self.token, &self.name).into());
         set("custom", true.into());
         if self.is_pending_deletion {
             set("delete", true.into());
@@ -151,7 +174,7 @@ impl StackResource {
         set("type", self.token.as_str().into());
         set("inputs", bag_to_json(&self.inputs, crypter));
         set("outputs", bag_to_json(&self.outputs, crypter));
-        set("parent", stack.root().into());
+        set("parent", stack.parent(&self.parents).into());
         if !self.dependencies.is_empty() {
             set("dependencies", self.dependencies.clone().into());
         }
@@ -171,8 +194,19 @@ pub(crate) fn stack_export(
     resources: &[StackResource],
 ) -> String {
     let root = json!({ "urn": stack.root(), "custom": false, "type": STACK_TYPE });
+    let parents = providers.iter().map(|provider| &provider.parents);
+    let parents = parents.chain(resources.iter().map(|resource| &resource.parents));
+    // An outer component is a prefix of what is in it, so it comes first.
+    let components: BTreeSet<&[Component]> =
+        parents.flat_map(|parents| (1..=parents.len()).map(|depth| &parents[..depth])).collect();
+    let component = |path: &[Component]| {
+        let (own, outer) = path.split_last()?;
+        let urn = stack.urn_within(outer, &own.token, &own.name);
+        Some(json!({ "urn": urn, "custom": false, "type": own.token, "parent": stack.parent(outer) }))
+    };
     let all: Vec<Json> = [root]
         .into_iter()
+        .chain(components.into_iter().filter_map(component))
         .chain(providers.iter().map(|provider| provider.to_json(stack)))
         .chain(resources.iter().map(|resource| resource.to_json(stack, secrets.crypter())))
         .collect();
@@ -380,6 +414,7 @@ mod tests {
             plugin_version: semver::Version::new(1, 1, 3),
             parameter: b"{}".to_vec(),
             explicit: explicit.map(str::to_owned),
+            parents: Vec::new(),
             id: "u-1".to_owned(),
             properties: BTreeMap::new(),
         }
@@ -387,6 +422,7 @@ mod tests {
 
     fn resource(provider: &StackProvider) -> StackResource {
         StackResource {
+            parents: Vec::new(),
             token: "random:index/pet:Pet".to_owned(),
             name: "a".to_owned(),
             id: "able-dog".to_owned(),
@@ -428,6 +464,32 @@ mod tests {
         assert_eq!(found.dependencies, written.dependencies);
         assert!(found.is_pending_deletion && found.retain_on_delete);
         assert!(read.components.is_empty());
+    }
+
+    #[test]
+    fn components_come_before_what_is_in_them() {
+        let of = |token: &str, name: &str| Component { token: token.to_owned(), name: name.to_owned() };
+        let parents = vec![of("components:index:Net", "net"), of("components:index:Sub", "net.sub")];
+        let provider = provider(None, "1.0.0");
+        let resource = StackResource { parents, name: "net.sub.a".to_owned(), ..resource(&provider) };
+        let secrets = SecretsProvider::Cli(Json::Null);
+        let text = stack_export(&stack(), &secrets, &[provider], &[resource]);
+        let export: Json = serde_json::from_str(&text).expect("JSON");
+        let of = |resource: &Json, member: &str| resource[member].as_str().unwrap_or_default().to_owned();
+        let all = export["deployment"]["resources"].as_array().expect("resources");
+        let found: Vec<(String, String)> =
+            all.iter().map(|resource| (of(resource, "urn"), of(resource, "parent"))).collect();
+        let urn = |rest: &str| format!("urn:pulumi:dev::shop::{rest}");
+        let root = urn("pulumi:pulumi:Stack::shop-dev");
+        let net = urn("components:index:Net::net");
+        let sub = urn("components:index:Net$components:index:Sub::net.sub");
+        let pet = urn("components:index:Net$components:index:Sub$random:index/pet:Pet::net.sub.a");
+        let provider = urn("pulumi:providers:random::default_1_0_0");
+        let none = String::new;
+        let expected =
+            [(root.clone(), none()), (net.clone(), root), (sub.clone(), net), (provider, none()), (pet, sub)];
+        assert_eq!(found, expected);
+        assert_eq!(read_export(text.as_bytes()).expect("a stack export").components.len(), 2);
     }
 
     #[test]

@@ -68,7 +68,7 @@ pub(crate) struct ProgramResource {
 }
 
 /// A written program.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Default)]
 pub(crate) struct Written {
     /// The project file.
     pub yaml: String,

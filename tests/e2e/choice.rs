@@ -143,7 +143,8 @@ impl Machine {
                 let mut command = project.at_home(tools::directory().join("automation"));
                 let path = project.variable("PATH").unwrap_or_else(|| "/usr/bin:/bin".to_owned());
                 command.env("PATH", format!("{path}:{}", tools::directory().display()));
-                let output = command.arg(project.path("")).arg("dev").output().expect("it starts");
+                let output =
+                    command.arg("preview").arg(project.path("")).arg("dev").output().expect("it starts");
                 assert!(output.status.success(), "{output:?}");
             }
         }

@@ -3,6 +3,7 @@
 mod computed;
 mod exports;
 mod from_configuration;
+mod hcl;
 mod odd_values;
 mod relative_paths;
 mod scale;

@@ -32,6 +32,11 @@ pub(super) enum MigrateError {
         #[source]
         error: JsonSyntaxError,
     },
+    /// The program is the configuration, which is not named.
+    #[error(
+        "`--runtime hcl` needs the directory of the configuration\nhelp: name it with `--from-config DIR`"
+    )]
+    NoConfiguration,
     /// A stack export in the place of a state.
     #[error("{file} is a stack export of Pulumi, not a state\nhelp: `--to terraform` makes a state of it", file = .0.display())]
     StackExport(PathBuf),
@@ -109,6 +114,6 @@ pub(super) enum MigrateError {
 impl MigrateError {
     /// Whether an option is missing.
     pub(super) fn is_usage_error(&self) -> bool {
-        matches!(self, Self::Consent(NoConsent::NoTerminal(_)))
+        matches!(self, Self::Consent(NoConsent::NoTerminal(_)) | Self::NoConfiguration)
     }
 }

@@ -20,7 +20,7 @@ use isthmus_state::{ProviderConfigAddress, ResourceMode};
 use super::error::MigrateError;
 use super::losses::Losses;
 use super::providers::Providers;
-use super::{Migrate, configuration, files};
+use super::{Migrate, Runtime, configuration, files};
 use crate::cli::output::{inform, print};
 use crate::cli::state::read_file;
 use crate::cli::unknown_provider::warn_of_unknown;
@@ -31,7 +31,7 @@ use crate::migrate::secrets_provider::{PassphraseCrypter, SecretsProvider, Stack
 use crate::migrate::shown::{is_shown, state_of_shown};
 use crate::project::names_file::NamesFile;
 use crate::settings::Settings;
-use adopted::{Adopted, adopt_all, place};
+use adopted::{Adopted, Naming, adopt_all, place};
 use carried::Carried;
 use project_files::{ProjectFiles, project_files, settings_file};
 use provider_configurations::StackProviders;
@@ -48,12 +48,17 @@ impl Migrate {
     pub(super) async fn to_pulumi(&self, settings: &Arc<Settings>) -> Result<Losses, MigrateError> {
         let stack = self.stack_name()?;
         let mut losses = Losses::default();
-        let configuration = match &self.from_config {
-            Some(directory) => configuration::read(directory)?,
-            None => Configuration::default(),
+        let configuration = match (&self.from_config, self.runtime) {
+            (Some(directory), _) => configuration::read(directory)?,
+            (None, Runtime::Yaml) => Configuration::default(),
+            (None, Runtime::Hcl) => return Err(MigrateError::NoConfiguration),
         };
         let state = self.state()?;
-        let outputs = outputs_of(&state, &mut losses);
+        let outputs = match self.runtime {
+            Runtime::Yaml => outputs_of(&state, &mut losses),
+            // The configuration has them.
+            Runtime::Hcl => BTreeMap::new(),
+        };
         let count = state.instances.len();
         let is_shown = state.lineage.is_empty();
         let state = managed(state);
@@ -74,12 +79,18 @@ impl Migrate {
                 paths.search(&place(&instance.address), attributes);
             }
         }
-        let adopted = adopt_all(state.instances, is_shown, &configuration, &mut providers, &mut losses).await;
+        let naming = Naming { runtime: self.runtime, configuration: &configuration };
+        let adopted = adopt_all(state.instances, is_shown, naming, &mut providers, &mut losses).await;
         providers.end().await;
         let (resources, stack_providers) = adopted?;
         let secrets = self.secrets_provider(&stack)?;
-        let carried = Carried::of(&configuration, &resources, &outputs);
-        for name in outputs.keys().filter(|name| !carried.outputs.contains_key(*name)) {
+        let carried = match self.runtime {
+            Runtime::Yaml => Some(Carried::of(&configuration, &resources, &outputs)),
+            Runtime::Hcl => None,
+        };
+        let is_carried =
+            |name: &str| carried.as_ref().is_none_or(|carried| carried.outputs.contains_key(name));
+        for name in outputs.keys().filter(|name| !is_carried(name)) {
             let reason =
                 "an output is an expression, of which a state has only the value: define it in the program";
             losses.add(format!("output.{name}"), reason);
@@ -180,7 +191,12 @@ impl Migrate {
             return text;
         }
         // Written again with `--force`, it is there.
-        text.push_str(&format!("next, in {directory}:\n  pulumi stack select --create {}\n", self.stack));
+        text.push_str(&format!("next, in {directory}:\n"));
+        if self.runtime == Runtime::Hcl {
+            // It makes the SDKs, by the configuration's required_providers.
+            text.push_str("  pulumi install\n");
+        }
+        text.push_str(&format!("  pulumi stack select --create {}\n", self.stack));
         if secrets.is_of_the_cloud() {
             text.push_str(&format!(
                 "  unless the stack is in Pulumi Cloud, run this command again with --force: then there is a Pulumi.{}.yaml\n  \

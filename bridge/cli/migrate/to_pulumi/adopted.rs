@@ -1,21 +1,23 @@
 //! The objects of a state, as a stack has them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use isthmus_common::counted;
+use isthmus_common::listed;
 use isthmus_cty::json::Json;
 use isthmus_proto::property::Struct;
 use isthmus_state::tfstate::Instance as StateInstance;
-use isthmus_state::{ObjectAddress, ProviderConfigAddress, SavedObject};
+use isthmus_state::{ModuleStep, ObjectAddress, ProviderConfigAddress, SavedObject};
 
 use super::provider_configurations::{Configurations, StackProviders};
+use crate::cli::migrate::Runtime;
 use crate::cli::migrate::error::MigrateError;
 use crate::cli::migrate::losses::Losses;
 use crate::cli::migrate::providers::{Providers, target};
 use crate::cli::output::warn;
 use crate::daemon::Instance;
 use crate::migrate::configuration::Configuration;
+use crate::migrate::hcl_names::{Component, components, resource_name};
 use crate::migrate::names::{Name, names};
 use crate::migrate::numbers::{expressible, ignorable};
 use crate::migrate::reserved::{refuse_reserved, refuse_reserved_in_state};
@@ -26,6 +28,8 @@ use crate::resource::{Adoption, Found, InputForms, OperationWarnings, adopt, des
 /// A resource that an engine can store.
 pub(super) struct Adopted {
     pub(super) address: ObjectAddress,
+    /// The components that it is in, the outermost first.
+    pub(super) parents: Vec<Component>,
     pub(super) name: Name,
     pub(super) token: String,
     pub(super) shape: Arc<ResourceShape>,
@@ -39,18 +43,52 @@ pub(super) struct Adopted {
     pub(super) retain_on_delete: bool,
 }
 
+/// How resources are named, and what programs set.
+#[derive(Clone, Copy)]
+pub(super) struct Naming<'a> {
+    pub(super) runtime: Runtime,
+    pub(super) configuration: &'a Configuration,
+}
+
+impl Naming<'_> {
+    fn names<'a>(
+        self,
+        addresses: impl IntoIterator<Item = &'a ObjectAddress>,
+    ) -> HashMap<ObjectAddress, Name> {
+        match self.runtime {
+            Runtime::Yaml => names(addresses),
+            Runtime::Hcl => {
+                let current =
+                    addresses.into_iter().map(|address| ObjectAddress { deposed: None, ..address.clone() });
+                let named = current.map(|address| {
+                    let name = resource_name(&address);
+                    (address, Name { key: name.clone(), name })
+                });
+                named.collect()
+            }
+        }
+    }
+
+    /// The components of an instance of a module; `None` if they are not known.
+    pub(super) fn parents(self, module: &[ModuleStep]) -> Option<Vec<Component>> {
+        match self.runtime {
+            Runtime::Yaml => Some(Vec::new()),
+            Runtime::Hcl => components(module, self.configuration),
+        }
+    }
+}
+
 /// Has all objects upgraded and translated. What fails is a loss. `is_shown`: they are from the output of `tofu show -json`.
 pub(super) async fn adopt_all(
     instances: Vec<StateInstance>,
     is_shown: bool,
-    configuration: &Configuration,
+    naming: Naming<'_>,
     providers: &mut Providers<'_>,
     losses: &mut Losses,
 ) -> Result<(Vec<Adopted>, StackProviders), MigrateError> {
-    let named = names(instances.iter().map(|instance| &instance.address));
+    let named = naming.names(instances.iter().map(|instance| &instance.address));
     let mut configurations = Configurations::new(named.values().map(|name| name.key.clone()).collect());
-    let mut of_all =
-        OfAll { forms: InputForms::default(), is_shown, configuration, warnings: BTreeMap::new() };
+    let mut of_all = OfAll { forms: InputForms::default(), is_shown, naming, warnings: BTreeMap::new() };
     let mut resources = Vec::with_capacity(instances.len());
     for instance in instances {
         let place = place(&instance.address);
@@ -58,6 +96,15 @@ pub(super) async fn adopt_all(
             .provider
             .parse()
             .map_err(|error| MigrateError::ProviderConfig { address: place.clone(), error })?;
+        let (Some(parents), Some(_)) =
+            (naming.parents(&instance.address.resource.module), naming.parents(&config.module))
+        else {
+            losses.add(
+                place,
+                "the source of its module is no path in the configuration, by which its component is named",
+            );
+            continue;
+        };
         let provider = match providers.of_address(&config.provider).await {
             Ok(provider) => provider,
             Err(error) => {
@@ -68,19 +115,16 @@ pub(super) async fn adopt_all(
                 continue;
             }
         };
-        let position = configurations.position(config, &provider, configuration, losses);
+        let position = configurations.position(config, &provider, naming, losses);
         let name = named[&ObjectAddress { deposed: None, ..instance.address.clone() }].clone();
-        match adopt_one(instance, name, position, &provider, &mut of_all, providers, losses).await {
+        let own = Own { name, parents, provider: position };
+        match adopt_one(instance, own, &provider, &mut of_all, providers, losses).await {
             Ok(adopted) => resources.push(adopted),
             Err(reason) => losses.add(place, providers.redact(&reason)),
         }
     }
     for (text, places) in of_all.warnings {
-        let others = match places.len() {
-            0 | 1 => String::new(),
-            count => format!(" (and {})", counted(count - 1, "other resource")),
-        };
-        warn(&format!("{}{others}: {text}", places.first().map_or("", String::as_str)));
+        warn(&format!("{}: {text}", listed(places)));
     }
     Ok((resources, configurations.providers))
 }
@@ -88,17 +132,24 @@ pub(super) async fn adopt_all(
 /// What concerns all objects.
 struct OfAll<'a> {
     forms: InputForms,
-    configuration: &'a Configuration,
+    naming: Naming<'a>,
     /// They are from the output of `tofu show -json`.
     is_shown: bool,
     /// The providers' warnings, and which objects they are about: many have the same.
     warnings: BTreeMap<String, Vec<String>>,
 }
 
+/// What an object has in the stack.
+struct Own {
+    name: Name,
+    parents: Vec<Component>,
+    /// Position of its provider.
+    provider: usize,
+}
+
 async fn adopt_one(
     instance: StateInstance,
-    name: Name,
-    provider: usize,
+    own: Own,
     package: &Instance,
     of_all: &mut OfAll<'_>,
     providers: &Providers<'_>,
@@ -117,7 +168,7 @@ async fn adopt_one(
     let handle = package.provider();
     let target = target(&handle, package, Arc::clone(&shape));
     let mut warnings = OperationWarnings::default();
-    let configured = of_all.configuration.of_resource(&address.resource);
+    let configured = of_all.naming.configuration.of_resource(&address.resource);
     let found = adopt(&target, &saved, flat.as_ref(), &configured, &mut of_all.forms, &mut warnings).await;
     for warning in &warnings.diagnostics {
         let text = providers.redact(&describe(warning, &shape.object));
@@ -126,6 +177,23 @@ async fn adopt_one(
     let Adoption { found, inexact, fault } = found.map_err(|error| error.to_string())?;
     refuse_reserved(&found.properties).map_err(|reserved| reserved.to_string())?;
     refuse_reserved(&found.inputs).map_err(|reserved| reserved.to_string())?;
+    let Own { name, parents, provider } = own;
+    if of_all.naming.runtime == Runtime::Hcl {
+        // The configuration sets what a program in another language would lack.
+        return Ok(Adopted {
+            inputs: found.inputs.clone(),
+            ignore_changes: Vec::new(),
+            parents,
+            name,
+            token: shape.token.clone(),
+            shape,
+            found,
+            provider,
+            dependencies: saved.dependencies,
+            retain_on_delete,
+            address,
+        });
+    }
     let (inputs, inexpressible) = expressible(&found.inputs, &shape.object);
     for path in &inexpressible {
         let reason = format!(
@@ -157,6 +225,7 @@ async fn adopt_one(
     Ok(Adopted {
         inputs,
         ignore_changes: ignore_changes.into_iter().collect(),
+        parents,
         name,
         token: shape.token.clone(),
         shape,

@@ -39,7 +39,7 @@ pub(super) fn project_files(
     secrets_provider: &SecretsProvider,
     resources: &[Adopted],
     providers: &[(StackProvider, PackageReference)],
-    mut carried: Carried,
+    mut carried: Option<Carried>,
     losses: &mut Losses,
 ) -> ProjectFiles {
     let names: Vec<(&ObjectAddress, &[String])> =
@@ -51,11 +51,14 @@ pub(super) fn project_files(
     let mut exported = Vec::with_capacity(resources.len());
     let mut pending = Vec::new();
     let mut addresses = Addresses::default();
-    let mut program =
-        Program { project: stack.project.clone(), outputs: carried.outputs, ..Program::default() };
+    let mut program = Program { project: stack.project.clone(), ..Program::default() };
+    if let Some(carried) = &mut carried {
+        program.outputs = std::mem::take(&mut carried.outputs);
+    }
     for position in &found.order {
         let Adopted {
             address,
+            parents,
             name,
             token,
             found: object,
@@ -68,12 +71,15 @@ pub(super) fn project_files(
         let on = || found.of[*position].iter().map(|other| &resources[*other]);
         let is_pending_deletion = address.deposed.is_some();
         let resource = StackResource {
+            parents: parents.clone(),
             token: token.clone(),
             name: name.name.clone(),
             id: object.id.clone(),
             inputs: object.inputs.clone(),
             outputs: object.properties.clone(),
-            dependencies: on().map(|other| stack.urn(&other.token, &other.name.name)).collect(),
+            dependencies: on()
+                .map(|other| stack.urn_within(&other.parents, &other.token, &other.name.name))
+                .collect(),
             provider: providers[*provider].0.reference(stack),
             is_pending_deletion,
             retain_on_delete: *retain_on_delete,
@@ -84,6 +90,7 @@ pub(super) fn project_files(
         }
         exported.push(resource);
         addresses.insert(token, &name.name, address.clone());
+        let Some(carried) = &mut carried else { continue };
         let (references, implied) = carried.references.remove(position).unwrap_or_default();
         let explicit = found.of[*position].iter().filter(|other| !implied.contains(other));
         program.resources.push(ProgramResource {
@@ -120,7 +127,11 @@ pub(super) fn project_files(
             parameters: reference.parameters.clone(),
         })
         .collect();
-    let Written { yaml, secrets, inexpressible } = program.write();
+    let is_hcl = carried.is_none();
+    let Written { yaml, secrets, inexpressible } = match is_hcl {
+        false => program.write(),
+        true => Written { yaml: hcl_project(&stack.project), ..Written::default() },
+    };
     for (key, why) in inexpressible {
         losses.add(format!("the property of {key} in the program"), why.to_string());
     }
@@ -134,7 +145,9 @@ pub(super) fn project_files(
         ),
         OutputFile::shared(ADDRESSES_FILE, addresses.write()),
     ];
-    files.extend(packages.values().map(|(provider, _)| declaration(provider)));
+    if !is_hcl {
+        files.extend(packages.values().map(|(provider, _)| declaration(provider)));
+    }
     let Some(crypter) = secrets_provider.crypter() else {
         let count = secrets.len();
         let file = |secret: ConfiguredSecret| {
@@ -145,6 +158,11 @@ pub(super) fn project_files(
     };
     files.push(OutputFile::shared(settings_file(stack), stack_settings(stack, crypter, &secrets)));
     ProjectFiles { files, secrets: 0 }
+}
+
+/// The project file of a configuration in HCL. Its `required_providers` name the packages.
+fn hcl_project(project: &str) -> String {
+    format!("name: {}\nruntime: hcl\n", key(project))
 }
 
 /// The file of the settings of a stack.
@@ -190,6 +208,7 @@ mod tests {
             plugin_version: semver::Version::new(1, 1, 3),
             parameter: b"{}".to_vec(),
             explicit: None,
+            parents: Vec::new(),
             id: String::new(),
             properties: BTreeMap::new(),
         };

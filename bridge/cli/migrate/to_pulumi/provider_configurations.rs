@@ -5,12 +5,15 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use hcl_edit::expr::Expression;
 use isthmus_state::{InstanceKey, ProviderConfigAddress};
 
+use super::adopted::Naming;
+use crate::cli::migrate::Runtime;
 use crate::cli::migrate::losses::Losses;
 use crate::cli::output::inform;
 use crate::cli::random_uuid::random_uuid;
 use crate::daemon::Instance;
 use crate::migrate::configuration::Configuration;
 use crate::migrate::deployment::StackProvider;
+use crate::migrate::hcl_names::{instance, within};
 use crate::migrate::names::{RESERVED_KEYS, sanitized, unique};
 use crate::migrate::program::PackageReference;
 use crate::package::catalogue::Identity;
@@ -44,20 +47,24 @@ impl Configurations {
         &mut self,
         config: ProviderConfigAddress,
         package: &Instance,
-        configuration: &Configuration,
+        naming: Naming<'_>,
         losses: &mut Losses,
     ) -> usize {
         let key = config.to_string();
         if let Some(position) = self.known.get(&key) {
             return *position;
         }
-        let explicit =
-            explicit_name(&config).map(|name| unique(&name, |name| self.keys.insert(name.to_owned())));
+        let explicit = match naming.runtime {
+            Runtime::Yaml => {
+                explicit_name(&config).map(|name| unique(&name, |name| self.keys.insert(name.to_owned())))
+            }
+            Runtime::Hcl => name_in_hcl(&config, naming.configuration),
+        };
         let identity = package.package.identity();
         let has_settings = package.package.config_shape().is_ok_and(|shape| !shape.object.fields.is_empty());
-        let properties = provider_properties(&config, package, configuration);
+        let properties = provider_properties(&config, package, naming.configuration);
         match &explicit {
-            Some(_) if properties.is_some() => {}
+            Some(_) if properties.is_some() || naming.runtime == Runtime::Hcl => {}
             Some(name) if has_settings => losses.add(
                 key.clone(),
                 format!("a state has no configurations of providers: set the properties of the provider `{name}` in the program"),
@@ -75,6 +82,7 @@ impl Configurations {
             plugin_version: own_plugin_version(),
             parameter: identity.parameter.encode(),
             explicit,
+            parents: naming.parents(&config.module).unwrap_or_default(),
             id: random_uuid(),
             properties: properties.unwrap_or_default(),
         };
@@ -92,10 +100,11 @@ fn provider_properties(
     package: &Instance,
     configuration: &Configuration,
 ) -> Option<BTreeMap<String, String>> {
-    let alias = config.alias.as_deref().filter(|_| config.module.is_empty() && config.key.is_none())?;
+    if !config.module.is_empty() || config.key.is_some() {
+        return None;
+    }
     let mut blocks = configuration.module(&[])?.providers.iter();
-    let block =
-        blocks.find(|block| block.name == config.provider_type() && block.alias.as_deref() == Some(alias))?;
+    let block = blocks.find(|block| block.name == config.provider_type() && block.alias == config.alias)?;
     if block.has_blocks {
         return None;
     }
@@ -108,6 +117,15 @@ fn provider_properties(
         }
     });
     properties.collect()
+}
+
+/// The name that the HCL host gives the provider of a configuration; `None`: the default one, which no block configures.
+fn name_in_hcl(config: &ProviderConfigAddress, configuration: &Configuration) -> Option<String> {
+    let callers: Vec<String> = config.module.iter().map(|step| step.name.clone()).collect();
+    let is_configured = config.alias.is_some()
+        || configuration.module(&callers).is_some_and(|module| module.configures(config.provider_type()));
+    let name = config.alias.as_deref().unwrap_or(config.provider_type());
+    is_configured.then(|| within(&config.module, &instance(name, config.key.as_ref())))
 }
 
 fn explicit_name(config: &ProviderConfigAddress) -> Option<String> {
