@@ -1399,7 +1399,9 @@ const FAILURES: &[Entry] = &[
         isthmus: "is, and its refusal fails the delete before anything is done; a preview cannot show it, because engines ask nothing about what they will delete",
         why: "as in Terraform, as far as an engine allows it",
         back: NONE,
-        shown: Shown::Elsewhere(&["tests/tofu/features.rs::the_table_of_features_is_what_is_seen"]),
+        shown: Shown::Elsewhere(&[
+            "tests/tofu/features.rs::the_tables_of_features_and_reports_are_what_is_seen",
+        ]),
     },
     Entry {
         id: "provider-grpc-errors",

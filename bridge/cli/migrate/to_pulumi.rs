@@ -2,6 +2,7 @@
 
 mod adopted;
 mod carried;
+mod naming;
 mod project_files;
 mod provider_configurations;
 mod relative_paths;
@@ -31,8 +32,9 @@ use crate::migrate::secrets_provider::{PassphraseCrypter, SecretsProvider, Stack
 use crate::migrate::shown::{is_shown, state_of_shown};
 use crate::project::names_file::NamesFile;
 use crate::settings::Settings;
-use adopted::{Adopted, Naming, adopt_all, place};
+use adopted::{Adopted, adopt_all, place};
 use carried::Carried;
+use naming::Naming;
 use project_files::{ProjectFiles, project_files, settings_file};
 use provider_configurations::StackProviders;
 use relative_paths::RelativePaths;

@@ -1,14 +1,15 @@
 //! The objects of a state, as a stack has them.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use isthmus_common::listed;
 use isthmus_cty::json::Json;
 use isthmus_proto::property::Struct;
 use isthmus_state::tfstate::Instance as StateInstance;
-use isthmus_state::{ModuleStep, ObjectAddress, ProviderConfigAddress, SavedObject};
+use isthmus_state::{ObjectAddress, ProviderConfigAddress, SavedObject};
 
+use super::naming::Naming;
 use super::provider_configurations::{Configurations, StackProviders};
 use crate::cli::migrate::Runtime;
 use crate::cli::migrate::error::MigrateError;
@@ -16,9 +17,8 @@ use crate::cli::migrate::losses::Losses;
 use crate::cli::migrate::providers::{Providers, target};
 use crate::cli::output::warn;
 use crate::daemon::Instance;
-use crate::migrate::configuration::Configuration;
-use crate::migrate::hcl_names::{Component, components, resource_name};
-use crate::migrate::names::{Name, names};
+use crate::migrate::hcl_names::Component;
+use crate::migrate::names::Name;
 use crate::migrate::numbers::{expressible, ignorable};
 use crate::migrate::reserved::{refuse_reserved, refuse_reserved_in_state};
 use crate::migrate::shown::with_types;
@@ -41,41 +41,6 @@ pub(super) struct Adopted {
     pub(super) provider: usize,
     pub(super) dependencies: Vec<String>,
     pub(super) retain_on_delete: bool,
-}
-
-/// How resources are named, and what programs set.
-#[derive(Clone, Copy)]
-pub(super) struct Naming<'a> {
-    pub(super) runtime: Runtime,
-    pub(super) configuration: &'a Configuration,
-}
-
-impl Naming<'_> {
-    fn names<'a>(
-        self,
-        addresses: impl IntoIterator<Item = &'a ObjectAddress>,
-    ) -> HashMap<ObjectAddress, Name> {
-        match self.runtime {
-            Runtime::Yaml => names(addresses),
-            Runtime::Hcl => {
-                let current =
-                    addresses.into_iter().map(|address| ObjectAddress { deposed: None, ..address.clone() });
-                let named = current.map(|address| {
-                    let name = resource_name(&address);
-                    (address, Name { key: name.clone(), name })
-                });
-                named.collect()
-            }
-        }
-    }
-
-    /// The components of an instance of a module; `None` if they are not known.
-    pub(super) fn parents(self, module: &[ModuleStep]) -> Option<Vec<Component>> {
-        match self.runtime {
-            Runtime::Yaml => Some(Vec::new()),
-            Runtime::Hcl => components(module, self.configuration),
-        }
-    }
 }
 
 /// Has all objects upgraded and translated. What fails is a loss. `is_shown`: they are from the output of `tofu show -json`.
