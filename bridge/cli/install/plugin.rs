@@ -243,8 +243,10 @@ impl Options {
             let done =
                 source.place(target).map_err(|error| PluginError::Write { path: path.clone(), error })?;
             // On one file system, all versions share the installed file from here on, never one
-            // that others may change.
-            source = Source { program: path, checksum, is_ours: true };
+            // that others may change, such as the target of a link.
+            if path.symlink_metadata().is_ok_and(|found| found.is_file()) {
+                source = Source { program: path, checksum, is_ours: true };
+            }
             lines.push(match done {
                 Done::Installed => format!("installed {}", path.display()),
                 Done::Replaced(backup) => {
@@ -471,6 +473,19 @@ mod tests {
             assert_eq!(fs::read_link(backup).expect("a link"), fixture.path(target));
         }
         assert_eq!(fixture.read("elsewhere/plugin"), "theirs");
+    }
+
+    #[test]
+    fn a_version_that_is_a_link_to_this_program_is_not_what_the_next_version_shares() {
+        let fixture = Fixture::new();
+        let link = fixture.path(&path("1.3.0"));
+        fs::create_dir_all(link.parent().expect("a directory")).expect("a directory");
+        std::os::unix::fs::symlink(fixture.path("isthmus"), &link).expect("a link");
+        let there = format!("{} is there already", path("1.3.0"));
+        assert_eq!(fixture.run(&["1.3.0", "1.4.0"], false), Ok(vec![there, installed("1.4.0")]));
+        assert!(link.is_symlink(), "it stays one");
+        fs::remove_file(fixture.path("isthmus")).expect("a file");
+        assert_eq!(fixture.read(&path("1.4.0")), "ours");
     }
 
     #[test]
