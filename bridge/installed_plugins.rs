@@ -41,6 +41,11 @@ impl InstalledPlugin {
         self.directory.join(file_name())
     }
 
+    /// Whether its directory is a link to another one. The CLI takes such a version only where it is named.
+    pub(crate) fn is_linked(&self) -> bool {
+        self.directory.is_symlink()
+    }
+
     /// Whether its installation has not ended: the CLI ignores it then.
     pub(crate) fn is_partial(&self) -> bool {
         self.partial().exists()
@@ -95,9 +100,14 @@ pub(crate) fn installed_plugins(plugins: &Path) -> Vec<InstalledPlugin> {
     found
 }
 
-/// The plugin that the CLI takes where no version is named, if isthmus did not install it.
+/// The plugin that the CLI takes where no version is named.
+pub(crate) fn highest(plugins: &[InstalledPlugin]) -> Option<&InstalledPlugin> {
+    plugins.iter().rfind(|plugin| !plugin.is_linked())
+}
+
+/// The same, if isthmus did not install it.
 pub(crate) fn highest_of_others(plugins: &Path) -> Option<InstalledPlugin> {
-    installed_plugins(plugins).pop().filter(|highest| !highest.is_ours())
+    highest(&installed_plugins(plugins)).filter(|highest| !highest.is_ours()).cloned()
 }
 
 /// What a plugin of `version` says when the CLI takes another program, with a higher version, where none is named.
@@ -158,6 +168,9 @@ mod tests {
         let other = put("1.10.0", "theirs", false);
         put("1.4.0", "theirs", false);
         fs::create_dir_all(plugins.join("resource-random-v4.0.0")).expect("a directory");
+        let linked = InstalledPlugin::at(&plugins, Version::new(9, 0, 0));
+        std::os::unix::fs::symlink(&other.directory, &linked.directory).expect("a link");
+        assert!(installed_plugins(&plugins).contains(&linked), "the CLI takes it where its version is named");
         assert_eq!(highest_of_others(&plugins), Some(other.clone()));
         assert_eq!(warning("1.3.0"), Some(is_taken_unversioned(&other)));
         assert_eq!(warning("1.4.0"), None, "this program is not the one in that directory");

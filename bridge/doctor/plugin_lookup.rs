@@ -16,7 +16,7 @@ use super::run_program::{is_executable, on_path, output_of};
 use super::world::World;
 use crate::error_code::ErrorCode;
 use crate::home;
-use crate::installed_plugins::{InstalledPlugin, installed_plugins};
+use crate::installed_plugins::{InstalledPlugin, highest, installed_plugins};
 use crate::process_context::{PLUGIN_VERSION, RELEASES};
 use crate::project::document::{PLUGIN, parse_version};
 
@@ -125,7 +125,7 @@ pub(super) async fn gather(world: &World, project: Option<&project_files::Facts>
         };
         lookups.push(Lookup { version, named_by, found, behind, is_partial });
     }
-    let unversioned = match installed.last() {
+    let unversioned = match highest(&installed) {
         Some(highest) if kind(&highest.file()).await == Kind::Other => Some(highest.clone()),
         Some(_) | None => None,
     };

@@ -109,6 +109,8 @@ struct Wanted {
     note: Option<String>,
     /// What hosts of HCL may ask for, and others have installed.
     left: Vec<InstalledPlugin>,
+    /// What --everywhere leaves alone, because the directory is a link to another one.
+    linked: Vec<InstalledPlugin>,
 }
 
 impl Options {
@@ -120,6 +122,9 @@ impl Options {
                 let here = std::env::current_dir().map_err(PluginError::Here)?;
                 let mut wanted = self.wanted(&here, &plugins)?;
                 let left = std::mem::take(&mut wanted.left);
+                for linked in &wanted.linked {
+                    warn(&is_left_alone(linked));
+                }
                 let lines = self.install(wanted, &plugins, &program.map_err(PluginError::Here)?)?;
                 let highest = highest_of_others(&plugins);
                 for other in left.iter().filter(|other| highest.as_ref() != Some(*other)) {
@@ -179,6 +184,11 @@ impl Options {
         }
         if self.everywhere {
             wanted.versions.extend(installed_plugins(plugins).into_iter().map(|plugin| plugin.version));
+            // A file elsewhere may belong to others.
+            let all = wanted.versions.into_iter().map(|version| InstalledPlugin::at(plugins, version));
+            let (linked, own): (Vec<_>, Vec<_>) = all.partition(InstalledPlugin::is_linked);
+            wanted.versions = own.into_iter().map(|plugin| plugin.version).collect();
+            wanted.linked = linked;
         }
         Ok(wanted)
     }
@@ -296,6 +306,15 @@ impl Source<'_> {
         }
         Ok(done)
     }
+}
+
+fn is_left_alone(linked: &InstalledPlugin) -> String {
+    format!(
+        "{directory} is a symbolic link, so the plugin in it was left alone\n\
+         help: `isthmus install --plugin --plugin-version {version} --force` replaces it, and keeps a backup",
+        directory = linked.directory.display(),
+        version = linked.version
+    )
 }
 
 fn backup(path: &Path) -> PathBuf {

@@ -249,6 +249,27 @@ fn a_version_of_others_that_the_command_line_would_take_is_named_and_replaced_ev
 }
 
 #[test]
+fn a_version_whose_directory_is_a_link_is_left_alone_and_named() {
+    let user = User::new();
+    let shared = user.write("srv/shared/pulumi-resource-terraform-provider", "theirs");
+    let linked = user.machine.path(".pulumi/plugins/resource-terraform-provider-v1.8.0");
+    std::fs::create_dir_all(linked.parent().expect("a directory")).expect("a directory");
+    symlink(user.machine.path("srv/shared"), &linked).expect("a link");
+    let said = user.install_plugin("", &["--everywhere"]);
+    let warning = format!(
+        "warning: {} is a symbolic link, so the plugin in it was left alone\nhelp: `isthmus install --plugin --plugin-version 1.8.0 \
+         --force` replaces it",
+        linked.display()
+    );
+    assert!(said.stderr.contains(&warning), "{said:?}");
+    assert!(!said.stderr.contains("highest version"), "the CLI does not list it: {said:?}");
+    said.well();
+    assert_eq!(std::fs::read_to_string(shared).expect("a file"), "theirs");
+    assert_eq!(std::fs::read_dir(user.machine.path("srv/shared")).expect("a directory").count(), 1);
+    assert_eq!(user.installed(), ["1.4.0", "1.8.0"]);
+}
+
+#[test]
 fn an_hcl_project_names_the_version_of_its_sdk() {
     let user = User::new();
     user.write("app/Pulumi.yaml", "name: x\nruntime: hcl\n");
