@@ -67,7 +67,11 @@ enum PluginError {
     Project(#[from] ProjectError),
     #[error(transparent)]
     Stack(#[from] StackError),
-    #[error("failed to write {path}", path = .path.display())]
+    #[error(
+        "failed to write {path}\nhelp: {mend}, and run the command again; what it has installed so far stays",
+        path = .path.display(),
+        mend = mend(.path, .error)
+    )]
     Write {
         path: PathBuf,
         #[source]
@@ -125,7 +129,8 @@ impl Options {
                 for linked in &wanted.linked {
                     warn(&is_left_alone(linked));
                 }
-                let lines = self.install(wanted, &plugins, &program.map_err(PluginError::Here)?)?;
+                let program = program.map_err(PluginError::Here)?;
+                self.install(wanted, &plugins, &program, &mut |line| print(&(line + "\n")))?;
                 let highest = highest_of_others(&plugins);
                 for other in left.iter().filter(|other| highest.as_ref() != Some(*other)) {
                     warn(&may_be_asked_for(other));
@@ -133,13 +138,10 @@ impl Options {
                 if let Some(highest) = highest {
                     warn(&is_taken_unversioned(&highest));
                 }
-                Ok(lines)
+                Ok(())
             });
         match done {
-            Ok(lines) => {
-                print(&(lines.join("\n") + "\n"));
-                ExitCode::SUCCESS
-            }
+            Ok(()) => ExitCode::SUCCESS,
             Err(error) => fail(&isthmus_common::error_chain(&error)),
         }
     }
@@ -222,11 +224,16 @@ impl Options {
         Ok(versions)
     }
 
-    /// Installs the executable into the plugins directory and returns a summary. A foreign plugin
-    /// prevents all changes.
-    fn install(&self, wanted: Wanted, plugins: &Path, program: &Path) -> Result<Vec<String>, PluginError> {
+    /// Installs the executable into the plugins directory and reports each version when it is done,
+    /// since a later one may fail. A foreign plugin prevents all changes.
+    fn install(
+        &self,
+        wanted: Wanted,
+        plugins: &Path,
+        program: &Path,
+        report: &mut dyn FnMut(String),
+    ) -> Result<(), PluginError> {
         let Wanted { versions, note, .. } = wanted;
-        let mut lines: Vec<String> = note.into_iter().collect();
         let checksum = FileSum::of_file(program).map_err(PluginError::Here)?;
         let targets: Vec<InstalledPlugin> =
             versions.into_iter().map(|version| InstalledPlugin::at(plugins, version)).collect();
@@ -247,6 +254,7 @@ impl Options {
                 return Err(PluginError::NotMark(target.directory.join(MARK)));
             }
         }
+        note.into_iter().for_each(&mut *report);
         let mut source = Source { program, checksum, is_ours: false };
         let paths: Vec<PathBuf> = targets.iter().map(InstalledPlugin::file).collect();
         for (target, path) in targets.iter().zip(&paths) {
@@ -257,7 +265,7 @@ impl Options {
             if path.symlink_metadata().is_ok_and(|found| found.is_file()) {
                 source = Source { program: path, checksum, is_ours: true };
             }
-            lines.push(match done {
+            report(match done {
                 Done::Installed => format!("installed {}", path.display()),
                 Done::Replaced(backup) => {
                     format!("installed {} (backup: {})", path.display(), backup.display())
@@ -265,7 +273,7 @@ impl Options {
                 Done::Present => format!("{} is there already", path.display()),
             });
         }
-        Ok(lines)
+        Ok(())
     }
 }
 
@@ -315,6 +323,16 @@ fn is_left_alone(linked: &InstalledPlugin) -> String {
         directory = linked.directory.display(),
         version = linked.version
     )
+}
+
+/// What makes a file writable again.
+fn mend(path: &Path, error: &io::Error) -> String {
+    match (error.kind(), path.parent()) {
+        (io::ErrorKind::PermissionDenied, Some(directory)) => {
+            format!("give this user write access to {}", directory.display())
+        }
+        _ => "remove the cause".to_owned(),
+    }
 }
 
 fn backup(path: &Path) -> PathBuf {
@@ -399,9 +417,10 @@ mod tests {
                 Options { project: None, stacks: Vec::new(), versions: Vec::new(), force, everywhere: false };
             let short = |text: String| text.replace(&format!("{}/", self.directory.path().display()), "");
             let wanted = Wanted { versions: versions.collect(), ..Wanted::default() };
-            let lines = options.install(wanted, &self.path("home/plugins"), &self.path("isthmus"));
-            let lines = lines.map_err(|error| short(isthmus_common::error_chain(&error)))?;
-            Ok(lines.into_iter().map(short).collect())
+            let mut lines = Vec::new();
+            let (plugins, program) = (self.path("home/plugins"), self.path("isthmus"));
+            let done = options.install(wanted, &plugins, &program, &mut |line| lines.push(short(line)));
+            done.map(|()| lines).map_err(|error| short(isthmus_common::error_chain(&error)))
         }
 
         fn read(&self, path: &str) -> String {

@@ -249,6 +249,27 @@ fn a_version_of_others_that_the_command_line_would_take_is_named_and_replaced_ev
 }
 
 #[test]
+fn a_version_that_cannot_be_written_hides_nothing_of_those_before_it() {
+    let user = User::new();
+    let other = |version: &str| {
+        format!(".pulumi/plugins/resource-terraform-provider-v{version}/pulumi-resource-terraform-provider")
+    };
+    let first = user.write(&other("1.1.3"), "theirs");
+    let second = user.write(&other("1.3.0"), "theirs");
+    // Another fault than a mode, which does not keep root out.
+    for number in std::iter::once(String::new()).chain((2..=100).map(|number| format!("-{number}"))) {
+        user.write(&format!("{}.replaced{number}", other("1.3.0")), "mine");
+    }
+    let said = user.install_plugin("", &["--everywhere"]);
+    let installed = format!("\ninstalled {0} (backup: {0}.replaced)\n", first.display());
+    assert!(said.code == 1 && said.stdout.ends_with(&installed), "{said:?}");
+    let error = format!("error: failed to write {}: 100 backups of it exist already", second.display());
+    let help = "help: remove the cause, and run the command again; what it has installed so far stays\n";
+    assert!(said.stderr.contains(&error) && said.stderr.ends_with(help), "{said:?}");
+    assert_eq!(std::fs::read_to_string(second).expect("a file"), "theirs");
+}
+
+#[test]
 fn a_version_whose_directory_is_a_link_is_left_alone_and_named() {
     let user = User::new();
     let shared = user.write("srv/shared/pulumi-resource-terraform-provider", "theirs");
