@@ -36,14 +36,15 @@ version is given that is installed already. With --lock the version and the chec
 The Pulumi CLI looks for a plugin by its exact version, which SDKs, Pulumi.yaml and stacks contain. With --plugin, this program is
 installed as resource-terraform-provider-vVERSION in the plugins directory of the Pulumi home, for each version in Pulumi.yaml, in the
 SDKs below it, and in the project's stacks, which the Pulumi CLI lists if it is on PATH. Without a project, the default version is
-installed. A plugin that isthmus did not install, such as the Go bridge, is replaced only with --force.";
+installed. A plugin that isthmus did not install, such as the Go bridge, is replaced only with --force or --everywhere.";
 
 /// Install a provider, or the Pulumi plugin itself (`--plugin`).
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Install {
     #[arg(
-        required_unless_present = "plugin",
+        // Those of the plugin lack `--plugin` at most.
+        required_unless_present_any = ["plugin", "project", "stacks", "versions", "force", "everywhere"],
         conflicts_with = "plugin",
         help = "Provider source address, [HOST/][NAMESPACE/]TYPE"
     )]

@@ -52,7 +52,7 @@ pub(super) struct Options {
     /// Replace a plugin that isthmus did not install, and keep a backup.
     #[arg(long, requires = "plugin", conflicts_with = "provider")]
     force: bool,
-    /// Install the plugin under every version that is installed as well, as with --force.
+    /// Install the plugin under the default version and every installed one as well, as with --force.
     #[arg(long, requires = "plugin", conflicts_with = "provider")]
     everywhere: bool,
 }
@@ -185,6 +185,8 @@ impl Options {
             }
         }
         if self.everywhere {
+            // New packages get it, whatever the project names.
+            wanted.versions.insert(PLUGIN_VERSION);
             wanted.versions.extend(installed_plugins(plugins).into_iter().map(|plugin| plugin.version));
             // A file elsewhere may belong to others.
             let all = wanted.versions.into_iter().map(|version| InstalledPlugin::at(plugins, version));

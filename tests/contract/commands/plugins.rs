@@ -234,16 +234,17 @@ fn a_version_of_others_that_the_command_line_would_take_is_named_and_replaced_ev
     };
     user.write(&other("1.0.9"), "theirs, old");
     user.write(&other("1.5.0"), "theirs, new");
-    let said = user.install_plugin("", &[]);
+    let said = user.install_plugin("", &["--plugin-version", "1.3.0"]);
     let warning = "resource-terraform-provider-v1.5.0/pulumi-resource-terraform-provider was not installed by isthmus, and has the \
                    highest version, which the Pulumi CLI takes where none is named\nhelp: `isthmus install --plugin --everywhere`";
     assert!(said.stderr.contains(warning), "{said:?}");
     said.well();
-    let said = user.install_plugin("", &["--everywhere"]);
+    user.project("app", "1.0.9");
+    let said = user.install_plugin("app", &["--everywhere"]);
     assert!(!said.stderr.contains("warning"), "{said:?}");
     assert!(said.stdout.contains("-v1.5.0/pulumi-resource-terraform-provider (backup: "), "{said:?}");
     said.well();
-    assert_eq!(user.installed(), ["1.0.9", "1.4.0", "1.5.0"]);
+    assert_eq!(user.installed(), ["1.0.9", "1.3.0", "1.4.0", "1.5.0"], "1.4.0 is what new packages get");
     let kept = user.machine.path(format!("{}.replaced", other("1.5.0")));
     assert_eq!(std::fs::read_to_string(kept).expect("a backup"), "theirs, new");
 }
@@ -374,4 +375,15 @@ fn a_version_that_is_none_is_a_usage_error() {
         );
     }
     assert_eq!(user.installed(), [""; 0]);
+}
+
+#[test]
+fn an_option_of_the_plugin_without_it_is_a_usage_error_that_shows_how_it_is_used() {
+    let user = User::new();
+    for option in [&["--everywhere"][..], &["--force"], &["--project", "."], &["--plugin-version", "1.4.0"]] {
+        let mut command = user.machine.command(env!("CARGO_BIN_EXE_isthmus"));
+        let said = Said::of(command.arg("install").args(option));
+        assert!(said.code == 2 && said.stderr.contains("not provided:\n  --plugin\n"), "{said:?}");
+        assert!(!said.stderr.contains("<PROVIDER>"), "both together are refused: {said:?}");
+    }
 }
