@@ -33,10 +33,7 @@ impl fmt::Display for FileFault {
 
 impl From<serde_json::Error> for FileFault {
     fn from(error: serde_json::Error) -> Self {
-        let text = error.to_string();
-        // It ends with the place, unless there is none.
-        let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
-        Self::new(number(error.line()), number(error.column()), message)
+        Self::new(number(error.line()), number(error.column()), without_place(&error.to_string()))
     }
 }
 
@@ -44,14 +41,16 @@ impl From<serde_saphyr::Error> for FileFault {
     fn from(error: serde_saphyr::Error) -> Self {
         let place = error.location().map(|place| (place.line(), place.column())).unwrap_or_default();
         let text = error.without_snippet().to_string();
-        Self::new(place.0, place.1, text.lines().next().unwrap_or_default())
+        Self::new(place.0, place.1, without_place(text.lines().next().unwrap_or_default()))
     }
 }
 
 impl From<hcl_edit::parser::Error> for FileFault {
     fn from(error: hcl_edit::parser::Error) -> Self {
         let place = error.location();
-        Self::new(number(place.line()), number(place.column()), error.message())
+        // All of the message is the parser's own.
+        let reason = error.message().to_owned();
+        Self { line: number(place.line()), column: number(place.column()), reason }
     }
 }
 
@@ -69,10 +68,15 @@ fn number(number: usize) -> u64 {
     u64::try_from(number).unwrap_or(u64::MAX)
 }
 
+/// A message without the place at its end, unless it has none.
+fn without_place(message: &str) -> &str {
+    message.rsplit_once(" at line ").map_or(message, |(message, _)| message)
+}
+
 /// A message without what it quotes: from the first quotation on, up to what was expected, which are names of ours or signs.
 fn own_part(message: &str) -> String {
     const EXPECTED: &str = ", expected ";
-    let quotation = message.find(['"', '`', '\'', ':', '[']).unwrap_or(message.len());
+    let quotation = quotation(message);
     let expected = message.rfind(EXPECTED).unwrap_or(message.len());
     if expected < quotation || message.starts_with("expected ") || message.starts_with("missing field `") {
         return message.to_owned();
@@ -85,6 +89,19 @@ fn own_part(message: &str) -> String {
     });
     let own = message_type.unwrap_or_else(|| message[..quotation].trim_end().to_owned());
     format!("{own}{}", &message[expected..])
+}
+
+/// Where a message begins to quote. A sign in quotes, such as `':'`, is the parser's own.
+fn quotation(message: &str) -> usize {
+    let mut from = 0;
+    while let Some(found) = message[from..].find(['"', '`', '\'', ':', '[']) {
+        let at = from + found;
+        match message.as_bytes()[at..] {
+            [b'\'', sign, b'\'', ..] if sign.is_ascii_punctuation() => from = at + 3,
+            _ => return at,
+        }
+    }
+    message.len()
 }
 
 #[cfg(test)]
@@ -137,10 +154,12 @@ mod tests {
             "hunter2 = 1\nhunter2 = 2",
             "[default]\nkey = hunter2",
         ];
-        let hcl = ["a = hunter2 hunter2", "a = \"hunter2", "hunter2"];
+        let hcl = ["a = hunter2 hunter2", "a = \"hunter2", "hunter2", "terraform {"];
         let mut all: Vec<FileFault> = Vec::new();
         all.extend(json.map(|text| serde_json::from_str::<Document>(text).expect_err(text).into()));
         all.extend(yaml.map(|text| serde_saphyr::from_str::<Document>(text).expect_err(text).into()));
+        let sequence = "a: [one\n: hunter2]";
+        all.push(serde_saphyr::from_str::<serde_json::Value>(sequence).expect_err(sequence).into());
         all.extend(
             toml.map(|text| FileFault::of_toml(text, &toml::from_str::<Document>(text).expect_err(text))),
         );
@@ -156,5 +175,13 @@ mod tests {
         assert_eq!(faults()[0], "line 1, column 19: unknown variant, expected `one` or `two`");
         assert_eq!(faults()[1], "line 1, column 34: invalid type: string, expected a boolean");
         assert_eq!(faults()[4], "line 1, column 15: missing field `known`");
+        let whole = [
+            "line 2, column 1: illegal placement of ':' indicator",
+            "line 1, column 12: invalid block body; expected `}`, newline or identifier",
+            "line 2, column 7: invalid boolean",
+        ];
+        for fault in whole {
+            assert!(faults().iter().any(|found| found == fault), "{fault}: {:#?}", faults());
+        }
     }
 }
