@@ -9,10 +9,11 @@ use std::time::SystemTime;
 use isthmus_common::Environment;
 use url::Url;
 
-use crate::InstallError;
+use crate::cli_config::MethodLocation;
 use crate::mirror::RemoteMirrorError;
 use crate::registry::{PackageFault, RegistryError};
 use crate::web::{Authorities, ProxyRules, TransportFault, WebError, WebFault};
+use crate::{CliConfig, FilesystemMirror, InstallError, MirrorError};
 
 /// The answer of a provider's origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,6 +84,19 @@ pub fn unread_authorities(environment: &Environment) -> Option<String> {
         Ok(trusted) => trusted.unread,
         Err(reason) => Some(reason),
     }
+}
+
+/// Why filesystem mirrors of a configuration cannot be read, which ends each installation that would search them. Blocks on the
+/// file system.
+pub fn unread_mirrors(config: &CliConfig) -> Vec<MirrorError> {
+    let methods = config.provider_installation.iter().flat_map(|installation| &installation.methods);
+    let mirrors = methods.filter_map(|method| match &method.location {
+        MethodLocation::FilesystemMirror { path, place } => {
+            Some(FilesystemMirror::new(path).configured_at(place))
+        }
+        _ => None,
+    });
+    mirrors.filter_map(|mirror| mirror.entries().err()).collect()
 }
 
 impl InstallError {

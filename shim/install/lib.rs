@@ -40,7 +40,7 @@ pub use cache::{
 pub use checksums::FileSum;
 pub use cli_config::{CliConfig, CliConfigError, implied_mirrors};
 pub use constraint::{ConstraintError, VersionConstraint};
-pub use diagnosis::{Probe, Trouble, configured_proxy, invalid_proxy, unread_authorities};
+pub use diagnosis::{Probe, Trouble, configured_proxy, invalid_proxy, unread_authorities, unread_mirrors};
 pub use download::Progress;
 pub use executable::find_executable;
 pub use hashes::{PackageForm, PackageHash, SumError};

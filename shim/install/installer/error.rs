@@ -276,6 +276,7 @@ impl InstallError {
             Self::Registry(error) => error.help().into_iter().collect(),
             Self::RemoteMirror(RemoteMirrorError::Web(error)) => error.help().into_iter().collect(),
             Self::Download { error, .. } => error.help().into_iter().collect(),
+            Self::Mirror(error) => error.help().into_iter().map(str::to_owned).collect(),
             Self::NoNetwork { .. } => vec![
                 "install from a filesystem mirror (`isthmus providers mirror`, `provider_installation` in the CLI configuration)"
                     .to_owned(),

@@ -61,6 +61,19 @@ pub enum MirrorError {
     Sum(#[from] crate::SumError),
 }
 
+impl MirrorError {
+    /// Advice about a mirror that the configuration names.
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::Read { place, source, .. } if !place.is_empty() => Some(match source.kind() {
+                io::ErrorKind::NotFound => "create the directory, or correct `path`",
+                _ => "make it a directory that this user may read, or correct `path`",
+            }),
+            Self::Read { .. } | Self::Write { .. } | Self::Sum(_) => None,
+        }
+    }
+}
+
 impl FilesystemMirror {
     /// The mirror in this directory.
     pub fn new(root: impl Into<PathBuf>) -> Self {
@@ -172,7 +185,7 @@ impl FilesystemMirror {
         Ok(providers)
     }
 
-    fn entries(&self) -> Result<Vec<PathBuf>, MirrorError> {
+    pub(crate) fn entries(&self) -> Result<Vec<PathBuf>, MirrorError> {
         list(&self.root).map_err(|error| match error {
             MirrorError::Read { path, source, .. } => {
                 MirrorError::Read { path, place: self.place.clone(), source }

@@ -137,6 +137,27 @@ fn an_installation_on_a_full_disk_names_the_directory_that_is_full() {
 }
 
 #[test]
+fn a_filesystem_mirror_that_is_missing_is_named_as_an_installation_names_it() {
+    let patient = Patient::new();
+    let mirror = patient.machine.path("mirror");
+    let method = format!("provider_installation {{\n  filesystem_mirror {{ path = {mirror:?} }}\n}}\n");
+    patient.machine.write("cli.tfrc", method.as_bytes());
+    let message = ["the filesystem mirror", "/mirror", "cli.tfrc:2:30", "No such file or directory"];
+    for words in [&[][..], &["--offline"], &["--only", "configuration"]] {
+        patient.has_in(words, "configuration", 2017, &message, "create the directory, or correct `path`");
+    }
+    let said = Said::of(patient.command(env!("CARGO_BIN_EXE_isthmus")).args(["install", "acme/some"]));
+    for part in message.iter().chain(&["help: create the directory, or correct `path`\n"]) {
+        assert!(said.code == 1 && said.stderr.contains(part), "{part:?}: {said:?}");
+    }
+    std::fs::write(&mirror, "").expect("a file");
+    patient.has("configuration", 2017, &["Not a directory"], "make it a directory");
+    std::fs::remove_file(&mirror).expect("it is there");
+    std::fs::create_dir(&mirror).expect("a directory");
+    assert!(patient.faults(&["--only", "configuration"]).is_empty());
+}
+
+#[test]
 fn a_full_disk_is_named_with_what_makes_room() {
     let Some(document) = with_mounted_cache_examined("size=64k") else { return };
     expect(
