@@ -130,7 +130,7 @@ impl Project {
     ///
     /// # Errors
     /// If the project directory or its project file cannot be read or parsed. Other unreadable
-    /// files are skipped.
+    /// files are warned of, or skipped if they may be anything.
     pub(crate) fn read(&self, progress: &dyn Fn(usize)) -> Result<Contents, ProjectError> {
         let failed = |error| ProjectError::Directory { path: self.directory.clone(), error };
         let device = fs::metadata(&self.directory).map_err(failed)?.dev();
@@ -154,13 +154,17 @@ impl Project {
                     ));
                     return Ok(search.finish());
                 }
+                let is_hcl_sdk = kind_of(&entry.path()) == Some(FileKind::HclSdk);
                 match entry.file_type() {
-                    Ok(kind) if kind.is_dir() => {
+                    Ok(kind) if kind.is_dir() && !is_hcl_sdk => {
                         if depth < DEEPEST && search.enters(&entry) {
                             directories.push((entry.path(), depth + 1));
                         }
                     }
-                    Ok(kind) if kind.is_file() || kind.is_symlink() => search.read(entry.path())?,
+                    // A file of this name is read, or else reported.
+                    Ok(kind) if kind.is_file() || kind.is_symlink() || is_hcl_sdk => {
+                        search.read(entry.path())?;
+                    }
                     Ok(_) | Err(_) => {}
                 }
             }
@@ -231,8 +235,8 @@ impl Search<'_> {
             Some(Err(error)) if self.project.file.as_ref() == Some(&path) => {
                 return Err(ProjectError::File { path, error });
             }
-            // Other files may be anything; those of components are for the Pulumi CLI.
-            Some(Err(error)) if kind_of(&path) == Some(FileKind::Project) => {
+            // Other files may be anything; those of components and of HCL are for the Pulumi CLI.
+            Some(Err(error)) if matches!(kind_of(&path), Some(FileKind::Project | FileKind::HclSdk)) => {
                 self.contents.warnings.push(format!(
                     "failed to read {}: {}; the plugin versions in it are not installed",
                     path.display(),

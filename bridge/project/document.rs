@@ -23,8 +23,10 @@ pub(crate) const PLUGIN: &str = "terraform-provider";
 pub(crate) enum FileKind {
     /// The file of a project, or of a component plugin within one.
     Project,
-    /// `pulumi-plugin.json`, `plugin.json`, `hcl.sdk.json`
+    /// `pulumi-plugin.json`, `plugin.json`
     Manifest,
+    /// `hcl.sdk.json`, a name that nothing else has.
+    HclSdk,
     /// `package.json`
     NodePackage,
     /// A YAML file: perhaps a package declaration.
@@ -84,6 +86,12 @@ pub(crate) enum DocumentError {
     Yaml(#[source] FileFault),
     #[error("not HCL")]
     Hcl(#[source] FileFault),
+    #[error("not a JSON object")]
+    NoObject,
+    #[error(
+        "the option terraformProviderVersion of the runtime is not a semantic version in quotes, such as \"1.4.0\""
+    )]
+    HostVersion,
     #[error("the version of package {package:?} is not a semantic version in quotes, such as \"1.4.0\"")]
     Version {
         /// The package's name in the project.
@@ -95,7 +103,8 @@ impl FileKind {
     /// The kind of a file by its name, if it is relevant.
     pub(crate) fn of(name: &str) -> Option<Self> {
         Some(match name {
-            "pulumi-plugin.json" | "plugin.json" | "hcl.sdk.json" => Self::Manifest,
+            "pulumi-plugin.json" | "plugin.json" => Self::Manifest,
+            "hcl.sdk.json" => Self::HclSdk,
             "package.json" => Self::NodePackage,
             "Pulumi.json" | "Pulumi.yaml" | "Pulumi.yml" | "PulumiPlugin.json" | "PulumiPlugin.yaml"
             | "PulumiPlugin.yml" => Self::Project,
@@ -116,21 +125,33 @@ impl Named {
         if kind == FileKind::Configuration {
             return Ok(Self { packages: required_providers(text)?, ..Self::default() });
         }
-        // Most files do not mention the plugin and need no parsing. Syntax errors of a project file
-        // are reported.
-        if !text.contains(PLUGIN) && (kind != FileKind::Project || text.trim().is_empty()) {
+        // Most files do not mention the plugin and need no parsing. Syntax errors of files that can be
+        // Pulumi's only are reported.
+        let is_parsed = match kind {
+            FileKind::HclSdk => true,
+            FileKind::Project => !text.trim().is_empty(),
+            _ => text.contains(PLUGIN),
+        };
+        if !is_parsed {
             return Ok(Self::default());
         }
         let document = parse(name, text)?;
         let sdk = |document: &Value| Self { sdk: sdk(document), ..Self::default() };
         Ok(match kind {
             FileKind::Project => {
-                let options = &document["runtime"]["options"];
-                let version = options["terraformProviderVersion"].as_str();
-                let host_version = version.and_then(|version| parse_version(version).ok());
+                let version = &document["runtime"]["options"]["terraformProviderVersion"];
+                let host_version = match version {
+                    Value::Null => None,
+                    // Without quotes, 1.1 is a number.
+                    version => {
+                        let version = version.as_str().and_then(|version| parse_version(version).ok());
+                        Some(version.ok_or(DocumentError::HostVersion)?)
+                    }
+                };
                 Self { packages: packages(&document["packages"])?, host_version, ..Self::default() }
             }
-            FileKind::Manifest => sdk(&document),
+            FileKind::HclSdk if !document.is_object() => return Err(DocumentError::NoObject),
+            FileKind::Manifest | FileKind::HclSdk => sdk(&document),
             FileKind::NodePackage => sdk(&document["pulumi"]),
             FileKind::Declaration if document["packageDeclarationVersion"] == 1 => sdk(&document),
             FileKind::Declaration | FileKind::Configuration => Self::default(),

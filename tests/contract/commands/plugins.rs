@@ -309,6 +309,49 @@ fn an_hcl_project_names_the_version_of_its_sdk() {
 }
 
 #[test]
+fn an_sdk_of_an_hcl_project_that_cannot_be_read_is_named() {
+    let user = User::new();
+    user.write("app/Pulumi.yaml", "name: x\nruntime: hcl\n");
+    let sdk = user.write("app/sdks/random/hcl.sdk.json", "");
+    let put = |text: &str| std::fs::write(&sdk, text).expect("a file");
+    let damages: [(&str, &dyn Fn()); 5] = [
+        ("not a JSON document: line 1, column 8: EOF while parsing a value", &|| put("{\"name\":")),
+        ("not a JSON object", &|| put("[]")),
+        ("it is no regular file", &|| std::fs::create_dir(&sdk).expect("a directory")),
+        ("it is no regular file", &|| symlink("/dev/zero", &sdk).expect("a link")),
+        ("it is no regular file", &|| {
+            let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+            rustix::fs::mkfifoat(rustix::fs::CWD, &sdk, mode).expect("a FIFO");
+        }),
+    ];
+    for (reason, damage) in damages {
+        let _ = std::fs::remove_file(&sdk).or_else(|_| std::fs::remove_dir(&sdk));
+        damage();
+        let warning = format!(
+            "warning: failed to read {}: {reason}; the plugin versions in it are not installed\n",
+            sdk.display()
+        );
+        let said = user.install_plugin("app", &[]);
+        assert!(said.stderr.contains(&warning), "{reason}: {said:?}");
+        said.well();
+    }
+}
+
+#[test]
+fn the_version_that_an_hcl_project_chooses_for_its_host_is_one() {
+    let user = User::new();
+    for version in ["1.2", "latest", "[1.2.0]"] {
+        let runtime =
+            format!("runtime: {{ name: hcl, options: {{ terraformProviderVersion: {version} }} }}\n");
+        user.write("app/Pulumi.yaml", &format!("name: x\n{runtime}"));
+        let said = user.install_plugin("app", &[]).failed();
+        let error = "/app/Pulumi.yaml: the option terraformProviderVersion of the runtime is not a semantic version in quotes";
+        assert!(said.contains(error), "{version}: {said}");
+        assert_eq!(user.installed(), [""; 0], "nothing is done");
+    }
+}
+
+#[test]
 fn an_hcl_project_without_sdks_gets_every_release_that_its_host_may_ask_for() {
     let user = User::new();
     user.write("app/Pulumi.yaml", "name: x\nruntime: { name: hcl }\n");

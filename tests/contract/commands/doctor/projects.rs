@@ -190,6 +190,16 @@ fn a_project_file_without_what_the_cli_needs_is_named() {
 }
 
 #[test]
+fn an_sdk_of_a_program_in_hcl_that_cannot_be_read_is_a_warning() {
+    let patient = Patient::new();
+    patient.machine.write("project/sdks/tls/hcl.sdk.json", b"{\"name\":");
+    let said = patient.doctor(&["--only", "project"]);
+    for part in ["warning  project", "ISTHMUS-1104", "sdks/tls/hcl.sdk.json: not a JSON document"] {
+        assert!(said.code == 0 && said.stdout.contains(part), "{part:?}: {said:?}");
+    }
+}
+
+#[test]
 fn a_file_of_chosen_names_that_cannot_be_read_is_named() {
     let patient = Patient::new();
     patient.machine.write("project/isthmus.toml", b"[packages.random\n");
