@@ -111,7 +111,7 @@ impl Installer {
     ) -> Result<Installed, Box<InstallError>> {
         match self.newest(address, constraint, listener).await {
             Ok(installed) => Ok(installed),
-            Err(error) => Err(self.with_alternatives(error, address).await),
+            Err(error) => Err(self.with_alternatives(error, address, constraint).await),
         }
     }
 
@@ -167,7 +167,7 @@ impl Installer {
     pub async fn versions(&self, address: &ProviderAddress) -> Result<Listing, Box<InstallError>> {
         match self.origins.listing(&self.cache, address, false).await {
             Ok(listing) => Ok(listing),
-            Err(error) => Err(self.with_alternatives(error, address).await),
+            Err(error) => Err(self.with_alternatives(error, address, &VersionConstraint::any()).await),
         }
     }
 
@@ -178,7 +178,7 @@ impl Installer {
     pub async fn probe(&self, address: &ProviderAddress) -> Result<Probe, Box<InstallError>> {
         match self.origins.probe(&self.cache, address).await {
             Ok(probe) => Ok(probe),
-            Err(error) => Err(self.with_alternatives(error, address).await),
+            Err(error) => Err(self.with_alternatives(error, address, &VersionConstraint::any()).await),
         }
     }
 
@@ -187,8 +187,10 @@ impl Installer {
         &self,
         error: Box<InstallError>,
         address: &ProviderAddress,
+        constraint: &VersionConstraint,
     ) -> Box<InstallError> {
-        let error = other_registry::named_beside(error, &self.origins, &self.cache, address).await;
+        let (origins, cache) = (&self.origins, &self.cache);
+        let error = other_registry::named_beside(error, origins, cache, address, constraint).await;
         similar_provider::named_beside(error, &self.cache, address).await
     }
 

@@ -4,18 +4,19 @@
 use super::error::InstallError;
 use super::origins::Origins;
 use crate::failure::FailureClass;
-use crate::{DEFAULT_HOST, ProviderAddress, ProviderCache};
+use crate::{DEFAULT_HOST, ProviderAddress, ProviderCache, VersionConstraint};
 
 /// Terraform's registry. OpenTofu's is the default here.
 const TERRAFORM_HOST: &str = "registry.terraform.io";
 
 /// Adds the mirror that has the provider of the same name from the other public registry to the
-/// error.
+/// error, in a matching version.
 pub(super) async fn named_beside(
     error: Box<InstallError>,
     origins: &Origins,
     cache: &ProviderCache,
     address: &ProviderAddress,
+    constraint: &VersionConstraint,
 ) -> Box<InstallError> {
     let (Some(other), Ok(origins)) = (in_other_registry(address), origins.of(address)) else {
         return error;
@@ -26,7 +27,8 @@ pub(super) async fn named_beside(
         FailureClass::Refused => return error,
     };
     for origin in origins.iter().filter(|origin| origin.is_mirror(is_reachable)) {
-        if origin.versions(cache, &other, false).await.is_ok() {
+        let listing = origin.versions(cache, &other, false).await.unwrap_or_default();
+        if listing.versions.iter().any(|listed| constraint.allows(&listed.version)) {
             let mirror = origin.to_string();
             return Box::new(InstallError::OtherRegistry { error, mirror, address: other });
         }

@@ -344,6 +344,9 @@ async fn a_mirror_that_has_the_provider_of_the_other_public_registry_is_named() 
             );
         }
     }
+    // It is no help where it has no matching version either.
+    let error = refusal(&fixture.configured(DIRECTORY), &opentofu, "2.0.0").await;
+    assert!(error.contains(" does not have ") && !error.contains("another provider"), "{error}");
     // Offline, the only mirror is the directory.
     let origins = Origins::offline(fixture.sources(DIRECTORY), "a test says so");
     let offline = Installer::new(fixture.cache(), origins, SignaturePolicy::default());
