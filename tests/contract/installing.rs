@@ -403,7 +403,7 @@ async fn a_broken_configuration_is_told_with_its_place() -> Outcome {
     world.configure("plugin_cahce_dir = \"/x\"\n");
     host.greeted().await?.parameterize(&["acme/sandbox"]).await?;
     let warnings = told(&host, Severity::Warning);
-    let wanted = "tofurc:4:1: this name is unknown and ignored";
+    let wanted = "tofurc:4:1: \"plugin_cahce_dir\" is unknown and ignored";
     assert!(warnings.iter().any(|warning| warning.contains(wanted)), "{warnings:?}");
     Ok(())
 }
@@ -412,7 +412,7 @@ async fn a_broken_configuration_is_told_with_its_place() -> Outcome {
 async fn what_of_the_configuration_has_no_effect_is_told_with_a_failure() -> Outcome {
     let world = World::new();
     world.configure("plugin_cahce_dir = \"/x\"\n");
-    let wanted = "tofurc:4:1: this name is unknown and ignored";
+    let wanted = "tofurc:4:1: \"plugin_cahce_dir\" is unknown and ignored";
     let host = world.setup().start().await;
     let status = refused(&host, &["acme/sandbox"]).await?;
     says(&status, &["has no provider acme/sandbox", "\nwarning: ", wanted]);

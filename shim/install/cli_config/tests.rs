@@ -266,9 +266,21 @@ fn what_has_no_effect_is_warned_about() {
     assert_eq!(
         home.warnings(),
         [
-            ".terraformrc:1:1: this name is unknown and ignored",
-            ".terraformrc:6:3: this name is unknown and ignored",
+            ".terraformrc:1:1: \"plugin_cahce_dir\" is unknown and ignored; did you mean \"plugin_cache_dir\"?",
+            ".terraformrc:6:3: \"inclued\" is unknown and ignored; did you mean \"include\"?",
             ".terraformrc:8:25: this address does not end with a slash, so the part behind its last one is ignored",
+        ]
+    );
+}
+
+#[test]
+fn an_unknown_name_that_may_be_of_another_file_is_not_shown() {
+    let home = Home::new().file(".terraformrc", "\"hunter2\" = 1\nservices = 2\n");
+    assert_eq!(
+        home.warnings(),
+        [
+            ".terraformrc:1:1: this name is unknown and ignored",
+            ".terraformrc:2:1: \"services\" is unknown and ignored"
         ]
     );
 }
