@@ -21,6 +21,8 @@ pub(super) enum Facts {
     Listening(PathBuf),
     /// The socket is not used, for this reason.
     Refused(PathBuf, ErrorCode, String),
+    /// No daemon listens on the socket where plugins look by themselves.
+    LeftOver(PathBuf, String),
 }
 
 pub(super) async fn gather(world: &World) -> Facts {
@@ -37,9 +39,13 @@ pub(super) async fn gather(world: &World) -> Facts {
             }
         }
     };
+    let is_named = world.settings().daemon != DaemonChoice::WellKnown;
     match DaemonSocket::connect(&path).await {
         Ok(_) => Facts::Listening(path),
-        Err(error) => Facts::Refused(path, of_socket(&error), isthmus_common::error_chain(&error)),
+        Err(error) => match (of_socket(&error), isthmus_common::error_chain(&error)) {
+            (ErrorCode::NoDaemon, text) if !is_named => Facts::LeftOver(path, text),
+            (code, text) => Facts::Refused(path, code, text),
+        },
     }
 }
 
@@ -53,6 +59,13 @@ pub(super) fn judge(facts: &Facts) -> Judgement {
         Facts::Listening(path) => Judgement::new(format!("listens on {}", path.display()), Vec::new()),
         Facts::Refused(path, code, text) => {
             Judgement::new(path.display().to_string(), vec![Finding::fault(*code, text)])
+        }
+        Facts::LeftOver(path, text) => {
+            let path = path.display().to_string();
+            let help = format!(
+                "start a daemon: `isthmus daemon`, which replaces it; or remove {path}, if no daemon is meant"
+            );
+            Judgement::new(path, vec![Finding::fault(ErrorCode::NoDaemon, text).advising(help)])
         }
     }
 }

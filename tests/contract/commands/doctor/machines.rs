@@ -185,6 +185,18 @@ fn the_socket_of_a_dead_daemon_is_named() {
 }
 
 #[test]
+fn the_socket_that_a_dead_daemon_has_left_where_plugins_look_is_named() {
+    let patient = Patient::new();
+    let home = patient.home();
+    std::fs::create_dir_all(&home).expect("a directory");
+    let socket = home.join("daemon.sock");
+    drop(UnixListener::bind(&socket).expect("a socket"));
+    let remedy =
+        format!("start a daemon: `isthmus daemon`, which replaces it; or remove {}", socket.display());
+    patient.has("daemon", 6001, &["no daemon listens on"], &remedy);
+}
+
+#[test]
 fn the_socket_of_a_daemon_in_a_directory_of_everyone_is_named() {
     let mut patient = Patient::new();
     let directory = patient.machine.path("open");
