@@ -85,7 +85,8 @@ pub(crate) async fn examine(
                     cached = in_background(world, cache::gather).await;
                 }
                 let wanted = provider_start::wanted(world, project, cached.as_ref());
-                provider_start::judge(&provider_start::gather(world, wanted).await)
+                let has_packages = project.is_some_and(project_files::Facts::has_packages);
+                provider_start::judge(&provider_start::gather(world, wanted).await, has_packages)
             }
             Check::Store => match &store {
                 Ok(store) => {

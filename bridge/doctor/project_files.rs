@@ -76,6 +76,11 @@ impl Facts {
         versions
     }
 
+    /// Whether the project's files name packages of the plugin.
+    pub(super) fn has_packages(&self) -> bool {
+        self.contents.iter().flat_map(|contents| &contents.files).any(|(_, named)| !named.packages.is_empty())
+    }
+
     /// The providers of the project's SDKs.
     pub(super) fn providers(&self) -> Vec<ParameterSource> {
         self.contents.as_ref().map(Contents::providers).unwrap_or_default()

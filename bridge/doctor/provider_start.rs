@@ -131,9 +131,14 @@ async fn start(world: &World, provider_type: &str, executable: PathBuf) -> Resul
     Ok(())
 }
 
-pub(super) fn judge(facts: &[Facts]) -> Judgement {
+/// `has_packages`: whether the project has packages of the plugin, with or without SDKs.
+pub(super) fn judge(facts: &[Facts], has_packages: bool) -> Judgement {
     if facts.is_empty() {
-        return Judgement::skipped("no provider is named: isthmus doctor PROVIDER names one");
+        return Judgement::skipped(if has_packages {
+            "the packages of the project have no SDKs, which `pulumi install` generates; isthmus doctor PROVIDER names a provider"
+        } else {
+            "no provider is named: isthmus doctor PROVIDER names one"
+        });
     }
     let findings = facts.iter().filter_map(|facts| match &facts.outcome {
         Outcome::Fails(code, text) => Some(Finding::fault(*code, text)),

@@ -190,6 +190,15 @@ fn a_project_file_without_what_the_cli_needs_is_named() {
 }
 
 #[test]
+fn a_project_whose_packages_have_no_sdk_names_no_provider_yet() {
+    let patient = Patient::new();
+    std::fs::remove_dir_all(patient.machine.path("project/sdks")).expect("it is there");
+    let said = patient.doctor(&["--only", "providers"]);
+    let line = "the packages of the project have no SDKs, which `pulumi install` generates; isthmus doctor PROVIDER names a provider";
+    assert!(said.code == 0 && said.stdout.contains(line), "{said:?}");
+}
+
+#[test]
 fn an_sdk_of_a_program_in_hcl_that_cannot_be_read_is_a_warning() {
     let patient = Patient::new();
     patient.machine.write("project/sdks/tls/hcl.sdk.json", b"{\"name\":");
