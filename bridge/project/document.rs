@@ -88,6 +88,8 @@ pub(crate) enum DocumentError {
     Hcl(#[source] FileFault),
     #[error("not a JSON object")]
     NoObject,
+    #[error("`packages` is not a mapping of names to packages")]
+    Packages,
     #[error(
         "the option terraformProviderVersion of the runtime is not a semantic version in quotes, such as \"1.4.0\""
     )]
@@ -208,6 +210,9 @@ fn parse(name: &str, text: &str) -> Result<Value, DocumentError> {
 
 /// `NAME: terraform-provider@1.4.0`, or a mapping with `source`, `version` and `parameters`.
 fn packages(packages: &Value) -> Result<Vec<RequestedPackage>, DocumentError> {
+    if !packages.is_null() && !packages.is_object() {
+        return Err(DocumentError::Packages);
+    }
     let mut requested = Vec::new();
     for (name, package) in packages.as_object().into_iter().flatten() {
         let (source, version, parameters) = match package {
@@ -412,7 +417,7 @@ mod tests {
             ("package.json", json!(["terraform-provider"]).to_string()),
             ("list.yaml", "- name: terraform-provider\n- name: x\n  version: 9.9.9\n".to_owned()),
             ("chart.yaml", "name: terraform-provider\nversion: 9.9.9\n".to_owned()),
-            ("Pulumi.yaml", "description: terraform-provider\npackages: [terraform-provider]\n".to_owned()),
+            ("Pulumi.yaml", "description: terraform-provider\npackages:\n".to_owned()),
         ] {
             assert!(named(name, &text).is_empty(), "{name}\n{text}");
         }

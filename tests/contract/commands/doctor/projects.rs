@@ -177,16 +177,24 @@ fn a_project_that_names_another_plugin_is_told() {
 fn a_project_file_with_a_syntax_error_is_named_with_the_line() {
     let patient = Patient::new();
     patient.machine.write("project/Pulumi.yaml", b"name: x\npackages: [\n");
-    patient.has("project", 1104, &["Pulumi.yaml", "line"], "Correct the file at the line");
+    patient.has("project", 1104, &["Pulumi.yaml", "line"], "Correct the file: the message has the fault");
 }
 
 #[test]
 fn a_project_file_without_what_the_cli_needs_is_named() {
     let patient = Patient::new();
     patient.machine.write("project/Pulumi.yaml", b"");
-    patient.has("project", 1104, &["Pulumi.yaml has no name"], "Correct the file at the line");
+    patient.has("project", 1104, &["Pulumi.yaml has no name"], "Correct the file: the message has the fault");
     patient.machine.write("project/Pulumi.yaml", b"name: x\n");
-    patient.has("project", 1104, &["Pulumi.yaml has no runtime"], "Correct the file at the line");
+    patient.has(
+        "project",
+        1104,
+        &["Pulumi.yaml has no runtime"],
+        "Correct the file: the message has the fault",
+    );
+    patient.machine.write("project/Pulumi.yaml", b"name: x\nruntime: yaml\npackages: [a, b]\n");
+    let message = ["Pulumi.yaml: `packages` is not a mapping of names to packages"];
+    patient.has("project", 1104, &message, "Correct the file: the message has the fault");
 }
 
 #[test]
@@ -220,7 +228,12 @@ fn a_file_of_chosen_names_that_cannot_be_read_is_named() {
     );
     std::fs::remove_file(patient.machine.path("project/isthmus.toml")).expect("it is there");
     std::fs::create_dir(patient.machine.path("project/isthmus.toml")).expect("a directory");
-    patient.has("project", 1104, &["isthmus.toml", "it is no regular file"], "Correct the file at the line");
+    patient.has(
+        "project",
+        1104,
+        &["isthmus.toml", "it is no regular file"],
+        "Correct the file: the message has the fault",
+    );
 }
 
 #[test]
