@@ -66,7 +66,7 @@ pub(super) struct Docs {
     #[arg(long = "fullDocs", alias = "full-docs")]
     full_docs: bool,
     /// Add the provider's own documentation, from its repository in a directory.
-    #[arg(long = "upstreamRepoPath", alias = "upstream-repo-path", value_name = "DIR")]
+    #[arg(long = "upstreamRepoPath", alias = "upstream-repo-path", value_name = "DIR", value_hint = clap::ValueHint::AnyPath)]
     upstream_repository: Option<String>,
 }
 
