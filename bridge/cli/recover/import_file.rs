@@ -88,6 +88,16 @@ impl ImportFile {
                 ));
             }
         }
+        let is_unnamed = |open: &&OpenIntent| is_lost_creation(open) && !is_importable(open);
+        for open in
+            open.intents.iter().filter(is_unnamed).filter(of_stack).filter(|_| self.operations.is_empty())
+        {
+            is_whole = false;
+            let (urn, id) = (&open.intent.subject, open.id);
+            warn(&format!(
+                "{urn} is left out, because its id is not known. Name that: `isthmus recover import-file {id} --id ID`"
+            ));
+        }
         print(&readable(&file.json()));
         Ok(Outcome::of(is_whole))
     }

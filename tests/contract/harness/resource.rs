@@ -250,13 +250,14 @@ impl Resource {
         let name = if outputs.is_some() { "Read (refresh)" } else { "Read (import)" };
         let answer =
             self.session.call(name, request, async |mut client, request| client.read(request).await).await?;
-        let outputs = answer.properties.expect("properties, empty ones of what is gone");
-        let inputs = json_of(&answer.inputs.expect("inputs, empty ones of what is gone"));
-        if answer.id.is_empty() {
-            assert!(outputs.is_empty() && inputs == json!({}), "what is gone has no properties");
-            return Ok(None);
+        match (answer.id.is_empty(), answer.properties, answer.inputs) {
+            (false, Some(outputs), Some(inputs)) => {
+                Ok(Some(Stored { id: answer.id, inputs: json_of(&inputs), outputs: json_of(&outputs) }))
+            }
+            // The engine imports whatever has properties.
+            (true, None, None) => Ok(None),
+            other => panic!("what is there has properties, and what is gone has none: {other:?}"),
         }
-        Ok(Some(Stored { id: answer.id, inputs, outputs: json_of(&outputs) }))
     }
 
     pub(crate) async fn delete(&self, stored: &Stored) -> Result<(), Status> {

@@ -119,8 +119,9 @@ on_both_protocols! {
         let status = created.expect_err("nobody answers");
         search.failed("Create", &status, "");
         host.exit().await;
+        // What is half made has no id, so the last one leaves it out, with a warning and another exit code.
         let recover = |words: &[&str]| {
-            let said = isthmus_with(&host.directory().join("isthmus"), words, &[]).well();
+            let said = isthmus_with(&host.directory().join("isthmus"), words, &[]);
             search.shown(&words.join(" "), &(said.stdout + &said.stderr), "");
         };
         recover(&["recover"]);
