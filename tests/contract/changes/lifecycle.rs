@@ -1,6 +1,5 @@
 //! Resources from their creation to their deletion, on the sandbox and on HashiCorp's own libraries.
 
-use isthmus_proto::property::Struct;
 use isthmus_proto::pulumirpc::ReadRequest;
 
 use crate::harness::resource::Resource;
