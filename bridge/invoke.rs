@@ -32,7 +32,7 @@ pub(crate) async fn invoke(
     let Invocation { session, instance, provider, token, arguments, preview } = invocation;
     let outputs = session.accepts_outputs_of_invokes();
     let package = &instance.package;
-    let kind = Kind::of(package, token)?;
+    let kind = Kind::of(package, token).inspect_err(|_| provider.note_failure())?;
     let (member_kind, terraform) = kind.member();
     let plain_results =
         session.settings().plain_results.as_ref().or(package.choices().plain_results.as_ref());

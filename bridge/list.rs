@@ -53,7 +53,7 @@ pub(crate) async fn begin_list(
     warnings: &mut OperationWarnings,
 ) -> Result<Started, OperationError> {
     let Query { token, query, limit, page_size, continuation } = query;
-    let resource = instance.package.resource_by_token(&token)?;
+    let resource = instance.package.resource_by_token(&token).inspect_err(|_| provider.note_failure())?;
     let terraform_type = &resource.terraform_type;
     let shape = instance.package.list(terraform_type).unwrap_or_else(|| {
         let name = terraform_type.to_string();

@@ -59,6 +59,7 @@ impl Work {
             .instance
             .package
             .resource_by_token(token)
+            .inspect_err(|_| self.provider.note_failure())
             .map_err(|error| status::of_operation(self.unknown_type(error, olds)))?;
         Ok(Target {
             provider: &self.provider,

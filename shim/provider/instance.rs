@@ -213,12 +213,13 @@ impl Provider {
         self.shared.has_answered.load(Ordering::Relaxed)
     }
 
-    /// Does something with the first call that fails, such as to doubt a schema that the process was not called for.
+    /// Does something with the first failure, such as to doubt a schema that the process was not called for.
     pub fn on_failure(&self, act: impl FnOnce() + Send + 'static) {
         *self.shared.on_failure.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(act));
     }
 
-    fn note_failure(&self) {
+    /// Notes a failure that the provider has no part in, unless its schema is another than the known one.
+    pub fn note_failure(&self) {
         let act = self.shared.on_failure.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(act) = act {
             act();

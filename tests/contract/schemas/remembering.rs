@@ -188,6 +188,27 @@ on_both_protocols! {
         third.schemas_have("variable-", 1).await;
     }
 
+    async fn what_has_come_to_a_schema_that_need_not_be_asked_for_is_known_after_a_failure(protocol) {
+        let setup = Setup::sandbox(protocol).with("SANDBOX_FILE", SWITCHES);
+        let first = setup.clone().start().await.with_own_provider();
+        switch(&first, "SANDBOX_SCHEMA=changed");
+        first.parameterized().await?;
+        first.schema_is_kept().await;
+        switch(&first, "");
+
+        let second = setup.clone().beside(&first).start().await;
+        let session = second.parameterized().await?;
+        let status = session.resource(SECRET, "it").check(&json!({"length": 8})).await.expect_err("it is not known");
+        assert_eq!(status.code(), Code::NotFound);
+        second.schema_is_doubted().await;
+
+        let third = setup.beside(&first).start().await;
+        let session = third.parameterized().await?;
+        session.configure(&json!({})).await?;
+        secret_lives(&session).await?;
+        assert!(resources(&session).await?.contains(&SECRET.to_owned()), "as it is");
+    }
+
     async fn a_provider_in_another_place_or_of_another_build_is_called_for_its_schema(protocol) {
         let setup = Setup::sandbox(protocol);
         let first = acquainted(&setup).await?;
