@@ -519,7 +519,12 @@ async fn launch(
     };
     let mut warnings = Vec::new();
     let program = inspected.as_ref().map(|(_, program)| program);
-    let known_schema = known.map_or(KnownSchema::Nothing, |known| known.of(program));
+    let known_schema = match known {
+        None => KnownSchema::Nothing,
+        // A replay needs the schema.
+        Some(known) if scope.context.recording().is_some() => KnownSchema::Earlier(&known.catalogue),
+        Some(known) => known.of(program),
+    };
     let (process, update) = process(scope, source, calls, program, known_schema, &mut warnings).await?;
     let withheld = scope.context.withheld_from(&identity.provider_type);
     let warnings: Vec<_> = warnings.iter().map(Diagnostic::to_string).chain(withheld).collect();

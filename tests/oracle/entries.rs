@@ -1951,6 +1951,28 @@ const USERS: &[Entry] = &[
         ]),
     },
     Entry {
+        id: "gone",
+        what: "Read of an object that is not there",
+        go_bridge: "answers with empty properties: `pulumi import` with a misspelt id makes a resource without properties",
+        isthmus: "answers without properties, so that the engine says that the resource does not exist",
+        why: "a misspelt id is a mistake",
+        back: NONE,
+        shown: Shown::InAnswers(&[
+            Rule {
+                calls: &["Read (refresh)", "Read (import)"],
+                path: &["*", "properties"],
+                ours: Like("null"),
+                theirs: Like(r"\{\}"),
+            },
+            Rule {
+                calls: &["Read (refresh)", "Read (import)"],
+                path: &["*", "inputs"],
+                ours: Like("null"),
+                theirs: Like(r"\{\}"),
+            },
+        ]),
+    },
+    Entry {
         id: "changes-of-secrecy",
         what: "an input that becomes secret, or stops being one, and is otherwise unchanged",
         go_bridge: "no change: outputs stay as they are stored, but for whole properties at the top, which engines mark",
