@@ -1,9 +1,10 @@
 //! Package schemas and mappings: from the schema cache, or rendered.
 //!
-//! Both are functions of the provider's schema, the package's identity, and the versions of the plugin
-//! and of its code. A document that was rendered once is therefore read from the cache, by all processes, whether the provider runs or not. It may have hundreds of megabytes, so
-//! it is written to the cache in parts and read from there in chunks; it is in memory as a whole only
-//! without a cache.
+//! Both are functions of the provider's schema, the package's identity, the version of the plugin, and the
+//! sources that isthmus was built from ([`SOURCES`]). All processes read a document that one of them rendered
+//! from the cache, whether the provider runs or not. A document can have hundreds of megabytes, so isthmus
+//! writes it to the cache in parts and reads it from there in chunks. Only without a cache is it in memory as
+//! a whole.
 
 use std::sync::Arc;
 
@@ -17,6 +18,9 @@ use crate::engine::Severity;
 use crate::package::catalogue::{Package, TokenError};
 use crate::package::mapping;
 use crate::package::schema::{self, Rendering};
+
+/// Identifies the sources of this build, in 16 hexadecimal digits, as bridge/build.rs hashes them.
+const SOURCES: &str = env!("ISTHMUS_SOURCES");
 
 /// The text of a document.
 #[derive(Clone, Debug)]
@@ -143,8 +147,13 @@ fn rendered<Content: Serialize>(
     let identity = package.identity();
     let (fingerprint, version) = (package.catalogue().fingerprint(), identity.version.to_string());
     let parameter = identity.parameter.encode();
-    let mut key: Vec<&[u8]> =
-        vec![fingerprint.bytes(), identity.name.as_bytes(), version.as_bytes(), &parameter];
+    let mut key: Vec<&[u8]> = vec![
+        SOURCES.as_bytes(),
+        fingerprint.bytes(),
+        identity.name.as_bytes(),
+        version.as_bytes(),
+        &parameter,
+    ];
     key.extend(options);
 
     if let Some(document) = cache.and_then(|cache| cache.document(&key)) {

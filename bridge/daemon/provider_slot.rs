@@ -506,10 +506,6 @@ async fn launch(
     identity: Identity,
     known: Option<&Remembered>,
 ) -> Result<Instance, StartError> {
-    if let (Some(cache), None) = (scope.daemon.schemas.clone(), &known) {
-        // While the provider starts: nothing is known here yet, perhaps not even this executable.
-        tokio::task::spawn_blocking(move || cache.prepare_documents());
-    }
     let inspected = match scope.daemon.schemas.clone().zip(file_of(source)) {
         // Before the start, so that a file that is replaced meanwhile is detected.
         Some((cache, file)) => {

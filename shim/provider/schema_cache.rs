@@ -34,8 +34,7 @@ mod names;
 mod sweep;
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 pub use binary::Program;
@@ -69,25 +68,18 @@ pub struct KeepError {
 pub struct SchemaCache {
     files: Files,
     limits: Limits,
-    /// The running executable.
-    own: PathBuf,
-    /// Its digest, on first use; `None` if it cannot be read.
-    build: Arc<OnceLock<Option<ExecutableDigest>>>,
 }
-
-/// The running executable itself, even if its file was replaced.
-const OWN_EXECUTABLE: &str = "/proc/self/exe";
 
 impl SchemaCache {
     /// The cache in a directory, which may not exist yet.
     pub fn new(directory: PathBuf) -> Self {
-        Self::with(directory, LIMITS, Path::new(OWN_EXECUTABLE))
+        Self::with(directory, LIMITS)
     }
 
-    fn with(directory: PathBuf, limits: Limits, own: &Path) -> Self {
+    fn with(directory: PathBuf, limits: Limits) -> Self {
         // A larger file would displace all others.
         let files = Files::new(directory, limits.bytes / 2);
-        Self { files, limits, own: own.to_owned(), build: Arc::default() }
+        Self { files, limits }
     }
 
     /// Which response is known of an executable in a context, and when a process was called for it.
@@ -206,15 +198,13 @@ impl SchemaCache {
         write().map_err(|source| self.error(source))
     }
 
-    /// The document with this key, if it is known to this build of isthmus. `key` is everything that
-    /// it depends on besides.
+    /// The document with this key, which is everything that it depends on.
     pub fn document(&self, key: &[&[u8]]) -> Option<Document> {
-        let (head, body) = self.files.open(&self.document_name(key)?)?;
+        let (head, body) = self.files.open(&names::document(key))?;
         Document::new(head, body)
     }
 
-    /// Stores a document, which `write` writes, and the notes on it. `None` if it is too large, or it
-    /// is unknown which build of isthmus this is.
+    /// Stores a document, which `write` writes, and the notes on it. `None` if it is too large.
     ///
     /// # Errors
     /// When the directory cannot be written, or `write` fails.
@@ -224,7 +214,7 @@ impl SchemaCache {
         notes: Vec<String>,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<Option<Document>, KeepError> {
-        let Some(name) = self.document_name(key) else { return Ok(None) };
+        let name = names::document(key);
         let keep = || {
             let mut text = DocumentWriter::new(self.files.begin()?);
             write(&mut text)?;
@@ -233,19 +223,6 @@ impl SchemaCache {
             Ok(document)
         };
         self.unless_too_large(keep())
-    }
-
-    /// Hashes the running executable, if it is not known yet, so that documents do not wait for it.
-    pub fn prepare_documents(&self) {
-        self.build();
-    }
-
-    fn document_name(&self, key: &[&[u8]]) -> Option<String> {
-        Some(names::document(&[&[&self.build()?.bytes()[..]], key].concat()))
-    }
-
-    fn build(&self) -> Option<&ExecutableDigest> {
-        self.build.get_or_init(|| self.print(&Program::look(&self.own)?).ok()).as_ref()
     }
 
     fn unless_too_large<T>(&self, written: io::Result<T>) -> Result<Option<T>, KeepError> {

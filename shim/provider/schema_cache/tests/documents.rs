@@ -55,24 +55,6 @@ fn a_document_is_found_as_it_was_written_with_its_notes() {
 }
 
 #[test]
-fn another_build_of_isthmus_has_documents_of_its_own() {
-    let shelf = Shelf::new();
-    keep(&shelf.cache, "key", "of one build");
-    let again = |own: &Path| SchemaCache::with(shelf.directory.path().join("cache"), LIMITS, own);
-    let own = shelf.directory.path().join("isthmus");
-    assert!(again(&own).document(&[b"key"]).is_some(), "another process of the same build");
-    std::fs::write(&own, "\x7fELF new").expect("a file");
-    assert!(again(&own).document(&[b"key"]).is_none());
-    keep(&again(&own), "key", "of another");
-    assert!(shelf.cache.document(&[b"key"]).is_some(), "the old process is of the old build");
-
-    std::fs::remove_file(&own).expect("a file");
-    let unknown = again(&own);
-    assert!(unknown.document(&[b"key"]).is_none());
-    assert!(unknown.keep_document(&[b"key"], vec![], |_| Ok(())).expect("that is no error").is_none());
-}
-
-#[test]
 fn every_damage_of_a_document_is_noticed_and_mended_by_writing_again() {
     let shelf = Shelf::new();
     let text = text(LONG);
@@ -163,7 +145,7 @@ fn documents_make_room_by_their_age() {
         keep(&shelf.cache, key, key);
         shelf.age(&shelf.of_kind(|kind| kind == Kind::Document), hours);
     }
-    let old = shelf.cache.document_name(&[b"old"]).expect("the build is known");
+    let old = names::document(&[b"old"]);
     shelf.age(&[old], 5);
     sweep(&shelf.cache.files, Limits { bytes: total(&shelf) - 1, ..LIMITS });
     assert!(shelf.cache.document(&[b"old"]).is_none());
