@@ -14,10 +14,10 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::Provider;
 
 use crate::daemon::Instance;
-use crate::package::shape::ObjectShape;
 use crate::resource::{OperationError, Target, Timeouts};
-use crate::translate::inputs::{Renamed, rename};
-use crate::translate::property_path::PropertyPath;
+use isthmus_package::shape::ObjectShape;
+use isthmus_translate::inputs::{Renamed, rename};
+use isthmus_translate::property_path::PropertyPath;
 
 pub(crate) use check::check;
 pub(crate) use configure::{Arguments, configure};

@@ -2,7 +2,7 @@
 //!
 //! The whole result of a secret argument is secret, because its data flow is unknown. An engine
 //! does the same for plugins that do not accept secrets. A user can choose functions whose results
-//! have no secrets ([`crate::names::plain_results`]).
+//! have no secrets ([`isthmus_package::names::plain_results`]).
 
 mod action;
 mod data_source;
@@ -13,15 +13,15 @@ mod outputs;
 
 use isthmus_proto::property::Struct;
 
-use crate::names::member_kind::MemberKind;
-use crate::package::catalogue::{Package, TokenError};
-use crate::package::plain_forms;
-use crate::package::shape::ResourceShape;
 use crate::resource::{Inputs, OperationError, OperationWarnings};
-use crate::translate::inputs::canonical;
-use crate::translate::property::contains_secret;
 pub(crate) use invocation::Invocation;
 use invocation::{ResultOptions, all_secret};
+use isthmus_package::catalogue::{Package, TokenError};
+use isthmus_package::names::member_kind::MemberKind;
+use isthmus_package::plain_forms;
+use isthmus_package::shape::ResourceShape;
+use isthmus_translate::inputs::canonical;
+use isthmus_translate::property::contains_secret;
 
 /// Reads the data source, calls the function, opens the ephemeral resource or runs the action that
 /// the token names.
@@ -136,6 +136,6 @@ fn unknown(package: &Package, token: &str) -> TokenError {
         package: package.identity().name.clone(),
         kind: "data source or function",
         token: token.to_owned(),
-        nearest: crate::names::tokens::nearest_token(token, tokens).map(str::to_owned),
+        nearest: isthmus_package::names::tokens::nearest_token(token, tokens).map(str::to_owned),
     }
 }

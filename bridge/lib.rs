@@ -14,7 +14,6 @@ mod daemon;
 mod doctor;
 mod engine;
 pub mod error_code;
-mod file_fault;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -24,20 +23,14 @@ mod installed_plugins;
 mod invoke;
 mod list;
 mod lumirpc;
-mod migrate;
-mod names;
 mod observe;
-pub mod package;
 mod process_context;
 mod project;
 mod pulumirpc;
 mod recording;
-mod reference;
 mod resource;
 mod serve;
 pub mod settings;
 mod status;
 mod timestamp;
 mod transcript;
-pub mod translate;
-mod urn;

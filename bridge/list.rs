@@ -9,10 +9,10 @@ use isthmus_provider::schema::CatalogueError;
 use isthmus_provider::{ListRequest, Listed, Provider};
 
 use crate::daemon::{Instance, Paused};
-use crate::package::catalogue::TokenError;
-use crate::package::shape::ObjectShape;
 use crate::resource::{Inputs, OperationError, OperationWarnings, Target, Timeouts, describe};
-use crate::translate::inputs::{Unknowns, canonical};
+use isthmus_package::catalogue::TokenError;
+use isthmus_package::shape::ObjectShape;
+use isthmus_translate::inputs::{Unknowns, canonical};
 
 /// Default page size, as in Pulumi's own bridge.
 const USUAL_PAGE: u64 = 100;

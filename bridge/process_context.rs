@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use isthmus_common::Environment;
+use isthmus_package::releases::PLUGIN_VERSION;
 use isthmus_provider::schema_cache::{EnvironmentPrint, LaunchContext};
 
 use crate::authorization::Identity;
@@ -14,20 +15,6 @@ use crate::project::Project;
 use crate::project::backend::Backend;
 use crate::recording::Recording;
 use crate::settings::Settings;
-
-/// The version under which packages refer to this plugin if it does not run from a plugin
-/// directory: that of the newest Go bridge, so that a machine without isthmus falls back to a
-/// version that exists.
-pub(crate) const PLUGIN_VERSION: semver::Version = semver::Version::new(1, 4, 0);
-
-/// The last releases of the Go bridge. Hosts of HCL ask for the one that was the newest when they were made.
-pub(crate) const RELEASES: [semver::Version; 5] = [
-    semver::Version::new(1, 1, 3),
-    semver::Version::new(1, 1, 4),
-    semver::Version::new(1, 2, 0),
-    semver::Version::new(1, 3, 0),
-    PLUGIN_VERSION,
-];
 
 /// What has started a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

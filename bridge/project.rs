@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 pub(crate) use document::PLUGIN;
 use document::{DocumentError, FileKind, Named};
 
-use crate::package::parameters::{Parameter, ParameterSource};
+use isthmus_package::parameters::{Parameter, ParameterSource};
 
 /// The project files of the Pulumi CLI, in its order of precedence.
 const PROJECT_FILES: [&str; 3] = ["Pulumi.json", "Pulumi.yaml", "Pulumi.yml"];

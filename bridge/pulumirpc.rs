@@ -29,8 +29,6 @@ use crate::config;
 use crate::daemon::{Instance, Session, SessionError};
 use crate::invoke::{self, Invocation};
 use crate::list;
-use crate::package::catalogue::{Identity, Package, TokenError};
-use crate::package::{mapping, schema};
 use crate::resource::{
     self, Changes, Comparison, EngineState, Naming, Operation, OperationError, OperationWarnings,
 };
@@ -39,7 +37,9 @@ use crate::serve::{
 };
 use crate::settings::WriteOnly;
 use crate::status::{self, RequestError};
-use crate::urn::Urn;
+use isthmus_package::catalogue::{Identity, Package, TokenError};
+use isthmus_package::urn::Urn;
+use isthmus_package::{mapping, schema};
 use messages::{autonaming_mode, difference, failures, paths, strict_version};
 use work::{Work, parameterized};
 

@@ -30,9 +30,9 @@ use tonic::{Request, Response, Status};
 use tracing::Instrument as _;
 
 use crate::daemon::{Call, Session};
-use crate::package::shape::ObjectShape;
 use crate::resource::{self, OperationWarnings};
 use crate::status::RequestError;
+use isthmus_package::shape::ObjectShape;
 
 pub(crate) use access_control::AccessControl;
 pub(crate) use listener::{Listener, ServeError};

@@ -25,8 +25,8 @@ pub use daemon_address::{DaemonAddress, DaemonHost};
 pub use http_address::HttpAddress;
 pub use json::{NameProperties, ProviderMeta};
 pub use parsed::{
-    DaemonChoice, Identification, InvalidSettings, Network, NumberForm, PoolLimits, Security,
-    SensitiveOutputs, Settings, ToDaemon, WriteOnly,
+    DaemonChoice, Identification, InvalidSettings, Network, PoolLimits, Security, SensitiveOutputs, Settings,
+    ToDaemon, WriteOnly,
 };
 pub use provider_environment::ProviderEnvironment;
 pub(crate) use variable_names::VariableNames;
@@ -294,7 +294,7 @@ pub const OFFLINE: Setting = Setting {
 
 /// The form of numbers that no double holds.
 pub const EXACT_NUMBERS: Setting = Setting {
-    name: "ISTHMUS_EXACT_NUMBERS",
+    name: isthmus_translate::exact_numbers::EXACT_NUMBERS,
     scope: Scope::Run,
     value: "`string` or `number`",
     default: "`number`",
@@ -537,7 +537,7 @@ pub const ALL: &[Setting] = &[
 pub(crate) fn find(name: &str) -> Result<Setting, String> {
     ALL.iter().find(|setting| setting.name == name).copied().ok_or_else(|| {
         let known = ALL.iter().map(|setting| setting.name);
-        match crate::names::tokens::nearest(&name.to_uppercase(), known) {
+        match isthmus_package::names::tokens::nearest(&name.to_uppercase(), known) {
             Some(nearest) => format!("the variable {name} has no effect; did you mean {nearest}?"),
             None => format!("the variable {name} has no effect"),
         }

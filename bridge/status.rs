@@ -17,9 +17,9 @@ use crate::handover::HandoverError;
 use crate::home::OpenStoreError;
 use crate::lumirpc::stored_resource::StoredResourceError;
 use crate::observe::AuditError;
-use crate::package::catalogue::TokenError;
 use crate::resource::{MissingKey, NoSalt, OperationError, Partial};
 use crate::settings::InvalidSettings;
+use isthmus_package::catalogue::TokenError;
 
 /// A call that cannot be served or answered, independent of its operation.
 #[derive(Debug, thiserror::Error)]

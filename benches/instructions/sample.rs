@@ -5,13 +5,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use isthmus::package::shape::{PackageNaming, ResourceShape, compile_resource};
-use isthmus::translate::meta::{Meta, Source};
 use isthmus_cty::{Type, Value};
+use isthmus_package::shape::{PackageNaming, ResourceShape, compile_resource};
 use isthmus_proto::property::Struct;
 use isthmus_proto::tfplugin6;
 use isthmus_proto::tfplugin6::schema::nested_block::NestingMode;
 use isthmus_provider::schema::{self, Block, NestedBlock};
+use isthmus_translate::meta::{Meta, Source};
 
 /// The package of all samples.
 pub(crate) const PACKAGE: &str = "cloud";
@@ -75,8 +75,8 @@ impl Sample {
 
     fn with(shape: Arc<ResourceShape>, state: Value, changed: Value) -> Self {
         let block = &shape.schema.block;
-        let inputs = isthmus::counting::outputs(&config(block, &state), &shape);
-        let stored = isthmus::counting::properties_to_store(&state, &shape, &inputs, &meta());
+        let inputs = isthmus_translate::counting::outputs(&config(block, &state), &shape);
+        let stored = isthmus_translate::counting::properties_to_store(&state, &shape, &inputs, &meta());
         Self { state, changed, inputs, stored, shape }
     }
 

@@ -17,11 +17,11 @@ use super::output::{fail, inform, print};
 use super::runtime;
 use crate::daemon::{Daemon, Sessions};
 use crate::engine::EngineLog;
-use crate::package::catalogue::Package;
 use crate::process_context::StartedBy;
-use crate::reference::{Documents, Language, Site, text};
 use crate::settings::Settings;
 use error::DocsError;
+use isthmus_package::catalogue::Package;
+use isthmus_reference::{Documents, Language, Site, text};
 
 const EXAMPLES: &str = "\
 Examples:

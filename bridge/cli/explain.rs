@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use super::json_root;
 use super::output::{USAGE_ERROR, fail, print};
 use crate::error_code::ErrorCode;
-use crate::reference::plain_text;
 use crate::settings::{self, Setting};
+use isthmus_reference::plain_text;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -22,13 +22,13 @@ use super::output::{USAGE_ERROR, fail, inform, is_terminal, print, terminal_size
 use super::runtime;
 use crate::daemon::{Instance, open_package};
 use crate::engine::EngineLog;
-use crate::package::parameters::Arguments;
 use crate::process_context::{ProcessContext, StartedBy};
 use crate::project::names_file::NamesFile;
-use crate::reference::{Kind, Members};
 use crate::settings::Settings;
 use error::InspectError;
 use files::PriorFile;
+use isthmus_package::parameters::Arguments;
+use isthmus_reference::{Kind, Members};
 use report::Report;
 use steps::Subject;
 

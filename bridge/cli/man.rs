@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::output::{self, USAGE_ERROR, fail};
-use crate::names::tokens::nearest;
+use isthmus_package::names::tokens::nearest;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -18,11 +18,11 @@ use super::starter::Starter;
 use crate::attach::Relay;
 use crate::daemon::{Daemon, Sessions};
 use crate::engine::{Engine, EngineLog, Generation, LogLine, Severity};
-use crate::package::mapping;
 use crate::process_context::{ProcessContext, StartedBy, own_plugin_version};
 use crate::recording::Recording;
 use crate::serve::{Listener, StatusPort};
 use crate::settings::{InvalidSettings, RECORD, Settings};
+use isthmus_package::mapping;
 
 /// Engine flags whose value may be the next argument: those of Go's logging and of tracing.
 const FLAGS_WITH_VALUE: [&str; 8] =

@@ -7,9 +7,9 @@ use super::check_failures::CheckFailures;
 use super::{by_pulumi_names, sorted, target};
 use crate::daemon::Instance;
 use crate::resource::{Checked, Failure, Inputs, OperationError, OperationWarnings};
-use crate::translate::config_values::{fold, unfold, unfold_if_possible};
-use crate::translate::inputs::{Unknowns, canonical_config, config_from_inputs};
-use crate::translate::marked_secrets::note_secrets;
+use isthmus_translate::config_values::{fold, unfold, unfold_if_possible};
+use isthmus_translate::inputs::{Unknowns, canonical_config, config_from_inputs};
+use isthmus_translate::marked_secrets::note_secrets;
 
 /// Validates a configuration, by the schema and by the provider. The result has each value as the
 /// engine stores it: a string, with JSON for other types. `urn` is that of the provider resource,

@@ -8,12 +8,12 @@
 
 use isthmus_provider::Diagnostic;
 
-use crate::package::shape::{Field, ObjectShape};
 use crate::resource::{Failure, InputPath, Inputs, describe, in_sentences};
-use crate::translate::attribute_paths::{field_at, property_path};
-use crate::translate::inputs::InputFailure;
-use crate::translate::property_path::PropertyPath;
-use crate::urn::Urn;
+use isthmus_package::shape::{Field, ObjectShape};
+use isthmus_package::urn::Urn;
+use isthmus_translate::attribute_paths::{field_at, property_path};
+use isthmus_translate::inputs::InputFailure;
+use isthmus_translate::property_path::PropertyPath;
 
 /// The summaries of diagnostics about a missing attribute: the framework's and the SDK's.
 const MISSING: [&str; 2] = ["Missing Configuration for Required Attribute", "Missing required argument"];
@@ -172,8 +172,8 @@ mod tests {
     use isthmus_provider::schema::BlockNesting;
 
     use super::*;
-    use crate::package::shape::{IdRule, ResourceShape};
-    use crate::translate::testing::{attribute, block, nested, resource};
+    use isthmus_package::shape::{IdRule, ResourceShape};
+    use isthmus_translate::testing::{attribute, block, nested, resource};
 
     fn shape() -> ResourceShape {
         let inner = block(vec![attribute("role_arn", Type::String)], vec![]);

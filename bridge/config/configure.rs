@@ -8,11 +8,11 @@ use isthmus_provider::{Provider, ProviderError, Retention};
 use super::check_failures::in_pulumis_names;
 use super::{by_pulumi_names, sorted, target};
 use crate::daemon::{ConfigureError, Instance};
-use crate::package::shape::ObjectShape;
 use crate::resource::{Failure, Inputs, MissingKey, OperationError, OperationWarnings, Target};
-use crate::translate::config_values::{from_variables, unfold};
-use crate::translate::inputs::{Unknowns, canonical_config, config_from_stored, missing_required};
-use crate::translate::marked_secrets::note_secrets;
+use isthmus_package::shape::ObjectShape;
+use isthmus_translate::config_values::{from_variables, unfold};
+use isthmus_translate::inputs::{Unknowns, canonical_config, config_from_stored, missing_required};
+use isthmus_translate::marked_secrets::note_secrets;
 
 /// A configuration as an engine passes it.
 #[derive(Clone, Copy, Debug)]

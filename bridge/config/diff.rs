@@ -9,13 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use isthmus_proto::property::{Struct, Value as Property};
 
-use crate::package::shape::{ObjectShape, Shape};
 use crate::resource::{Change, ChangeKind, Difference, Display};
-use crate::translate::config_values::unfold_if_possible;
-use crate::translate::ignore_changes::apply_ignore_changes;
-use crate::translate::inputs::{Unknowns, value_from_property};
-use crate::translate::property::{self, bag_without_secrets};
-use crate::translate::property_path::{PropertyPath, PropertyStep};
+use isthmus_package::shape::{ObjectShape, Shape};
+use isthmus_translate::config_values::unfold_if_possible;
+use isthmus_translate::ignore_changes::apply_ignore_changes;
+use isthmus_translate::inputs::{Unknowns, value_from_property};
+use isthmus_translate::property::{self, bag_without_secrets};
+use isthmus_translate::property_path::{PropertyPath, PropertyStep};
 
 /// Depth to which properties are compared one by one; a difference below is one change.
 const MAXIMUM_DEPTH: usize = 64;
@@ -158,9 +158,9 @@ mod tests {
     use isthmus_provider::schema::BlockNesting;
 
     use super::*;
-    use crate::package::shape::IdRule;
-    use crate::translate::property::{secret, unknown};
-    use crate::translate::testing::{attribute, bag, block, list, nested, object, resource};
+    use isthmus_package::shape::IdRule;
+    use isthmus_translate::property::{secret, unknown};
+    use isthmus_translate::testing::{attribute, bag, block, list, nested, object, resource};
 
     fn text(text: &str) -> Property {
         Property::from(text)

@@ -10,10 +10,10 @@ use isthmus_provider::schema::{Block, NestedBlock};
 
 use super::target;
 use crate::daemon::Instance;
-use crate::package::schema::TERRAFORM_CONFIG;
 use crate::resource::OperationError;
-use crate::translate::outputs::number_property;
-use crate::translate::property::secret;
+use isthmus_package::schema::TERRAFORM_CONFIG;
+use isthmus_translate::outputs::number_property;
+use isthmus_translate::property::secret;
 
 /// Prefix of the tokens of provider methods.
 const PROVIDERS: &str = "pulumi:providers:";

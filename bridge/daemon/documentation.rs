@@ -9,9 +9,9 @@ use isthmus_common::scratch::{ScratchDirectory, temporary_directory};
 use isthmus_common::{Links, read_regular};
 use tokio::process::Command;
 
-use crate::package::catalogue::Package;
-use crate::package::parameters::{Arguments, LocalArguments, ParameterSource, RemoteArguments, Source};
-use crate::reference::{Documents, MADE, Members, candidates};
+use isthmus_package::catalogue::Package;
+use isthmus_package::parameters::{Arguments, LocalArguments, ParameterSource, RemoteArguments, Source};
+use isthmus_reference::{Documents, MADE, Members, candidates};
 
 /// The clone's name in its directory.
 const CLONE: &str = "repository";

@@ -15,9 +15,9 @@ use serde::Serialize;
 use super::Session;
 use super::documentation::Documentation;
 use crate::engine::Severity;
-use crate::package::catalogue::{Package, TokenError};
-use crate::package::mapping;
-use crate::package::schema::{self, Rendering};
+use isthmus_package::catalogue::{Package, TokenError};
+use isthmus_package::mapping;
+use isthmus_package::schema::{self, Rendering};
 
 /// Identifies the sources of this build, in 16 hexadecimal digits, as bridge/build.rs hashes them.
 const SOURCES: &str = env!("ISTHMUS_SOURCES");
@@ -197,8 +197,8 @@ mod tests {
     use std::cell::Cell;
 
     use super::*;
-    use crate::package::parameters::Parameter;
-    use crate::package::testing::{listable, local, package, package_of, schema as provider_schema};
+    use isthmus_package::parameters::Parameter;
+    use isthmus_package::testing::{listable, local, package, package_of, schema as provider_schema};
 
     /// A cache and how often something was rendered for it.
     struct Counted {

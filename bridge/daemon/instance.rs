@@ -15,9 +15,9 @@ use super::autonames::Autonames;
 use super::own_process::OwnProcess;
 use super::pool::{Configuration, Place, PoolUse};
 use super::{CallSnapshot, Calls, Leases, Listings, ProviderSource, StartError};
-use crate::package::catalogue::Package;
 use crate::resource::{OperationError, PlanMemory, WriteOnlyValues};
 use crate::settings::{PROVIDER_META, Settings};
+use isthmus_package::catalogue::Package;
 
 /// Pause before StopProvider is repeated.
 const STOP_AGAIN: Duration = Duration::from_secs(1);

@@ -8,10 +8,10 @@ use super::start::{StartError, start};
 use super::{Calls, Instance, OwnProcess, ProviderProcess};
 use crate::engine::EngineLog;
 use crate::error_code::{ErrorCode, of_start};
-use crate::package::catalogue::Package;
-use crate::package::parameters::Arguments;
 use crate::process_context::ProcessContext;
 use crate::project::names_file::NamesFile;
+use isthmus_package::catalogue::Package;
+use isthmus_package::parameters::Arguments;
 
 /// The provider of a package cannot be started.
 #[derive(Debug, thiserror::Error)]

@@ -12,8 +12,8 @@ use isthmus_provider::schema_cache::{LaunchContext, Program, SchemaCache};
 use tokio::sync::Mutex;
 
 use super::weak_table::WeakTable;
-use crate::package::catalogue::{Identity, Package};
-use crate::package::parameters::Parameter;
+use isthmus_package::catalogue::{Identity, Package};
+use isthmus_package::parameters::Parameter;
 
 /// The packages in use.
 #[derive(Debug, Default)]

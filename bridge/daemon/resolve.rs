@@ -14,12 +14,12 @@ use super::progress_reporter::ProgressReporter;
 use super::reattach::{self, ReattachVariableError};
 use super::start::{self, Program, ProviderSource};
 use crate::error_code::{ErrorCode, of_configuration, of_installation};
-use crate::package::catalogue::{Identity, IdentityError};
-use crate::package::parameters::{
-    Arguments, LOCAL_VERSION, LocalArguments, Parameter, ParameterSource, RemoteArguments, Source,
-};
 use crate::process_context::ProcessContext;
 use crate::project::names_file::{NamesFile, NamesFileError};
+use isthmus_package::catalogue::{Identity, IdentityError};
+use isthmus_package::parameters::{
+    Arguments, LOCAL_VERSION, LocalArguments, Parameter, ParameterSource, RemoteArguments, Source,
+};
 
 #[derive(Debug)]
 pub(super) struct Resolved {

@@ -6,9 +6,9 @@ use super::Daemon;
 use super::calls::Calls;
 use super::session_log::SessionLog;
 use crate::observe::{ObservedProvider, ProviderName};
-use crate::package::catalogue::Identity;
-use crate::package::parameters::ParameterSource;
 use crate::process_context::ProcessContext;
+use isthmus_package::catalogue::Identity;
+use isthmus_package::parameters::ParameterSource;
 
 /// What the start of a provider needs to know of its session.
 #[derive(Clone, Debug)]

@@ -17,11 +17,6 @@ use crate::engine::{Engine, EngineError, EngineLog, Generation, OfferedConnectio
 use crate::error_code::{ErrorCode, of_start};
 use crate::installed_plugins::warning_of_higher;
 use crate::observe::ObservedSession;
-use crate::package::catalogue::Package;
-use crate::package::parameters::{
-    AlreadyParameterized, Arguments, ArgumentsError, Parameter, ParameterError, ParameterSource,
-};
-use crate::package::{plain_forms, selection, unused_choices};
 use crate::process_context::{ProcessContext, StartedBy};
 use crate::project::backend::Backend;
 use crate::project::names_file::NamesFile;
@@ -29,7 +24,12 @@ use crate::project::stale;
 use crate::recording::SessionRecorder;
 use crate::resource::Caller;
 use crate::settings::Settings;
-use crate::urn::Urn;
+use isthmus_package::catalogue::Package;
+use isthmus_package::parameters::{
+    AlreadyParameterized, Arguments, ArgumentsError, Parameter, ParameterError, ParameterSource,
+};
+use isthmus_package::urn::Urn;
+use isthmus_package::{plain_forms, selection, unused_choices};
 
 #[derive(Debug)]
 pub(crate) struct Session {

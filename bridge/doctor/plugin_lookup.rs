@@ -17,8 +17,8 @@ use super::world::World;
 use crate::error_code::ErrorCode;
 use crate::home;
 use crate::installed_plugins::{InstalledPlugin, highest, installed_plugins};
-use crate::process_context::{PLUGIN_VERSION, RELEASES};
 use crate::project::document::{PLUGIN, parse_version};
+use isthmus_package::releases::{PLUGIN_VERSION, RELEASES};
 
 /// Part of the help of every version of isthmus as a plugin.
 const OWN_HELP: &str = "A resource plugin that a Pulumi engine starts.";

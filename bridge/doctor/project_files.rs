@@ -8,9 +8,9 @@ use semver::Version;
 use super::finding::{Finding, Judgement};
 use super::world::World;
 use crate::error_code::ErrorCode;
-use crate::package::parameters::ParameterSource;
 use crate::project::names_file::NamesFile;
 use crate::project::{Contents, Project, stale};
+use isthmus_package::parameters::ParameterSource;
 
 /// The project around a directory.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use super::world::World;
 use crate::daemon::{self, Calls, Chosen, ProviderSource, StartError};
 use crate::engine::EngineLog;
 use crate::error_code::{ErrorCode, of_start};
-use crate::package::parameters::{EXECUTABLE_PREFIX, ParameterSource};
+use isthmus_package::parameters::{EXECUTABLE_PREFIX, ParameterSource};
 
 /// A provider to start.
 #[derive(Clone, Debug, PartialEq, Eq)]

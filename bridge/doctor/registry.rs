@@ -8,7 +8,7 @@ use super::finding::{Finding, Judgement};
 use super::project_files;
 use super::world::World;
 use crate::error_code::{ErrorCode, of_installation};
-use crate::package::parameters::ParameterSource;
+use isthmus_package::parameters::ParameterSource;
 
 /// Queried where neither the user nor a project names a provider.
 const USUAL: &str = "hashicorp/random";

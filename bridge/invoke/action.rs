@@ -10,9 +10,9 @@ use isthmus_provider::{ProviderError, Rpc};
 use super::function::RESULT;
 use super::invocation::{Invocation, refusal, remember};
 use crate::engine::Severity;
-use crate::package::shape::ResourceShape;
 use crate::resource::{OperationError, OperationWarnings, Target, Timeouts};
-use crate::translate::inputs::Unknowns;
+use isthmus_package::shape::ResourceShape;
+use isthmus_translate::inputs::Unknowns;
 
 /// Maximum length of a progress message, which the protocol does not limit.
 const LONGEST_PROGRESS: usize = 4096;

@@ -10,9 +10,9 @@ use isthmus_provider::{DataSourceAnswer, Provider, rules};
 
 use super::invocation::{ResultOptions, refusal, remember};
 use crate::daemon::Instance;
-use crate::package::shape::ResourceShape;
 use crate::resource::{OperationError, OperationWarnings, Target, Timeouts, describe};
-use crate::translate::inputs::{Config, Unknowns};
+use isthmus_package::shape::ResourceShape;
+use isthmus_translate::inputs::{Config, Unknowns};
 
 pub(super) async fn read(
     instance: &Instance,

@@ -9,10 +9,10 @@ use isthmus_proto::property::Struct;
 
 use super::invocation::{Invocation, all_secret, refusal, remember};
 use crate::daemon::{MOST_LEASES, NoRoom};
-use crate::package::shape::ResourceShape;
 use crate::resource::{OperationError, OperationWarnings, Target, Timeouts};
-use crate::translate::inputs::Unknowns;
-use crate::translate::property::unknown;
+use isthmus_package::shape::ResourceShape;
+use isthmus_translate::inputs::Unknowns;
+use isthmus_translate::property::unknown;
 
 pub(super) async fn open(
     invocation: Invocation<'_>,

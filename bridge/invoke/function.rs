@@ -4,16 +4,16 @@ use isthmus_cty::Value;
 use isthmus_proto::property::{Struct, Value as Property};
 use isthmus_provider::{FunctionError, Provider, ProviderError};
 
-use crate::names::tokens::nearest;
-use crate::package::function::{FunctionParameter, FunctionShape};
-use crate::package::shape::Shape;
 use crate::resource::{Failure, Inputs, OperationError, OperationWarnings};
-use crate::settings::NumberForm;
-use crate::translate::exact_numbers::form_number;
-use crate::translate::inputs::{Unknowns, canonical_value, value_from_property};
-use crate::translate::outputs::{OutputOptions, property_from_value};
-use crate::translate::property::{contains_secret, contains_unknown, unknown};
-use crate::translate::property_path::PropertyPath;
+use isthmus_package::function::{FunctionParameter, FunctionShape};
+use isthmus_package::names::tokens::nearest;
+use isthmus_package::shape::Shape;
+use isthmus_translate::exact_numbers::NumberForm;
+use isthmus_translate::exact_numbers::form_number;
+use isthmus_translate::inputs::{Unknowns, canonical_value, value_from_property};
+use isthmus_translate::outputs::{OutputOptions, property_from_value};
+use isthmus_translate::property::{contains_secret, contains_unknown, unknown};
+use isthmus_translate::property_path::PropertyPath;
 
 /// The member of a result that is no object.
 pub(super) const RESULT: &str = "result";

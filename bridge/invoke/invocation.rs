@@ -7,7 +7,7 @@ use isthmus_provider::{Diagnostic, Provider, ProviderError};
 
 use crate::daemon::{Instance, Session};
 use crate::resource::{OperationError, OperationWarnings, Target, describe};
-use crate::translate::property::{PropertyView, classify, secret};
+use isthmus_translate::property::{PropertyView, classify, secret};
 
 /// The engine's options for results.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,7 @@
 
 use isthmus_proto::property::{Struct, Value};
 
-use crate::translate::property::{PropertyView, classify, contains_unknown, output};
+use isthmus_translate::property::{PropertyView, classify, contains_unknown, output};
 
 /// The result as outputs, each of which depends on all dependencies of the arguments.
 pub(super) fn with_dependencies(result: Struct, arguments: &Struct) -> Struct {
@@ -74,7 +74,7 @@ fn unknowns_as_outputs(value: Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::translate::property::{secret, unknown};
+    use isthmus_translate::property::{secret, unknown};
 
     fn bag(members: Vec<(&str, Value)>) -> Struct {
         members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()

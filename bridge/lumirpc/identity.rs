@@ -4,8 +4,8 @@ use std::path::Path;
 
 use isthmus_install::ProviderAddress;
 
-use crate::package::catalogue::Identity;
-use crate::package::parameters::{LOCAL_VERSION, Parameter, ParameterSource, local_provider_type};
+use isthmus_package::catalogue::Identity;
+use isthmus_package::parameters::{LOCAL_VERSION, Parameter, ParameterSource, local_provider_type};
 
 /// The identity of a package. Its provider has an address, or else the type in its file name, or else
 /// the package's name for a type.

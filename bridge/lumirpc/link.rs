@@ -27,8 +27,8 @@ use crate::cli::install::{ProviderError, install_one};
 use crate::cli::output::{fail_as, print};
 use crate::cli::shell;
 use crate::error_code::ErrorCode;
-use crate::package::parameters::{EXECUTABLE_PREFIX, is_path};
 use crate::settings::Settings;
+use isthmus_package::parameters::{EXECUTABLE_PREFIX, is_path};
 
 /// Suffix of the link to the provider, after the plugin's name.
 pub(crate) const PROVIDER_LINK: &str = ".provider";

@@ -7,10 +7,10 @@
 
 use isthmus_proto::property::{Struct, Value};
 
-use crate::package::shape::ResourceShape;
 use crate::settings::NAME_PROPERTIES;
-use crate::translate::inputs::canonical;
-use crate::translate::property::is_unknown_sentinel;
+use isthmus_package::shape::ResourceShape;
+use isthmus_translate::inputs::canonical;
+use isthmus_translate::property::is_unknown_sentinel;
 
 /// The property that only names the resource.
 const URN_NAME: &str = "urnName";
@@ -100,7 +100,7 @@ mod tests {
             named(&[zone.clone(), ("kind", Value::from(7.0))]),
             Err(NameError::NoText("kind".to_owned()))
         );
-        let unknown = crate::translate::property::unknown();
+        let unknown = isthmus_translate::property::unknown();
         assert_eq!(named(&[zone, ("kind", unknown)]), Err(NameError::Unknown("kind".to_owned())));
     }
 
@@ -119,7 +119,7 @@ mod tests {
             named([("urnName", Value::from("")), ("name", "b".into())]),
             Err(NameError::NoText("urnName".to_owned()))
         );
-        let unknown = crate::translate::property::unknown();
+        let unknown = isthmus_translate::property::unknown();
         assert_eq!(named([("name", unknown)]), Err(NameError::Unknown("name".to_owned())));
     }
 }

@@ -28,12 +28,12 @@ use crate::daemon::{self, Calls, Daemon, Instance, OwnProcess, ProviderProcess, 
 use crate::engine::{Engine, EngineError, EngineLog, Generation, LogLine, Severity};
 use crate::error_code::{ErrorCode, of_open_store, of_start};
 use crate::home::OpenStoreError;
-use crate::package::catalogue::Package;
-use crate::package::parameters::EXECUTABLE_PREFIX;
 use crate::process_context::{ProcessContext, StartedBy};
 use crate::resource::{self, OperationError, OperationWarnings};
 use crate::serve::{Listener, ServeError};
 use crate::settings::{InvalidSettings, RECORD, Settings};
+use isthmus_package::catalogue::Package;
+use isthmus_package::parameters::EXECUTABLE_PREFIX;
 
 /// Prefix of the URNs of today's engines.
 const URN: &str = "urn:pulumi:";

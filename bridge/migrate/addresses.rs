@@ -10,15 +10,15 @@ use isthmus_cty::json::Json;
 use isthmus_state::{DeposedKey, ObjectAddress, ResourceAddress};
 
 use super::names::unique;
-use crate::urn::Urn;
+use isthmus_package::urn::Urn;
 
 /// Addresses by the part of a URN after the project: `TYPE::NAME`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Addresses(BTreeMap<String, ObjectAddress>);
+pub struct Addresses(BTreeMap<String, ObjectAddress>);
 
 /// A file of addresses is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum AddressesError {
+pub enum AddressesError {
     #[error("it is not a JSON object of addresses")]
     Syntax,
     #[error("{0:?} is not the address of a resource")]
@@ -29,12 +29,12 @@ pub(crate) enum AddressesError {
 
 impl Addresses {
     /// Adds the address of a resource.
-    pub(crate) fn insert(&mut self, token: &str, name: &str, address: ObjectAddress) {
+    pub fn insert(&mut self, token: &str, name: &str, address: ObjectAddress) {
         self.0.insert(format!("{token}::{name}"), address);
     }
 
     /// The file: a JSON object of addresses, each with the resource.
-    pub(crate) fn write(&self) -> String {
+    pub fn write(&self) -> String {
         let by_address: BTreeMap<String, &str> =
             self.0.iter().map(|(resource, address)| (address.to_string(), resource.as_str())).collect();
         serde_json::to_string_pretty(&by_address).expect("texts have a JSON form") + "\n"
@@ -44,7 +44,7 @@ impl Addresses {
     ///
     /// # Errors
     /// If it is no file of addresses.
-    pub(crate) fn read(bytes: &[u8]) -> Result<Self, AddressesError> {
+    pub fn read(bytes: &[u8]) -> Result<Self, AddressesError> {
         let Ok(Json::Object(members)) = Json::parse(bytes) else { return Err(AddressesError::Syntax) };
         let mut addresses = BTreeMap::new();
         for (text, resource) in members {
@@ -60,7 +60,7 @@ impl Addresses {
 
     /// The addresses of all resources, given by URN, Terraform type, and whether they are pending
     /// deletions, which become deposed objects.
-    pub(crate) fn of_all(&self, resources: &[(&str, &str, bool)]) -> Vec<ObjectAddress> {
+    pub fn of_all(&self, resources: &[(&str, &str, bool)]) -> Vec<ObjectAddress> {
         let mut taken: HashSet<ObjectAddress> = self.0.values().cloned().collect();
         let mut by_urn = HashMap::<&str, ObjectAddress>::new();
         let mut deposed = 0_u32;

@@ -10,20 +10,20 @@ use hcl_edit::expr::{Expression, ObjectKey};
 use hcl_edit::structure::{Block, Body};
 use isthmus_state::ResourceAddress;
 
-use crate::translate::import::Configured;
+use isthmus_translate::import::Configured;
 
 /// Attributes of a block by name.
-pub(crate) type Attributes = BTreeMap<String, Expression>;
+pub type Attributes = BTreeMap<String, Expression>;
 
 /// All modules that were read, by the names of the module calls; the root module has none.
 #[derive(Debug, Default)]
-pub(crate) struct Configuration {
+pub struct Configuration {
     modules: BTreeMap<Vec<String>, Module>,
 }
 
 /// A module.
 #[derive(Debug, Default)]
-pub(crate) struct Module {
+pub struct Module {
     /// By type and name.
     resources: BTreeMap<(String, String), Body>,
     pub locals: Attributes,
@@ -36,7 +36,7 @@ pub(crate) struct Module {
 
 /// A provider configuration.
 #[derive(Debug)]
-pub(crate) struct ProviderBlock {
+pub struct ProviderBlock {
     /// The provider's name in the module, by default its type.
     pub name: String,
     pub alias: Option<String>,
@@ -47,7 +47,7 @@ pub(crate) struct ProviderBlock {
 
 impl Module {
     /// The source of a module call, if it is a path.
-    pub(crate) fn path_of(&self, call: &str) -> Option<&str> {
+    pub fn path_of(&self, call: &str) -> Option<&str> {
         match self.calls.get(call)?.get("source")? {
             Expression::String(source) if source.starts_with('.') => Some(source),
             _ => None,
@@ -55,7 +55,7 @@ impl Module {
     }
 
     /// Whether it has a configuration of a provider, without an alias.
-    pub(crate) fn configures(&self, provider: &str) -> bool {
+    pub fn configures(&self, provider: &str) -> bool {
         self.providers.iter().any(|block| block.name == provider && block.alias.is_none())
     }
 }
@@ -65,7 +65,7 @@ impl Configuration {
     ///
     /// # Errors
     /// If it is not HCL.
-    pub(crate) fn add(
+    pub fn add(
         &mut self,
         module: &[String],
         text: &str,
@@ -105,17 +105,17 @@ impl Configuration {
     }
 
     /// A module by the names of its calls.
-    pub(crate) fn module(&self, names: &[String]) -> Option<&Module> {
+    pub fn module(&self, names: &[String]) -> Option<&Module> {
         self.modules.get(names)
     }
 
     /// Which parts of a resource's instances it sets.
-    pub(crate) fn of_resource(&self, address: &ResourceAddress) -> Configured {
+    pub fn of_resource(&self, address: &ResourceAddress) -> Configured {
         self.resource(address).map_or(Configured::Unknown, |body| Configured::Parts(parts_of_body(body)))
     }
 
     /// The expression of a resource's attribute.
-    pub(crate) fn attribute(&self, address: &ResourceAddress, attribute: &str) -> Option<&Expression> {
+    pub fn attribute(&self, address: &ResourceAddress, attribute: &str) -> Option<&Expression> {
         Some(&self.resource(address)?.get_attribute(attribute)?.value)
     }
 

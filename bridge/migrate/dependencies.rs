@@ -16,7 +16,7 @@ const MOST_INSTANCES: usize = 100;
 
 /// The dependencies of all instances, by position.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Dependencies {
+pub struct Dependencies {
     /// Positions of the dependencies of each instance.
     pub of: Vec<BTreeSet<usize>>,
     /// All positions, each after those that it depends on.
@@ -27,7 +27,7 @@ pub(crate) struct Dependencies {
 
 /// Dependencies that are left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Omitted {
+pub struct Omitted {
     /// Position of the dependent instance.
     pub instance: usize,
     pub why: OmittedWhy,
@@ -35,7 +35,7 @@ pub(crate) struct Omitted {
 
 /// Why dependencies are left out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum OmittedWhy {
+pub enum OmittedWhy {
     #[error("the dependency on {count} instances of {address} is not recorded: at most {MOST_INSTANCES} are")]
     TooMany { address: String, count: usize },
     #[error("the dependency on {address} is not recorded: it depends on this resource itself")]
@@ -43,7 +43,7 @@ pub(crate) enum OmittedWhy {
 }
 
 /// Resolves dependencies. `instances` are addresses, each with the addresses of its dependencies.
-pub(crate) fn dependencies(instances: &[(&ObjectAddress, &[String])]) -> Dependencies {
+pub fn dependencies(instances: &[(&ObjectAddress, &[String])]) -> Dependencies {
     let mut by_address = HashMap::<String, Vec<usize>>::new();
     for (position, (address, _)) in instances.iter().enumerate() {
         if address.deposed.is_none() {
@@ -126,7 +126,7 @@ fn is_reachable(from: &ObjectAddress, to: &ObjectAddress) -> bool {
 }
 
 /// An address as in a list of dependencies.
-pub(crate) fn without_keys(address: &ObjectAddress) -> String {
+pub fn without_keys(address: &ObjectAddress) -> String {
     let resource = &address.resource;
     let mut text = String::new();
     for step in &resource.module {

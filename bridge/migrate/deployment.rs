@@ -14,8 +14,8 @@ use serde_json::{Map, Value as Json, json};
 use super::hcl_names::Component;
 use super::property_json::{ExportedValueError, bag_from_json, bag_to_json};
 use super::secrets_provider::{PassphraseCrypter, SecretsProvider};
-use crate::file_fault::FileFault;
-use crate::urn::Urn;
+use isthmus_common::file_fault::FileFault;
+use isthmus_package::urn::Urn;
 
 const VERSION: u64 = 3;
 /// The newest version that is read. It is 3 with a list of features, of which none changes what is read here.
@@ -27,19 +27,19 @@ const NO_TIME: &str = "0001-01-01T00:00:00Z";
 
 /// A stack: the prefix of its URNs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct StackName {
+pub struct StackName {
     pub project: String,
     pub stack: String,
 }
 
 impl StackName {
     /// The URN of a resource.
-    pub(crate) fn urn(&self, token: &str, name: &str) -> String {
+    pub fn urn(&self, token: &str, name: &str) -> String {
         format!("urn:pulumi:{}::{}::{token}::{name}", self.stack, self.project)
     }
 
     /// The URN of a resource in components, the outermost first.
-    pub(crate) fn urn_within(&self, parents: &[Component], token: &str, name: &str) -> String {
+    pub fn urn_within(&self, parents: &[Component], token: &str, name: &str) -> String {
         let types: Vec<&str> = parents.iter().map(|parent| &*parent.token).chain([token]).collect();
         self.urn(&types.join("$"), name)
     }
@@ -59,7 +59,7 @@ impl StackName {
 
 /// A provider of a stack.
 #[derive(Clone, Debug)]
-pub(crate) struct StackProvider {
+pub struct StackProvider {
     /// Name of the package.
     pub package: String,
     /// Version of the package.
@@ -81,12 +81,12 @@ pub(crate) struct StackProvider {
 
 impl StackProvider {
     /// Its resource type.
-    pub(crate) fn token(&self) -> String {
+    pub fn token(&self) -> String {
         format!("{PROVIDER_TYPE}{}", self.package)
     }
 
     /// The name of its resource. Engines name a default provider by its version.
-    pub(crate) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         if let Some(name) = &self.explicit {
             return name.clone();
         }
@@ -100,7 +100,7 @@ impl StackProvider {
     }
 
     /// How resources refer to it.
-    pub(crate) fn reference(&self, stack: &StackName) -> String {
+    pub fn reference(&self, stack: &StackName) -> String {
         format!("{}::{}", self.urn(stack), self.id)
     }
 
@@ -143,7 +143,7 @@ impl StackProvider {
 
 /// A resource of a stack.
 #[derive(Clone, Debug)]
-pub(crate) struct StackResource {
+pub struct StackResource {
     /// The components that it is in, the outermost first.
     pub parents: Vec<Component>,
     pub token: String,
@@ -187,7 +187,7 @@ impl StackResource {
 }
 
 /// The document of a stack. `resources` are in an order in which each comes after its dependencies.
-pub(crate) fn stack_export(
+pub fn stack_export(
     stack: &StackName,
     secrets: &SecretsProvider,
     providers: &[StackProvider],
@@ -226,7 +226,7 @@ pub(crate) fn stack_export(
 
 /// A stack export that was read.
 #[derive(Debug)]
-pub(crate) struct ReadExport {
+pub struct ReadExport {
     /// All custom resources except providers.
     pub resources: Vec<ReadResource>,
     /// The providers.
@@ -243,7 +243,7 @@ pub(crate) struct ReadExport {
 
 /// A provider in a stack export.
 #[derive(Debug)]
-pub(crate) struct ReadProvider {
+pub struct ReadProvider {
     /// As resources refer to it.
     pub reference: String,
     /// The name of an explicit provider; `None`: a default provider.
@@ -254,7 +254,7 @@ pub(crate) struct ReadProvider {
 
 /// A resource in a stack export.
 #[derive(Debug)]
-pub(crate) struct ReadResource {
+pub struct ReadResource {
     pub urn: String,
     pub token: String,
     pub id: String,
@@ -267,7 +267,7 @@ pub(crate) struct ReadResource {
 
 /// A document is no stack export.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ExportError {
+pub enum ExportError {
     #[error("it is not a stack export")]
     Syntax(#[source] FileFault),
     #[error("its version is {0}, but only versions {VERSION} to {NEWEST} are known")]
@@ -334,7 +334,7 @@ struct Resource {
 ///
 /// # Errors
 /// If it is none.
-pub(crate) fn read_export(bytes: &[u8]) -> Result<ReadExport, ExportError> {
+pub fn read_export(bytes: &[u8]) -> Result<ReadExport, ExportError> {
     let document: Document =
         serde_json::from_slice(bytes).map_err(|error| ExportError::Syntax(error.into()))?;
     if !(VERSION..=NEWEST).contains(&document.version) {
@@ -400,7 +400,7 @@ mod tests {
     use isthmus_proto::property::Value as Property;
 
     use super::*;
-    use crate::translate::property::secret;
+    use isthmus_translate::property::secret;
 
     fn stack() -> StackName {
         StackName { project: "shop".to_owned(), stack: "dev".to_owned() }

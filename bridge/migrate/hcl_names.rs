@@ -10,25 +10,25 @@ use super::configuration::Configuration;
 
 /// A component that a resource is in.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Component {
+pub struct Component {
     pub token: String,
     pub name: String,
 }
 
 /// The name of a resource instance.
-pub(crate) fn resource_name(address: &ObjectAddress) -> String {
+pub fn resource_name(address: &ObjectAddress) -> String {
     within(&address.resource.module, &instance(&address.resource.name, address.key.as_ref()))
 }
 
 /// The name of something in an instance of a module.
-pub(crate) fn within(module: &[ModuleStep], name: &str) -> String {
+pub fn within(module: &[ModuleStep], name: &str) -> String {
     let mut parts: Vec<String> = module.iter().map(|step| instance(&step.name, step.key.as_ref())).collect();
     parts.push(name.to_owned());
     parts.join(".")
 }
 
 /// A name with an instance key.
-pub(crate) fn instance(name: &str, key: Option<&InstanceKey>) -> String {
+pub fn instance(name: &str, key: Option<&InstanceKey>) -> String {
     match key {
         None => name.to_owned(),
         Some(InstanceKey::Number(number)) => format!("{name}[{number}]"),
@@ -37,7 +37,7 @@ pub(crate) fn instance(name: &str, key: Option<&InstanceKey>) -> String {
 }
 
 /// The components of an instance of a module, the outermost first; `None` if the source of one is no path in the configuration.
-pub(crate) fn components(module: &[ModuleStep], configuration: &Configuration) -> Option<Vec<Component>> {
+pub fn components(module: &[ModuleStep], configuration: &Configuration) -> Option<Vec<Component>> {
     (0..module.len())
         .map(|depth| {
             let callers: Vec<String> = module[..depth].iter().map(|step| step.name.clone()).collect();

@@ -14,11 +14,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use isthmus_state::{InstanceKey, ObjectAddress};
 
 /// Keys with another meaning in a YAML program.
-pub(crate) const RESERVED_KEYS: [&str; 1] = ["pulumi"];
+pub const RESERVED_KEYS: [&str; 1] = ["pulumi"];
 
 /// A resource's name in a stack, and its key in a YAML program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Name {
+pub struct Name {
     /// The last part of the URN.
     pub name: String,
     /// The key in a YAML program.
@@ -26,9 +26,7 @@ pub(crate) struct Name {
 }
 
 /// The names of resource instances. Deposed objects have the name of the current one.
-pub(crate) fn names<'a>(
-    addresses: impl IntoIterator<Item = &'a ObjectAddress>,
-) -> HashMap<ObjectAddress, Name> {
+pub fn names<'a>(addresses: impl IntoIterator<Item = &'a ObjectAddress>) -> HashMap<ObjectAddress, Name> {
     let instances: BTreeSet<ObjectAddress> =
         addresses.into_iter().map(|address| ObjectAddress { deposed: None, ..address.clone() }).collect();
     let mut taken = HashSet::new();
@@ -57,7 +55,7 @@ pub(crate) fn names<'a>(
 }
 
 /// The first of `NAME`, `NAME-2`, `NAME-3`, … that `take` accepts.
-pub(crate) fn unique(wanted: &str, mut take: impl FnMut(&str) -> bool) -> String {
+pub fn unique(wanted: &str, mut take: impl FnMut(&str) -> bool) -> String {
     if take(wanted) {
         return wanted.to_owned();
     }
@@ -79,7 +77,7 @@ fn plain_name(address: &ObjectAddress) -> String {
 }
 
 /// A text as part of a name.
-pub(crate) fn sanitized(text: &str) -> String {
+pub fn sanitized(text: &str) -> String {
     let is_part = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
     text.chars().map(|character| if is_part(character) { character } else { '-' }).collect()
 }

@@ -8,12 +8,12 @@
 use isthmus_cty::Number;
 use isthmus_proto::property::{Struct, Value as Property};
 
-use crate::package::shape::{ObjectShape, Shape};
-use crate::translate::property::{PropertyView, classify};
-use crate::translate::property_path::{PropertyPath, PropertyStep};
+use isthmus_package::shape::{ObjectShape, Shape};
+use isthmus_translate::property::{PropertyView, classify};
+use isthmus_translate::property_path::{PropertyPath, PropertyStep};
 
 /// The inputs with numbers that YAML can express, and the paths of those that differ.
-pub(crate) fn expressible(inputs: &Struct, shape: &ObjectShape) -> (Struct, Vec<PropertyPath>) {
+pub fn expressible(inputs: &Struct, shape: &ObjectShape) -> (Struct, Vec<PropertyPath>) {
     let mut inputs = inputs.clone();
     let mut found = Vec::new();
     visit_object(&mut inputs, shape, &mut Vec::new(), &mut found);
@@ -22,7 +22,7 @@ pub(crate) fn expressible(inputs: &Struct, shape: &ObjectShape) -> (Struct, Vec<
 
 /// The path by which a program ignores a property: up to the first key that the notation of paths, or
 /// a text of YAML, cannot be relied upon to carry.
-pub(crate) fn ignorable(path: &PropertyPath) -> PropertyPath {
+pub fn ignorable(path: &PropertyPath) -> PropertyPath {
     let is_carried = |step: &&PropertyStep| match step {
         PropertyStep::Name(name) => {
             !name.is_empty()
@@ -86,9 +86,9 @@ mod tests {
     use isthmus_provider::schema::BlockNesting;
 
     use super::*;
-    use crate::package::shape::IdRule;
-    use crate::translate::property::secret;
-    use crate::translate::testing::{attribute, bag, block, list, nested, object, resource};
+    use isthmus_package::shape::IdRule;
+    use isthmus_translate::property::secret;
+    use isthmus_translate::testing::{attribute, bag, block, list, nested, object, resource};
 
     #[test]
     fn an_odd_key_is_ignored_with_the_whole_map() {

@@ -13,16 +13,16 @@ use isthmus_proto::property::{Struct, Value as Property};
 
 use super::configured_text::configured_text;
 use super::names::{RESERVED_KEYS, sanitized, unique};
-use super::property_json::number_to_json;
 use super::yaml::{before_value, key, quoted};
-use crate::translate::property::{PropertyView, classify};
+use isthmus_translate::property::number_to_json;
+use isthmus_translate::property::{PropertyView, classify};
 
 /// Maximum length of a key of the configuration, of which each is the name of a file, too.
 const LONGEST_CONFIGURATION_KEY: usize = 200;
 
 /// A program.
 #[derive(Debug, Default)]
-pub(crate) struct Program {
+pub struct Program {
     pub project: String,
     pub packages: Vec<PackageReference>,
     pub providers: Vec<ExplicitProvider>,
@@ -33,7 +33,7 @@ pub(crate) struct Program {
 
 /// A package in a project file: what `pulumi package add` writes.
 #[derive(Debug)]
-pub(crate) struct PackageReference {
+pub struct PackageReference {
     pub name: String,
     pub plugin: &'static str,
     pub plugin_version: String,
@@ -43,7 +43,7 @@ pub(crate) struct PackageReference {
 
 /// A provider that resources refer to.
 #[derive(Debug)]
-pub(crate) struct ExplicitProvider {
+pub struct ExplicitProvider {
     pub key: String,
     pub token: String,
     /// Texts by property.
@@ -51,7 +51,7 @@ pub(crate) struct ExplicitProvider {
 }
 
 #[derive(Debug)]
-pub(crate) struct ProgramResource {
+pub struct ProgramResource {
     pub key: String,
     pub name: String,
     pub token: String,
@@ -69,7 +69,7 @@ pub(crate) struct ProgramResource {
 
 /// A written program.
 #[derive(Debug, PartialEq, Eq, Default)]
-pub(crate) struct Written {
+pub struct Written {
     /// The project file.
     pub yaml: String,
     /// The secrets that the program takes from the configuration of its stack.
@@ -80,7 +80,7 @@ pub(crate) struct Written {
 
 /// A secret of the configuration.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct ConfiguredSecret {
+pub struct ConfiguredSecret {
     /// The configuration key, without namespace.
     pub key: String,
     pub value: String,
@@ -97,14 +97,14 @@ impl std::fmt::Debug for ConfiguredSecret {
 
 /// What YAML cannot express.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Inexpressible {
+pub enum Inexpressible {
     #[error("a value is of a kind that providers do not take")]
     Kind,
 }
 
 impl Program {
     /// Writes the program.
-    pub(crate) fn write(&self) -> Written {
+    pub fn write(&self) -> Written {
         let mut keys: HashSet<String> = RESERVED_KEYS.map(str::to_owned).into();
         keys.extend(self.resources.iter().map(|resource| resource.key.clone()));
         keys.extend(self.providers.iter().map(|provider| provider.key.clone()));

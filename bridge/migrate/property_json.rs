@@ -4,10 +4,10 @@
 //! Unlike on the wire, numbers are JSON's, and there are no unknown values.
 
 use isthmus_proto::property::{Struct, Value as Property};
-use serde_json::{Map, Number, Value as Json};
+use serde_json::{Map, Value as Json};
 
 use super::secrets_provider::PassphraseCrypter;
-use crate::translate::property::{PropertyView, classify, secret, without_secrets};
+use isthmus_translate::property::{PropertyView, classify, number_to_json, secret, without_secrets};
 
 /// The key by which special objects are recognized, and its value for secrets.
 const SIGNATURE_KEY: &str = "4dabf18193072939515e22adb298388d";
@@ -15,12 +15,9 @@ const SECRET_SIGNATURE: &str = "1b47061264138c4ac30d75fd1eb44270";
 const PLAINTEXT: &str = "plaintext";
 const CIPHERTEXT: &str = "ciphertext";
 
-/// Largest integer up to which every integer is a double.
-const LARGEST_INTEGER: f64 = 9_007_199_254_740_992.0;
-
 /// A value of a stack export cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum ExportedValueError {
+pub enum ExportedValueError {
     #[error("a secret is encrypted")]
     Encrypted,
     #[error("a secret has no valid plaintext")]
@@ -60,23 +57,11 @@ fn to_json(value: &Property, crypter: Option<&PassphraseCrypter>) -> Json {
     }
 }
 
-/// A number; one without a fraction has none in the text either.
-pub(crate) fn number_to_json(number: f64) -> Json {
-    if number.fract() == 0.0
-        && number.abs() <= LARGEST_INTEGER
-        && !(number == 0.0 && number.is_sign_negative())
-    {
-        #[expect(clippy::cast_possible_truncation, reason = "it is an integer within the range of i64")]
-        return Json::Number(Number::from(number as i64));
-    }
-    Number::from_f64(number).map_or(Json::Null, Json::Number)
-}
-
 /// The bag of a JSON object; anything else is an empty one.
 ///
 /// # Errors
 /// If it has an encrypted or invalid secret.
-pub(crate) fn bag_from_json(json: &Json) -> Result<Struct, ExportedValueError> {
+pub fn bag_from_json(json: &Json) -> Result<Struct, ExportedValueError> {
     let Json::Object(members) = json else { return Ok(Struct::new()) };
     members.iter().map(|(name, value)| Ok((name.clone(), from_json(value, 0)?))).collect()
 }
@@ -169,12 +154,5 @@ mod tests {
         assert_eq!(read("ciphertext", "v1:a:b"), Err(ExportedValueError::Encrypted));
         assert_eq!(read("plaintext", "{"), Err(ExportedValueError::Plaintext));
         assert_eq!(read("other", ""), Err(ExportedValueError::Plaintext));
-    }
-
-    #[test]
-    fn negative_zero_and_large_numbers_keep_their_value() {
-        assert_eq!(number_to_json(-0.0).to_string(), "-0.0");
-        assert_eq!(number_to_json(-7.0).to_string(), "-7");
-        assert_eq!(number_to_json(1e20).as_f64(), Some(1e20));
     }
 }

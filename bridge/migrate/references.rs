@@ -13,28 +13,28 @@ use isthmus_proto::property::Value as Property;
 use isthmus_state::{InstanceKey, ModuleStep, ObjectAddress, ResourceAddress, ResourceMode};
 
 use super::configuration::{Configuration, Module};
-use super::property_json::number_to_json;
-use crate::translate::property::{PropertyView, unwrap};
+use isthmus_translate::property::number_to_json;
+use isthmus_translate::property::{PropertyView, unwrap};
 
 /// Nesting of locals, arguments and outputs.
 const MAXIMUM_DEPTH: usize = 32;
 
 /// The resources that can be referred to.
-pub(crate) trait Resources {
+pub trait Resources {
     /// Position, reference (without `${` and `}`) and value of an attribute.
     fn attribute(&self, address: &ObjectAddress, attribute: &str) -> Option<(usize, String, Property)>;
 }
 
 /// Where an expression is: a module instance, and the key of the instance whose block it is in.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Scope<'a> {
+pub struct Scope<'a> {
     pub module: &'a [ModuleStep],
     pub key: Option<&'a InstanceKey>,
 }
 
 /// An expression in a program.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Reference {
+pub struct Reference {
     /// A text with `${…}`, in which other `$` are doubled.
     pub text: String,
     /// Its value by the state, without secret marks.
@@ -45,14 +45,14 @@ pub(crate) struct Reference {
 
 /// Evaluates expressions.
 #[derive(Debug)]
-pub(crate) struct Evaluator<'a, R> {
+pub struct Evaluator<'a, R> {
     pub configuration: &'a Configuration,
     pub resources: &'a R,
 }
 
 impl<R: Resources> Evaluator<'_, R> {
     /// The expression of a property whose value is `literal`; `None` if it stays a literal.
-    pub(crate) fn reference(
+    pub fn reference(
         &self,
         expression: &Expression,
         scope: Scope<'_>,
@@ -63,7 +63,7 @@ impl<R: Resources> Evaluator<'_, R> {
     }
 
     /// The expression of a resource's attribute.
-    pub(crate) fn of_resource(
+    pub fn of_resource(
         &self,
         address: &ObjectAddress,
         attribute: &str,

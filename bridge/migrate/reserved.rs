@@ -7,12 +7,12 @@
 use isthmus_cty::json::Json;
 use isthmus_proto::property::{Struct, Value as Property};
 
-use crate::translate::inputs::is_defaults_mark;
-use crate::translate::property::{PropertyView, SIGNATURE_KEY, classify, is_unknown_sentinel};
+use isthmus_translate::inputs::is_defaults_mark;
+use isthmus_translate::property::{PropertyView, SIGNATURE_KEY, classify, is_unknown_sentinel};
 
 /// Something with another meaning in Pulumi.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Reserved {
+pub enum Reserved {
     #[error("a map in it has the key {SIGNATURE_KEY}, by which Pulumi marks secrets: no stack can have it")]
     Signature,
     #[error("a text in it is the one by which Pulumi marks unknown values: no stack can have it")]
@@ -25,7 +25,7 @@ pub(crate) enum Reserved {
 ///
 /// # Errors
 /// If there is one.
-pub(crate) fn refuse_reserved_in_state(json: &Json) -> Result<(), Reserved> {
+pub fn refuse_reserved_in_state(json: &Json) -> Result<(), Reserved> {
     match json {
         Json::String(text) if is_unknown_sentinel(text) => Err(Reserved::Unknown),
         Json::Array(elements) => elements.iter().try_for_each(refuse_reserved_in_state),
@@ -45,7 +45,7 @@ pub(crate) fn refuse_reserved_in_state(json: &Json) -> Result<(), Reserved> {
 ///
 /// # Errors
 /// If there is one.
-pub(crate) fn refuse_reserved(properties: &Struct) -> Result<(), Reserved> {
+pub fn refuse_reserved(properties: &Struct) -> Result<(), Reserved> {
     properties.iter().try_for_each(|(name, value)| {
         if name == SIGNATURE_KEY {
             return Err(Reserved::Signature);
@@ -74,7 +74,7 @@ fn refuse_reserved_value(value: &Property) -> Result<(), Reserved> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::translate::property::{UNKNOWN, secret};
+    use isthmus_translate::property::{UNKNOWN, secret};
 
     #[test]
     fn what_pulumi_reads_as_something_else_is_refused_at_any_depth() {
@@ -87,7 +87,7 @@ mod tests {
             let json = Json::parse(text.as_bytes()).expect("JSON");
             assert_eq!(refuse_reserved_in_state(&json), expected, "{text}");
             let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-            let properties = crate::migrate::property_json::bag_from_json(&json).expect("properties");
+            let properties = crate::property_json::bag_from_json(&json).expect("properties");
             assert_eq!(refuse_reserved(&properties), expected, "{text}");
         }
         let hidden = Struct::from([("a", secret(Property::from(UNKNOWN)))]);

@@ -25,7 +25,7 @@ const PULUMI_CLOUD: &str = "https://api.pulumi.com";
 
 /// How the secrets of a stack are encrypted.
 #[derive(Debug)]
-pub(crate) enum SecretsProvider {
+pub enum SecretsProvider {
     /// By a passphrase, here.
     Passphrase(PassphraseCrypter),
     /// By the CLI, when it imports them: the type and the state of the provider.
@@ -33,7 +33,7 @@ pub(crate) enum SecretsProvider {
 }
 
 /// The encryption of secrets by a passphrase.
-pub(crate) struct PassphraseCrypter {
+pub struct PassphraseCrypter {
     cipher: LessSafeKey,
     /// With the known text.
     salt: String,
@@ -48,7 +48,7 @@ impl fmt::Debug for PassphraseCrypter {
 /// What a settings file of a stack says about its secrets provider.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) struct StackSettings {
+pub struct StackSettings {
     #[serde(default)]
     secretsprovider: String,
     #[serde(default)]
@@ -59,7 +59,7 @@ pub(crate) struct StackSettings {
 
 impl SecretsProvider {
     /// The provider that the settings of a stack name.
-    pub(crate) fn of_settings(settings: &StackSettings, project: &str, stack: &str) -> Self {
+    pub fn of_settings(settings: &StackSettings, project: &str, stack: &str) -> Self {
         let StackSettings { secretsprovider, encryptedkey, encryptionsalt } = settings;
         let url = secretsprovider.as_str();
         Self::Cli(match url {
@@ -75,12 +75,12 @@ impl SecretsProvider {
     }
 
     /// Whether it is that of Pulumi Cloud, which only a stack there can use.
-    pub(crate) fn is_of_the_cloud(&self) -> bool {
+    pub fn is_of_the_cloud(&self) -> bool {
         matches!(self, Self::Cli(json) if json["type"] == "service")
     }
 
     /// As in a stack export.
-    pub(crate) fn to_json(&self) -> Json {
+    pub fn to_json(&self) -> Json {
         match self {
             Self::Passphrase(crypter) => json!({ "type": "passphrase", "state": { "salt": crypter.salt } }),
             Self::Cli(json) => json.clone(),
@@ -88,7 +88,7 @@ impl SecretsProvider {
     }
 
     /// The encryption, if it takes place here.
-    pub(crate) fn crypter(&self) -> Option<&PassphraseCrypter> {
+    pub fn crypter(&self) -> Option<&PassphraseCrypter> {
         match self {
             Self::Passphrase(crypter) => Some(crypter),
             Self::Cli(_) => None,
@@ -98,7 +98,7 @@ impl SecretsProvider {
 
 impl PassphraseCrypter {
     /// The encryption by a passphrase, with a new salt.
-    pub(crate) fn new(passphrase: &Secret<String>) -> Self {
+    pub fn new(passphrase: &Secret<String>) -> Self {
         let mut salt = [0; 8];
         random(&mut salt);
         Self::with_salt(passphrase, &salt)
@@ -120,12 +120,12 @@ impl PassphraseCrypter {
     }
 
     /// The salt, as in a stack's settings.
-    pub(crate) fn salt(&self) -> &str {
+    pub fn salt(&self) -> &str {
         &self.salt
     }
 
     /// The ciphertext of a text.
-    pub(crate) fn encrypt(&self, text: &str) -> String {
+    pub fn encrypt(&self, text: &str) -> String {
         let mut nonce = [0; 12];
         random(&mut nonce);
         let mut bytes = text.as_bytes().to_vec();

@@ -9,7 +9,7 @@ use isthmus_state::{AddressSyntaxError, DeposedKey, ObjectAddress, ProviderConfi
 
 /// The output of `tofu show -json` is invalid.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ShownError {
+pub enum ShownError {
     #[error("{place}: {what} is expected")]
     Expected { place: String, what: &'static str },
     #[error("an address cannot be read")]
@@ -17,7 +17,7 @@ pub(crate) enum ShownError {
 }
 
 /// Whether a document is this output rather than a state.
-pub(crate) fn is_shown(document: &Json) -> bool {
+pub fn is_shown(document: &Json) -> bool {
     document.member("format_version").is_some() && document.member("version").is_none()
 }
 
@@ -25,7 +25,7 @@ pub(crate) fn is_shown(document: &Json) -> bool {
 ///
 /// # Errors
 /// If it is of a plan, or invalid.
-pub(crate) fn state_of_shown(document: &Json) -> Result<TfState, ShownError> {
+pub fn state_of_shown(document: &Json) -> Result<TfState, ShownError> {
     let mut state = TfState::new("");
     if document.member("planned_values").is_some() {
         let what = "the output for a state, not for a plan";
@@ -146,7 +146,7 @@ fn integer(json: &Json, name: &str) -> i64 {
 
 /// The value as in a state, which has `{"value": …, "type": …}` in place of a value of a dynamic type, of which this output has
 /// the value alone. The type is that of an expression that has the value: a list is a tuple, a map an object.
-pub(crate) fn with_types(json: &Json, value_type: &Type) -> Json {
+pub fn with_types(json: &Json, value_type: &Type) -> Json {
     match (value_type, json) {
         (_, Json::Null) => Json::Null,
         (Type::Dynamic, _) => {

@@ -48,7 +48,7 @@ fn is_raw(character: char) -> bool {
 }
 
 /// A text as a key: quoted unless YAML reads it as this text anyway.
-pub(crate) fn key(text: &str) -> String {
+pub fn key(text: &str) -> String {
     let is_plain = text.starts_with(|first: char| first.is_ascii_alphabetic())
         && text.chars().all(|character| character.is_ascii_alphanumeric() || matches!(character, '_' | '-'));
     // Words that YAML reads as something else.

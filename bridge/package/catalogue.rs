@@ -219,7 +219,7 @@ impl Package {
     }
 
     /// The names that the user has chosen.
-    pub(crate) fn choices(&self) -> &NameChoices {
+    pub fn choices(&self) -> &NameChoices {
         &self.identity.parameter.names
     }
 
@@ -254,7 +254,7 @@ impl Package {
     }
 
     /// The tokens of all members, by kind.
-    pub(crate) fn tokens(&self) -> [(MemberKind, &Tokens); 5] {
+    pub fn tokens(&self) -> [(MemberKind, &Tokens); 5] {
         [
             (MemberKind::Resource, &self.resources.tokens),
             (MemberKind::DataSource, &self.data_sources.tokens),

@@ -9,20 +9,20 @@ use crate::names::member_kind::MemberKind;
 
 /// The texts of a package's members.
 #[derive(Debug, Default)]
-pub(crate) struct Described(HashMap<(MemberKind, String), Text>);
+pub struct Described(HashMap<(MemberKind, String), Text>);
 
 /// The text about a member, in Terraform's names.
 #[derive(Debug, Default)]
-pub(crate) struct Text {
+pub struct Text {
     /// Markdown.
-    pub(crate) description: String,
+    pub description: String,
     /// Descriptions of properties, in Markdown, by Terraform's names.
-    pub(crate) properties: HashMap<String, String>,
+    pub properties: HashMap<String, String>,
 }
 
 impl Described {
     /// Adds the text about a member.
-    pub(crate) fn add(&mut self, kind: MemberKind, terraform: &str, text: Text) {
+    pub fn add(&mut self, kind: MemberKind, terraform: &str, text: Text) {
         self.0.insert((kind, terraform.to_owned()), text);
     }
 

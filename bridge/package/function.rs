@@ -71,7 +71,7 @@ pub struct FunctionFault {
 
 impl FunctionShape {
     /// Arguments by the names of the parameters, some of which have other ones in SDKs.
-    pub(crate) fn named<'s>(&self, arguments: &'s Struct) -> Cow<'s, Struct> {
+    pub fn named<'s>(&self, arguments: &'s Struct) -> Cow<'s, Struct> {
         let renamed = |parameter: &&FunctionParameter| {
             arguments.contains_key(&parameter.sdk_name) && !arguments.contains_key(&parameter.pulumi)
         };

@@ -23,12 +23,12 @@ use crate::names::properties::natural_names;
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("unknown provider {0:?}")]
-pub(crate) struct UnknownProvider(pub String);
+pub struct UnknownProvider(pub String);
 
 /// The names of the Terraform provider that have a mapping for `key`: the prefix of its types, the
 /// last part of its address, and the package's name. A converter knows one of them: `google-beta`
 /// has the types of `google`, and a program or a project may name either differently.
-pub(crate) fn mappings<'a>(package: &'a Package, key: &str) -> Vec<&'a str> {
+pub fn mappings<'a>(package: &'a Package, key: &str) -> Vec<&'a str> {
     if !is_terraform(key) {
         return Vec::new();
     }
@@ -44,7 +44,7 @@ pub(crate) fn mappings<'a>(package: &'a Package, key: &str) -> Vec<&'a str> {
 
 /// The name by which an engine gets the mapping for `key`, if there is one, for one of the provider's
 /// names. Older engines leave `provider` empty.
-pub(crate) fn mapped<'a>(
+pub fn mapped<'a>(
     package: &'a Package,
     key: &str,
     provider: &str,
@@ -58,19 +58,19 @@ pub(crate) fn mapped<'a>(
 }
 
 /// The mapping.
-pub(crate) fn rendering(package: &Package) -> Rendering<impl Serialize + use<>> {
+pub fn rendering(package: &Package) -> Rendering<impl Serialize + use<>> {
     let mut left_out = Vec::new();
     let content = document(package, &mut left_out);
     Rendering { content, left_out }
 }
 
 /// The provider of the plugin's own mapping, before Parameterize: itself.
-pub(crate) fn base_mappings(key: &str) -> Option<&'static str> {
+pub fn base_mappings(key: &str) -> Option<&'static str> {
     is_terraform(key).then_some(BASE_NAME)
 }
 
 /// The name by which an engine gets the plugin's own mapping, for matching `key` and `provider`.
-pub(crate) fn base_mapped(key: &str, provider: &str) -> Result<Option<&'static str>, UnknownProvider> {
+pub fn base_mapped(key: &str, provider: &str) -> Result<Option<&'static str>, UnknownProvider> {
     if is_terraform(key) && !provider.is_empty() && provider != BASE_NAME {
         return Err(UnknownProvider(provider.to_owned()));
     }
@@ -78,7 +78,7 @@ pub(crate) fn base_mapped(key: &str, provider: &str) -> Result<Option<&'static s
 }
 
 /// The plugin's own mapping, which is empty. `plugin_version` is without a `v`.
-pub(crate) fn base_document(plugin_version: &str) -> String {
+pub fn base_document(plugin_version: &str) -> String {
     let document = Document {
         provider: Provider::default(),
         name: BASE_NAME.to_owned(),

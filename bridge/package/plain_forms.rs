@@ -9,13 +9,13 @@ use super::catalogue::Package;
 use crate::names::member_kind::MemberKind;
 
 /// The runtime of projects that the warnings are for.
-pub(crate) const RUNTIME: &str = "go";
+pub const RUNTIME: &str = "go";
 
 /// The most functions that a warning names.
 const MOST_NAMED: usize = 5;
 
 /// Warns of the functions of a package.
-pub(crate) fn warning_of_package(package: &Package) -> Option<String> {
+pub fn warning_of_package(package: &Package) -> Option<String> {
     let is_secret = |terraform: &&str| {
         // An invalid schema is reported where it is used.
         let schema = package.catalogue().passing_data_source(terraform);
@@ -43,7 +43,7 @@ pub(crate) fn warning_of_package(package: &Package) -> Option<String> {
 }
 
 /// Warns of a function that was called, by Terraform's reference. In which form is not known.
-pub(crate) fn warning_of_call(reference: &str) -> String {
+pub fn warning_of_call(reference: &str) -> String {
     format!(
         "the result of {reference} has secrets; its plain form fails in Go (\"unexpected secret result returned to invoke call\")\n\
          help: call its output form; or set ISTHMUS_PLAIN_RESULTS to `{reference}`, and its result has no secrets; `none` silences \

@@ -32,29 +32,29 @@ use super::parameters::ParameterSource;
 use super::shape::ResourceShape;
 use crate::names::member_kind::MemberKind;
 use crate::names::tokens::{Tokens, member_name, member_token};
-pub(crate) use docs::{Names, clean as documentation, python_name};
+pub use docs::{Names, clean as documentation, python_name};
 pub(super) use document::raw;
 use document::{
     BaseProvider, Document, Fragments, Function, ObjectType, Outputs, Parameterization, Property, Type,
 };
-pub(crate) use generators::is_of_another_language;
+pub use generators::is_of_another_language;
 use generators::{Unwritable, UnwritableProperty};
 use language::Facts;
-pub(crate) use language::go_import_path;
+pub use language::go_import_path;
 use members::{Managed, is_input};
 use nameless::Nameless;
-pub(crate) use parallel::in_parallel;
-pub(crate) use types::TypeNames;
+pub use parallel::in_parallel;
+pub use types::TypeNames;
 use types::{Declared, Owner, Types};
 
 /// The plugin's own package name.
-pub(crate) const BASE_NAME: &str = "terraform-provider";
+pub const BASE_NAME: &str = "terraform-provider";
 
 /// A document about a package, and the members that are left out of it.
 #[derive(Debug)]
-pub(crate) struct Rendering<Content> {
+pub struct Rendering<Content> {
     pub(super) content: Content,
-    pub(crate) left_out: Vec<LeftOut>,
+    pub left_out: Vec<LeftOut>,
 }
 
 impl<Content: Serialize> Rendering<Content> {
@@ -62,19 +62,19 @@ impl<Content: Serialize> Rendering<Content> {
     ///
     /// # Errors
     /// When writing fails.
-    pub(crate) fn write(&self, to: impl io::Write) -> io::Result<()> {
+    pub fn write(&self, to: impl io::Write) -> io::Result<()> {
         Ok(serde_json::to_writer(to, &self.content)?)
     }
 
     /// The document as JSON.
-    pub(crate) fn to_json(&self) -> String {
+    pub fn to_json(&self) -> String {
         written(&self.content)
     }
 }
 
 impl<Content> Rendering<Content> {
     /// The failure to read a member's schema, which is no reason to leave it out.
-    pub(crate) fn unreadable(&self) -> Option<&TokenError> {
+    pub fn unreadable(&self) -> Option<&TokenError> {
         self.left_out.iter().find_map(|left_out| match left_out {
             LeftOut::Invalid(error @ TokenError::Schema(CatalogueError::Unreadable { .. })) => Some(error),
             LeftOut::Invalid(_)
@@ -87,7 +87,7 @@ impl<Content> Rendering<Content> {
 
 /// Why a member is not in a document about a package, or of which SDKs it breaks.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum LeftOut {
+pub enum LeftOut {
     #[error(transparent)]
     Invalid(#[from] TokenError),
     #[error(transparent)]
@@ -99,7 +99,7 @@ pub(crate) enum LeftOut {
 }
 
 /// The schema of the plugin before Parameterize. `plugin_version` is without a `v`.
-pub(crate) fn base_schema(plugin_version: &str) -> String {
+pub fn base_schema(plugin_version: &str) -> String {
     let document = Document {
         name: BASE_NAME.to_owned(),
         display_name: "Any Terraform Provider",
@@ -118,12 +118,12 @@ pub(crate) fn base_schema(plugin_version: &str) -> String {
 }
 
 /// The schema of a package, which is the same for all languages.
-pub(crate) fn package_schema(package: &Package, plugin_version: &str) -> Rendering<impl Serialize + use<>> {
+pub fn package_schema(package: &Package, plugin_version: &str) -> Rendering<impl Serialize + use<>> {
     described_schema(package, plugin_version, &Described::default())
 }
 
 /// The same with what the provider's own documentation says.
-pub(crate) fn described_schema(
+pub fn described_schema(
     package: &Package,
     plugin_version: &str,
     own: &Described,
@@ -308,7 +308,7 @@ pub(crate) fn terraform_config_token(package: &str) -> String {
 }
 
 /// The method's name.
-pub(crate) const TERRAFORM_CONFIG: &str = "terraformConfig";
+pub const TERRAFORM_CONFIG: &str = "terraformConfig";
 
 fn written(document: &impl Serialize) -> String {
     serde_json::to_string(document)

@@ -7,7 +7,7 @@ use crate::names::tokens::nearest;
 
 /// Warns of each included or excluded name that the provider does not have, which is probably
 /// misspelt, and of an empty package.
-pub(crate) fn warnings(package: &Package) -> Vec<String> {
+pub fn warnings(package: &Package) -> Vec<String> {
     let identity = package.identity();
     let provider = &identity.provider_type;
     let names = names(package.catalogue());

@@ -13,8 +13,10 @@ use std::sync::Arc;
 use isthmus_cty::Type;
 use isthmus_provider::schema::{Schema, TextKind};
 
-pub use compile::{PackageNaming, compile_config, compile_list, compile_resource, compile_type};
-pub(crate) use compile::{compile_chosen_type, compile_data_source};
+pub(crate) use compile::compile_chosen_type;
+pub use compile::{
+    PackageNaming, compile_config, compile_data_source, compile_list, compile_resource, compile_type,
+};
 
 use crate::names::casing::is_name;
 use crate::names::properties::Nameable;
@@ -118,7 +120,7 @@ impl ObjectShape {
     }
 
     /// The fields that have names in generated code.
-    pub(crate) fn named(&self) -> impl DoubleEndedIterator<Item = &Field> {
+    pub fn named(&self) -> impl DoubleEndedIterator<Item = &Field> {
         self.fields.iter().filter(|field| field.has_name())
     }
 
@@ -130,7 +132,7 @@ impl ObjectShape {
 
 impl Shape {
     /// The object in values of this shape, at any depth of collections.
-    pub(crate) fn object(&self) -> Option<&Arc<ObjectShape>> {
+    pub fn object(&self) -> Option<&Arc<ObjectShape>> {
         match self {
             Self::Object(object) => Some(object),
             Self::List(element)
@@ -150,7 +152,7 @@ impl Shape {
 
 impl Field {
     /// Whether its Pulumi name is one in generated code.
-    pub(crate) fn has_name(&self) -> bool {
+    pub fn has_name(&self) -> bool {
         is_name(&self.pulumi)
     }
 

@@ -1,5 +1,7 @@
 //! A provider for tests: schemas in wire format.
 
+pub mod shapes;
+
 use std::sync::Arc;
 
 use isthmus_proto::tfplugin6::schema::nested_block::NestingMode as BlockNesting;
@@ -14,7 +16,7 @@ use super::catalogue::{Identity, Package};
 use super::parameters::{Parameter, ParameterSource};
 
 /// An optional attribute, its type in JSON.
-pub(crate) fn attribute(name: &str, json: &str) -> Attribute {
+pub fn attribute(name: &str, json: &str) -> Attribute {
     Attribute {
         name: name.to_owned(),
         r#type: json.to_owned().into(),
@@ -23,27 +25,22 @@ pub(crate) fn attribute(name: &str, json: &str) -> Attribute {
     }
 }
 
-pub(crate) fn required(name: &str, json: &str) -> Attribute {
+pub fn required(name: &str, json: &str) -> Attribute {
     Attribute { required: true, optional: false, ..attribute(name, json) }
 }
 
-pub(crate) fn computed(name: &str, json: &str) -> Attribute {
+pub fn computed(name: &str, json: &str) -> Attribute {
     Attribute { computed: true, optional: false, ..attribute(name, json) }
 }
 
 /// An optional attribute of objects.
-pub(crate) fn nested_attribute(name: &str, nesting: NestingMode, attributes: Vec<Attribute>) -> Attribute {
+pub fn nested_attribute(name: &str, nesting: NestingMode, attributes: Vec<Attribute>) -> Attribute {
     let nested = Object { attributes, nesting: nesting.into(), ..Object::default() };
     Attribute { nested_type: Some(nested), ..attribute(name, "") }
 }
 
 /// Blocks, from `least` to `most` (0: any number).
-pub(crate) fn block(
-    name: &str,
-    nesting: BlockNesting,
-    (least, most): (i64, i64),
-    body: Block,
-) -> NestedBlock {
+pub fn block(name: &str, nesting: BlockNesting, (least, most): (i64, i64), body: Block) -> NestedBlock {
     NestedBlock {
         type_name: name.to_owned(),
         block: Some(body),
@@ -54,27 +51,27 @@ pub(crate) fn block(
 }
 
 /// The contents of a block.
-pub(crate) fn body(attributes: Vec<Attribute>, blocks: Vec<NestedBlock>) -> Block {
+pub fn body(attributes: Vec<Attribute>, blocks: Vec<NestedBlock>) -> Block {
     Block { attributes, block_types: blocks, ..Block::default() }
 }
 
 /// A schema of version 0.
-pub(crate) fn schema(attributes: Vec<Attribute>, blocks: Vec<NestedBlock>) -> tfplugin6::Schema {
+pub fn schema(attributes: Vec<Attribute>, blocks: Vec<NestedBlock>) -> tfplugin6::Schema {
     tfplugin6::Schema { version: 0, block: Some(body(attributes, blocks)) }
 }
 
 /// The compiled schema.
-pub(crate) fn compiled(message: &tfplugin6::Schema) -> Arc<schema::Schema> {
+pub fn compiled(message: &tfplugin6::Schema) -> Arc<schema::Schema> {
     Arc::new(schema::compile(message).expect("tests write correct schemas"))
 }
 
-pub(crate) fn function(parameters: Vec<tfplugin6::function::Parameter>, returns: &str) -> Function {
+pub fn function(parameters: Vec<tfplugin6::function::Parameter>, returns: &str) -> Function {
     let returned = tfplugin6::function::Return { r#type: returns.to_owned().into() };
     Function { parameters, r#return: Some(returned), ..Function::default() }
 }
 
 /// A function's parameter, its type in JSON.
-pub(crate) fn parameter(name: &str, json: &str) -> tfplugin6::function::Parameter {
+pub fn parameter(name: &str, json: &str) -> tfplugin6::function::Parameter {
     tfplugin6::function::Parameter {
         name: name.to_owned(),
         r#type: json.to_owned().into(),
@@ -83,7 +80,7 @@ pub(crate) fn parameter(name: &str, json: &str) -> tfplugin6::function::Paramete
 }
 
 /// The parameter of a package whose provider is a file.
-pub(crate) fn local(path: &str) -> Parameter {
+pub fn local(path: &str) -> Parameter {
     Parameter::new(ParameterSource::Local { path: path.to_owned() })
 }
 
@@ -94,18 +91,18 @@ fn catalogue(response: &Response) -> Arc<Catalogue> {
 }
 
 /// The package `test`.
-pub(crate) fn package() -> Package {
+pub fn package() -> Package {
     package_of(local("./terraform-provider-test"))
 }
 
 /// The test provider with another parameter.
-pub(crate) fn package_of(parameter: Parameter) -> Package {
+pub fn package_of(parameter: Parameter) -> Package {
     let identity = Identity::new(parameter).expect("tests name correct providers");
     Package::new(identity, catalogue(&provider()))
 }
 
 /// A provider with the given schemas, as the package `test`.
-pub(crate) fn package_with(
+pub fn package_with(
     config: tfplugin6::Schema,
     resources: Vec<(&str, tfplugin6::Schema)>,
     data_sources: Vec<(&str, tfplugin6::Schema)>,
@@ -126,7 +123,7 @@ pub(crate) fn package_with(
 }
 
 /// A provider with one resource, `test_thing`, with the second schema as its list configuration.
-pub(crate) fn listable(resource: &tfplugin6::Schema, list: &tfplugin6::Schema) -> Package {
+pub fn listable(resource: &tfplugin6::Schema, list: &tfplugin6::Schema) -> Package {
     let encoded = |schema: &tfplugin6::Schema| {
         std::iter::once(("test_thing".to_owned(), schema.encode_to_vec().into())).collect()
     };

@@ -10,7 +10,7 @@ use crate::names::plain_results::PlainResults;
 use crate::names::tokens::{Tokens, member_name, nearest};
 
 /// Warns of choices for what the provider does not have, and of names that are not free.
-pub(crate) fn warnings(package: &Package) -> Vec<String> {
+pub fn warnings(package: &Package) -> Vec<String> {
     let choices = package.choices();
     let members = Members::of(package);
     let mut warnings = Vec::new();

@@ -13,7 +13,7 @@ use base64::Engine as _;
 use semver::Version;
 use serde_json::Value;
 
-use crate::file_fault::FileFault;
+use isthmus_common::file_fault::FileFault;
 
 /// The plugin's name in these files.
 pub(crate) const PLUGIN: &str = "terraform-provider";

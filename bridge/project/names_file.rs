@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::{Project, read_file};
-use crate::file_fault::FileFault;
-use crate::names::choices::{ChosenName, NameChoices, PropertyNames, SingleItems};
-use crate::names::plain_results::PlainResults;
+use isthmus_common::file_fault::FileFault;
+use isthmus_package::names::choices::{ChosenName, NameChoices, PropertyNames, SingleItems};
+use isthmus_package::names::plain_results::PlainResults;
 
 /// The file's name.
 pub(crate) const FILE: &str = "isthmus.toml";

@@ -14,7 +14,7 @@ use semver::Version;
 use super::document::{Named, RequestedPackage, Sdk};
 use super::names_file::{FILE, NamesFile, PackageNames};
 use super::{Project, read_named};
-use crate::package::parameters::{Arguments, LOCAL_VERSION, Parameter, ParameterSource, Source};
+use isthmus_package::parameters::{Arguments, LOCAL_VERSION, Parameter, ParameterSource, Source};
 
 /// Compares the SDKs among the files of a project with its project files, and returns a warning for
 /// each contradiction.

@@ -8,7 +8,7 @@ use tonic::Status;
 
 use crate::resource::{AutonamingMode, Change, ChangeKind, Difference, Display, Failure};
 use crate::status::RequestError;
-use crate::translate::property_path::PropertyPath;
+use isthmus_translate::property_path::PropertyPath;
 
 /// Engines send strict versions only.
 pub(super) fn strict_version(what: &str, version: &str) -> Result<semver::Version, Status> {

@@ -9,13 +9,13 @@ use isthmus_provider::{Limit, Provider};
 use tonic::{Request, Status};
 
 use crate::daemon::{Call, Instance, Session};
-use crate::package::catalogue::TokenError;
 use crate::resource::{EarlierPlans, Memory, OperationError, OperationWarnings, Target, Timeouts};
 use crate::serve::{limit, session_of, show_warnings};
 use crate::settings::WriteOnly;
 use crate::status::{self, RequestError};
-use crate::translate::meta::Meta;
-use crate::urn::Urn;
+use isthmus_package::catalogue::TokenError;
+use isthmus_package::urn::Urn;
+use isthmus_translate::meta::Meta;
 
 pub(super) struct Work {
     pub(super) session: Arc<Session>,

@@ -10,14 +10,14 @@ use isthmus_proto::property::{MAX_DEPTH, Struct, Value as Property};
 
 use super::placeholders::Placeholders;
 use super::values::{UNKNOWN, escaped, object, unescaped};
-use crate::migrate::property_json::number_to_json;
-use crate::package::shape::{Field, ObjectShape, Shape};
 use crate::transcript::{mark_configuration, mark_what_may_be_secret};
-use crate::translate::meta::{META_KEY, Meta};
-use crate::translate::property::{
+use isthmus_package::shape::{Field, ObjectShape, Shape};
+use isthmus_translate::meta::{META_KEY, Meta};
+use isthmus_translate::property::number_to_json;
+use isthmus_translate::property::{
     PropertyView, SIGNATURE_KEY, VALUE_KEY, classify, is_unknown_sentinel, secret,
 };
-use crate::translate::raw_state::{DELTA_KEY, recover};
+use isthmus_translate::raw_state::{DELTA_KEY, recover};
 
 /// A value that is marked as secret.
 const SECRET: &str = "$secret";
@@ -339,7 +339,7 @@ mod tests {
     use isthmus_provider::{KnownSecrets, Retention};
 
     use super::*;
-    use crate::translate::property::{output, unknown};
+    use isthmus_translate::property::{output, unknown};
 
     #[test]
     fn what_is_not_secret_is_read_as_it_was_written() {

@@ -21,7 +21,7 @@ use super::session::SERVICE;
 use super::values::object;
 use crate::serve::LARGEST_MESSAGE;
 use crate::transcript::methods::METHODS;
-use crate::translate::meta::META_KEY;
+use isthmus_translate::meta::META_KEY;
 
 /// In a line about private data of a provider.
 const PRIVATE_LINE: &str = "_private.(private): ";

@@ -25,11 +25,11 @@ use crate::daemon::{
     Sessions, StartError, open_package, start,
 };
 use crate::engine::EngineLog;
-use crate::package::catalogue::{Identity, IdentityError, Package};
-use crate::package::parameters::{Arguments, ArgumentsError, Parameter, ParameterError};
 use crate::process_context::{ProcessContext, StartedBy};
 use crate::serve::{Listener, ServeError};
 use crate::settings::{DaemonChoice, Settings};
+use isthmus_package::catalogue::{Identity, IdentityError, Package};
+use isthmus_package::parameters::{Arguments, ArgumentsError, Parameter, ParameterError};
 
 const CONNECTION: ChannelSettings = ChannelSettings {
     stream_window: 8 * 1024 * 1024,

@@ -20,13 +20,13 @@ use super::messages::{Configuration, MessageWriter, Subject, decode, open_bytes,
 use super::placeholders::Placeholders;
 use super::values::object;
 use crate::cli::random_uuid::random_uuid;
-use crate::package::catalogue::Package;
-use crate::package::parameters::ParameterSource;
-use crate::package::shape::ResourceShape;
 use crate::transcript::methods::METHODS;
 use crate::transcript::{Masks, Schemas, type_name};
-use crate::translate::inputs::{Unknowns, config_from_stored};
-use crate::urn::Urn;
+use isthmus_package::catalogue::Package;
+use isthmus_package::parameters::ParameterSource;
+use isthmus_package::shape::ResourceShape;
+use isthmus_package::urn::Urn;
+use isthmus_translate::inputs::{Unknowns, config_from_stored};
 
 /// The service whose calls are recorded.
 pub(super) const SERVICE: &str = "pulumirpc.ResourceProvider";

@@ -15,15 +15,16 @@ mod yaml;
 
 use call::Call;
 use form::Form;
-pub(crate) use language::{Example, Language};
+pub(crate) use language::Example;
+pub use language::Language;
 use value::Arguments;
 
 use super::member::{Kind, Member};
-use crate::names::tokens::member_name;
-use crate::package::catalogue::Package;
-use crate::package::function::FunctionShape;
-use crate::package::schema::TypeNames;
-use crate::package::shape::{ResourceShape, Shape};
+use isthmus_package::catalogue::Package;
+use isthmus_package::function::FunctionShape;
+use isthmus_package::names::tokens::member_name;
+use isthmus_package::schema::TypeNames;
+use isthmus_package::shape::{ResourceShape, Shape};
 
 /// The examples of a member with a shape.
 pub(super) fn of_shape(package: &Package, member: &Member, shape: &ResourceShape) -> Vec<Example> {

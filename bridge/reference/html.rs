@@ -13,7 +13,7 @@ pub(super) use member::{broken, member};
 use maud::html;
 
 use super::prose;
-use crate::package::catalogue::Package;
+use isthmus_package::catalogue::Package;
 use layout::{Place, page};
 
 /// The page of a path without a page.

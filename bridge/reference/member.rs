@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use crate::names::member_kind::MemberKind;
-use crate::names::tokens::{Tokens, member_name, nearest};
-use crate::package::catalogue::Package;
+use isthmus_package::catalogue::Package;
+use isthmus_package::names::member_kind::MemberKind;
+use isthmus_package::names::tokens::{Tokens, member_name, nearest};
 
 /// The kind of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub enum Kind {
     Configuration,
     Resource,
     DataSource,
@@ -31,21 +31,21 @@ impl Kind {
 
 /// A subject of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Member {
-    pub(crate) kind: Kind,
+pub struct Member {
+    pub kind: Kind,
     /// Terraform's name; the provider's type for the configuration.
-    pub(crate) terraform: String,
+    pub terraform: String,
     /// Pulumi's token; of the configuration that of the explicit provider.
-    pub(crate) token: String,
+    pub token: String,
 }
 
 /// All subjects of a package, by kind and then by Pulumi's name.
 #[derive(Debug)]
-pub(crate) struct Members(Vec<Member>);
+pub struct Members(Vec<Member>);
 
 /// There is no member of this name.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum MemberError {
+pub enum MemberError {
     #[error("package {package} has no resource, data source or function {wanted:?}{help}", help = meant(.nearest.as_deref()))]
     Unknown { package: String, wanted: String, nearest: Option<String> },
     /// Resources and data sources of Terraform have the same names.
@@ -58,7 +58,7 @@ fn meant(nearest: Option<&str>) -> String {
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 6] = [
+    pub const ALL: [Self; 6] = [
         Self::Configuration,
         Self::Resource,
         Self::DataSource,
@@ -68,7 +68,7 @@ impl Kind {
     ];
 
     /// In the singular, for one member.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Configuration => "configuration",
             Self::Resource => "resource",
@@ -80,7 +80,7 @@ impl Kind {
     }
 
     /// The heading above a list of members.
-    pub(crate) fn plural(self) -> &'static str {
+    pub fn plural(self) -> &'static str {
         match self {
             Self::Configuration => "Configuration",
             Self::Resource => "Resources",
@@ -118,14 +118,14 @@ impl Kind {
 
 impl Member {
     /// Pulumi's name, such as `Pet` or `getPet`.
-    pub(crate) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         member_name(&self.token)
     }
 
     /// The path of its page below the first one. Names of providers have small letters, digits, `_` and `-`; of any other
     /// character, the path has its number, so that no name leads elsewhere, and none is that of another in a file system
     /// without cases.
-    pub(crate) fn path(&self) -> String {
+    pub fn path(&self) -> String {
         let mut path = self.kind.directory().to_owned();
         if self.kind == Kind::Configuration {
             path.push_str("configuration");
@@ -147,7 +147,7 @@ impl Member {
 }
 
 impl Members {
-    pub(crate) fn of(package: &Package) -> Self {
+    pub fn of(package: &Package) -> Self {
         let identity = package.identity();
         let mut members = vec![Member {
             kind: Kind::Configuration,
@@ -171,18 +171,18 @@ impl Members {
         Self(members)
     }
 
-    pub(crate) fn all(&self) -> &[Member] {
+    pub fn all(&self) -> &[Member] {
         &self.0
     }
 
     /// The member whose page has this path.
-    pub(crate) fn at(&self, path: &str) -> Option<&Member> {
+    pub fn at(&self, path: &str) -> Option<&Member> {
         self.0.iter().find(|member| member.path() == path)
     }
 
     /// The member that a user names: by its token, the token without a module (`random:Pet`, or `random.Pet` as in programs), its name alone, or Terraform's
     /// name, which may begin with its kind as in configurations, such as `data.`.
-    pub(crate) fn find(&self, package: &str, wanted: &str) -> Result<&Member, MemberError> {
+    pub fn find(&self, package: &str, wanted: &str) -> Result<&Member, MemberError> {
         let is_meant = |member: &&Member| {
             let short = wanted.strip_prefix(package).and_then(|rest| rest.strip_prefix([':', '.']));
             wanted == member.token
@@ -217,7 +217,7 @@ impl Members {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::package::testing::package;
+    use isthmus_package::testing::package;
 
     #[test]
     fn a_member_is_found_by_each_of_its_names() {

@@ -8,42 +8,42 @@ use super::example::{self, Example};
 use super::member::{Kind, Member};
 use super::property::{Properties, Property};
 use super::prose::summary;
-use crate::package::catalogue::{Package, TokenError};
-use crate::package::function::FunctionShape;
-use crate::package::schema::{Names, documentation};
-use crate::package::shape::{Field, IdRule, ResourceShape, Shape};
+use isthmus_package::catalogue::{Package, TokenError};
+use isthmus_package::function::FunctionShape;
+use isthmus_package::schema::{Names, documentation};
+use isthmus_package::shape::{Field, IdRule, ResourceShape, Shape};
 
 /// A page.
 #[derive(Debug)]
-pub(crate) struct Page {
-    pub(crate) kind: Kind,
+pub struct Page {
+    pub kind: Kind,
     /// Pulumi's name, such as `random.Pet`.
-    pub(crate) title: String,
-    pub(crate) token: String,
-    pub(crate) terraform: String,
+    pub title: String,
+    pub token: String,
+    pub terraform: String,
     /// Markdown in Pulumi's names, not sanitised.
-    pub(crate) description: String,
+    pub description: String,
     /// The provider's message, which may be empty.
-    pub(crate) deprecated: Option<String>,
+    pub deprecated: Option<String>,
     /// In each language.
-    pub(crate) examples: Vec<Example>,
+    pub examples: Vec<Example>,
     /// What a program sets.
-    pub(crate) inputs: Vec<Property>,
+    pub inputs: Vec<Property>,
     /// What only the provider sets.
-    pub(crate) outputs: Vec<Property>,
+    pub outputs: Vec<Property>,
     /// Of a resource.
-    pub(crate) import: Option<Import>,
+    pub import: Option<Import>,
     /// Whether the engine can list resources of the type.
     pub(crate) can_be_listed: bool,
 }
 
 /// How an existing object becomes a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Import {
+pub struct Import {
     /// The command, in which `ID` is to be replaced.
-    pub(crate) command: String,
+    pub command: String,
     /// What is known of the id.
-    pub(crate) id: String,
+    pub id: String,
 }
 
 impl Page {
@@ -51,7 +51,7 @@ impl Page {
     ///
     /// # Errors
     /// When its schema is invalid, which is a bug in the provider.
-    pub(crate) fn of(package: &Package, member: &Member) -> Result<Self, TokenError> {
+    pub fn of(package: &Package, member: &Member) -> Result<Self, TokenError> {
         let terraform = &member.terraform;
         match member.kind {
             Kind::Configuration => match package.config_shape() {

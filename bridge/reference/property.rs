@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 use isthmus_provider::schema::TextKind;
 use regex::Regex;
 
-use crate::package::catalogue::Package;
-use crate::package::function::FunctionParameter;
-use crate::package::schema::{Names, documentation};
-use crate::package::shape::{Field, Shape};
+use isthmus_package::catalogue::Package;
+use isthmus_package::function::FunctionParameter;
+use isthmus_package::schema::{Names, documentation};
+use isthmus_package::shape::{Field, Shape};
 
 /// Properties of one page, nested ones included. Some resources nest so deeply that they have hundreds of thousands, which no
 /// browser shows in a page.
@@ -16,35 +16,35 @@ const MOST: usize = 4000;
 
 /// A property, an argument or a value of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Property {
+pub struct Property {
     /// Pulumi's name.
-    pub(crate) name: String,
+    pub name: String,
     /// Terraform's name.
-    pub(crate) terraform: String,
+    pub terraform: String,
     /// In words: `list of string`.
-    pub(crate) type_text: String,
-    pub(crate) is_block: bool,
+    pub type_text: String,
+    pub is_block: bool,
     /// A program must set it.
-    pub(crate) required: bool,
+    pub required: bool,
     /// A program can set it.
-    pub(crate) is_input: bool,
+    pub is_input: bool,
     /// The provider can set it.
-    pub(crate) computed: bool,
+    pub computed: bool,
     /// Its value is encrypted in the state.
-    pub(crate) secret: bool,
+    pub secret: bool,
     /// It is sent to the provider, and never read back.
-    pub(crate) write_only: bool,
+    pub write_only: bool,
     /// A change replaces the resource, as the description says. Schemas do not: only a plan of the provider does.
-    pub(crate) replaces: bool,
+    pub replaces: bool,
     /// Named after the resource if it is not set.
-    pub(crate) autonamed: bool,
+    pub autonamed: bool,
     /// The provider's message, which may be empty.
-    pub(crate) deprecated: Option<String>,
+    pub deprecated: Option<String>,
     /// Markdown in Pulumi's names, not sanitised.
-    pub(crate) description: String,
-    pub(crate) nested: Vec<Self>,
+    pub description: String,
+    pub nested: Vec<Self>,
     /// Nested properties that are left out, because the page has too many.
-    pub(crate) left_out: usize,
+    pub left_out: usize,
 }
 
 impl Property {
@@ -163,7 +163,7 @@ impl<'a, 'n> Properties<'a, 'n> {
 }
 
 /// A type in words.
-pub(crate) fn type_text(shape: &Shape) -> String {
+pub fn type_text(shape: &Shape) -> String {
     match shape {
         Shape::Bool => "boolean".to_owned(),
         Shape::Number => "number".to_owned(),
@@ -197,7 +197,7 @@ mod tests {
     use isthmus_proto::tfplugin6::schema::nested_block::NestingMode;
 
     use super::*;
-    use crate::package::testing::{attribute, block, body, package_with, required, schema};
+    use isthmus_package::testing::{attribute, block, body, package_with, required, schema};
 
     #[test]
     fn what_the_description_says_of_replacement_is_read() {

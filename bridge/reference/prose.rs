@@ -69,7 +69,7 @@ fn is_break(tag: &str) -> bool {
 }
 
 /// Markdown as plain text in lines, for terminals.
-pub(crate) fn text(markdown: &str) -> String {
+pub fn text(markdown: &str) -> String {
     let mut text = String::new();
     for event in Parser::new_ext(markdown, Options::ENABLE_TABLES) {
         match event {

@@ -25,8 +25,8 @@ fn entry(member: &Member, digest: &Digest) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::package::testing::package;
-    use crate::reference::page::digest;
+    use crate::page::digest;
+    use isthmus_package::testing::package;
 
     #[test]
     fn every_member_is_in_it_even_with_an_invalid_schema() {

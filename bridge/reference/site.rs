@@ -7,12 +7,12 @@ use super::member::{Member, MemberError, Members};
 use super::page::{Digest, Page, digest};
 use super::search;
 use super::upstream::Documents;
-use crate::package::catalogue::{Package, TokenError};
-use crate::package::schema::in_parallel;
+use isthmus_package::catalogue::{Package, TokenError};
+use isthmus_package::schema::in_parallel;
 
 /// The reference of a package.
 #[derive(Debug)]
-pub(crate) struct Site {
+pub struct Site {
     package: Arc<Package>,
     members: Members,
     documents: Arc<Documents>,
@@ -22,11 +22,11 @@ pub(crate) struct Site {
 
 /// A file of it.
 #[derive(Debug)]
-pub(crate) struct File {
-    pub(crate) content_type: &'static str,
-    pub(crate) content: String,
+pub struct File {
+    pub content_type: &'static str,
+    pub content: String,
     /// The version that it has for ever, which links to it name as their query; `None` if it has none.
-    pub(crate) version: Option<&'static str>,
+    pub version: Option<&'static str>,
 }
 
 /// Members whose schemas are decoded together; few are in memory at a time.
@@ -41,13 +41,13 @@ const SCRIPT: &str = "script.js";
 const SEARCH: &str = "search.js";
 
 impl Site {
-    pub(crate) fn new(package: Arc<Package>, documents: Arc<Documents>) -> Self {
+    pub fn new(package: Arc<Package>, documents: Arc<Documents>) -> Self {
         let (digests, search) = (OnceLock::new(), OnceLock::new());
         Self { members: Members::of(&package), package, documents, digests, search }
     }
 
     /// The file at a path such as `resources/random_pet.html`; `None` if there is none.
-    pub(crate) fn file(&self, path: &str) -> Option<File> {
+    pub fn file(&self, path: &str) -> Option<File> {
         let (content_type, content) = match path {
             "" | INDEX => (HTML, html::index(&self.package, &self.members, self.digests())),
             STYLE => ("text/css; charset=utf-8", html::STYLE.to_owned()),
@@ -63,7 +63,7 @@ impl Site {
     ///
     /// # Errors
     /// When its schema is invalid.
-    pub(crate) fn page(&self, member: &Member) -> Result<Page, TokenError> {
+    pub fn page(&self, member: &Member) -> Result<Page, TokenError> {
         let mut page = Page::of(&self.package, member)?;
         self.documents.complete(member, &mut page);
         Ok(page)
@@ -73,23 +73,23 @@ impl Site {
     ///
     /// # Errors
     /// When there is none, or more than one.
-    pub(crate) fn find(&self, wanted: &str) -> Result<&Member, MemberError> {
+    pub fn find(&self, wanted: &str) -> Result<&Member, MemberError> {
         self.members.find(&self.package.identity().name, wanted)
     }
 
     /// The page of an unknown path.
-    pub(crate) fn not_found(&self) -> String {
+    pub fn not_found(&self) -> String {
         html::not_found(&self.package)
     }
 
     /// The paths of all files.
-    pub(crate) fn paths(&self) -> Vec<String> {
+    pub fn paths(&self) -> Vec<String> {
         let fixed = [INDEX, STYLE, SCRIPT, SEARCH].map(str::to_owned);
         fixed.into_iter().chain(self.members.all().iter().map(Member::path)).collect()
     }
 
     /// What the search looks in. A large provider's takes a while, so it is made before it is needed.
-    pub(crate) fn search(&self) -> &str {
+    pub fn search(&self) -> &str {
         self.search.get_or_init(|| search::script(&self.members, self.digests()))
     }
 

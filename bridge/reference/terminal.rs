@@ -11,7 +11,7 @@ use super::prose;
 const WIDTH: usize = 100;
 
 /// A page as text. What providers have written in it is not escaped for a terminal.
-pub(crate) fn text(page: &Page, language: Language) -> String {
+pub fn text(page: &Page, language: Language) -> String {
     let mut text =
         format!("{}\n{}, in Terraform {}\n{}\n", page.title, page.kind.name(), page.terraform, page.token);
     if let Some(message) = &page.deprecated {

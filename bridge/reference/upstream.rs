@@ -4,7 +4,7 @@
 
 mod markdown;
 
-pub(crate) use markdown::MADE;
+pub use markdown::MADE;
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;
@@ -15,17 +15,17 @@ use sha2::{Digest as _, Sha256};
 
 use super::member::{Kind, Member, Members};
 use super::page::Page;
-use crate::names::member_kind::MemberKind;
-use crate::package::catalogue::Package;
-use crate::package::described::{Described, Text};
-use crate::package::schema::in_parallel;
+use isthmus_package::catalogue::Package;
+use isthmus_package::described::{Described, Text};
+use isthmus_package::names::member_kind::MemberKind;
+use isthmus_package::schema::in_parallel;
 
 /// The pages that were found, by the paths of their members' pages.
 #[derive(Debug, Default)]
-pub(crate) struct Documents(BTreeMap<String, String>);
+pub struct Documents(BTreeMap<String, String>);
 
 /// Where the page about a member may be, relative to the repository, the best place first.
-pub(crate) fn candidates(provider_type: &str, member: &Member) -> Vec<String> {
+pub fn candidates(provider_type: &str, member: &Member) -> Vec<String> {
     let (today, before) = match member.kind {
         Kind::Configuration => {
             return vec!["docs/index.md".to_owned(), "website/docs/index.html.markdown".to_owned()];
@@ -57,16 +57,16 @@ pub(crate) fn candidates(provider_type: &str, member: &Member) -> Vec<String> {
 
 impl Documents {
     /// Adds the page about a member.
-    pub(crate) fn add(&mut self, member: &Member, text: &str) {
+    pub fn add(&mut self, member: &Member, text: &str) {
         self.0.insert(member.path(), body(text).to_owned());
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// What a document that is made of the pages depends on.
-    pub(crate) fn digest(&self) -> [u8; 32] {
+    pub fn digest(&self) -> [u8; 32] {
         let mut digest = Sha256::new();
         for text in self.0.iter().flat_map(|(path, text)| [path, text]) {
             digest.update(text.len().to_be_bytes());
@@ -76,7 +76,7 @@ impl Documents {
     }
 
     /// The texts for the package's schema: pages without what the schema says itself, each with an example of the member.
-    pub(crate) fn described(&self, package: &Package) -> Described {
+    pub fn described(&self, package: &Package) -> Described {
         let mut described = Described::default();
         let members = Members::of(package);
         let with_pages: Vec<(&Member, MemberKind, &str)> = members
@@ -100,7 +100,7 @@ impl Documents {
     }
 
     /// The overview of the package for Pulumi's registry, from the provider's first page.
-    pub(crate) fn overview(&self, package: &Package) -> String {
+    pub fn overview(&self, package: &Package) -> String {
         let members = Members::of(package);
         let configuration = members.all().iter().find(|member| member.kind == Kind::Configuration);
         let page = configuration.and_then(|member| Page::of(package, member).ok());

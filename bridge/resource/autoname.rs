@@ -11,9 +11,9 @@
 
 use isthmus_proto::property::{Struct, Value};
 
-use crate::names::random_digits::{NoRandomNumbers, random_digits};
-use crate::package::shape::{Field, ResourceShape};
-use crate::translate::property::{self, PropertyView};
+use isthmus_package::names::random_digits::{NoRandomNumbers, random_digits};
+use isthmus_package::shape::{Field, ResourceShape};
+use isthmus_translate::property::{self, PropertyView};
 
 /// Maximum length of a name, in bytes.
 const LONGEST: usize = 255;
@@ -125,9 +125,9 @@ fn new_name(naming: &Naming<'_>) -> Result<String, Unnamed> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::package::shape::{PackageNaming, compile_resource};
-    use crate::package::testing::{attribute, compiled, computed, required, schema};
-    use crate::translate::property::{secret, unknown};
+    use isthmus_package::shape::{PackageNaming, compile_resource};
+    use isthmus_package::testing::{attribute, compiled, computed, required, schema};
+    use isthmus_translate::property::{secret, unknown};
 
     fn shape() -> ResourceShape {
         resource(required("name", "\"string\""))

@@ -10,13 +10,13 @@ use isthmus_provider::{Diagnostic, ProviderError};
 
 use super::autoname::{Naming, Unnamed, add_name};
 use super::{Failure, InputPath, Inputs, OperationError, OperationWarnings, Target, in_sentences};
-use crate::package::shape::{Field, ObjectShape, Shape};
-use crate::translate::attribute_paths::{field_at, property_path};
-use crate::translate::exact_numbers::doubtful_numbers;
-use crate::translate::inputs::{
+use isthmus_package::shape::{Field, ObjectShape, Shape};
+use isthmus_translate::attribute_paths::{field_at, property_path};
+use isthmus_translate::exact_numbers::doubtful_numbers;
+use isthmus_translate::inputs::{
     Missing, SetProperty, Unknowns, canonical, deprecated, missing_required, read_only,
 };
-use crate::translate::property::{PropertyView, classify, secret};
+use isthmus_translate::property::{PropertyView, classify, secret};
 
 #[derive(Debug)]
 pub(crate) struct Checked {
@@ -248,8 +248,8 @@ mod tests {
     use isthmus_cty::AttributePath;
 
     use super::*;
-    use crate::package::shape::{PackageNaming, compile_resource};
-    use crate::package::testing::{attribute, compiled, schema};
+    use isthmus_package::shape::{PackageNaming, compile_resource};
+    use isthmus_package::testing::{attribute, compiled, schema};
 
     #[test]
     fn a_conflict_is_known_by_its_words_and_its_place() {

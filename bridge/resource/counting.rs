@@ -6,9 +6,9 @@ use isthmus_proto::property::Struct;
 use super::autoname::{self, AutonamingMode, Naming};
 use super::check::mark_sensitive;
 use super::diff;
-use crate::package::shape::ResourceShape;
-use crate::translate::exact_numbers::doubtful_numbers;
-use crate::translate::inputs::{canonical, deprecated, missing_required, read_only};
+use isthmus_package::shape::ResourceShape;
+use isthmus_translate::exact_numbers::doubtful_numbers;
+use isthmus_translate::inputs::{canonical, deprecated, missing_required, read_only};
 
 /// Inputs with a generated name, for a resource that is created.
 pub fn add_name(shape: &ResourceShape, inputs: &Struct, seed: &[u8]) -> Struct {

@@ -9,8 +9,8 @@ use isthmus_state::OperationKind;
 
 use super::state_manager::{Outcome, StateManager};
 use super::{EarlierPlans, OperationError, OperationWarnings, Target};
-use crate::translate::inputs::{Config, Unknowns};
-use crate::translate::sets::in_order_of;
+use isthmus_translate::inputs::{Config, Unknowns};
+use isthmus_translate::sets::in_order_of;
 
 /// The properties of the planned object.
 pub(crate) async fn preview_create(

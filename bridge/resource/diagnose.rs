@@ -6,8 +6,8 @@ use isthmus_provider::plugin::ProtocolVersion;
 use isthmus_provider::{Diagnostic, ProviderError, Rpc};
 
 use super::{Failure, Inputs, OperationError, Target};
-use crate::package::shape::ObjectShape;
-use crate::translate::attribute_paths::property_path;
+use isthmus_package::shape::ObjectShape;
+use isthmus_translate::attribute_paths::property_path;
 
 /// The text of a diagnostic, with the Pulumi name of its property.
 pub(crate) fn describe(diagnostic: &Diagnostic, shape: &ObjectShape) -> String {

@@ -17,10 +17,10 @@ use isthmus_state::Status;
 use super::failure::Inputs;
 use super::prior::Prior;
 use super::{OperationError, OperationWarnings, Target};
-use crate::package::shape::{Field, IdRule, ObjectShape, Shape};
-use crate::translate::attribute_paths::property_path;
-use crate::translate::inputs::Unknowns;
-use crate::translate::property_path::PropertyPath;
+use isthmus_package::shape::{Field, IdRule, ObjectShape, Shape};
+use isthmus_translate::attribute_paths::property_path;
+use isthmus_translate::inputs::Unknowns;
+use isthmus_translate::property_path::PropertyPath;
 
 pub(crate) use change::{Change, ChangeKind, Display, META};
 pub(super) use detail::changes;

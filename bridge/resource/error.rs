@@ -6,11 +6,11 @@ use isthmus_provider::ProviderError;
 use super::failure::Failure;
 use crate::daemon::StartError;
 use crate::error_code::{ErrorCode, of_start};
-use crate::package::catalogue::TokenError;
-use crate::translate::meta::MetaError;
-use crate::translate::outputs::OutputError;
-use crate::translate::property_path::PropertyPath;
-use crate::translate::raw_state::RawStateError;
+use isthmus_package::catalogue::TokenError;
+use isthmus_translate::meta::MetaError;
+use isthmus_translate::outputs::OutputError;
+use isthmus_translate::property_path::PropertyPath;
+use isthmus_translate::raw_state::RawStateError;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OperationError {

@@ -13,11 +13,11 @@ use std::sync::Arc;
 
 use isthmus_proto::property::{Struct, Value};
 
-use crate::package::function::FunctionShape;
-use crate::package::shape::{Field, ObjectShape, Shape};
-use crate::translate::inputs::InputFailure;
-use crate::translate::property::{self, PropertyView, SIGNATURE_KEY};
-use crate::translate::property_path::{PropertyPath, PropertyStep};
+use isthmus_package::function::FunctionShape;
+use isthmus_package::shape::{Field, ObjectShape, Shape};
+use isthmus_translate::inputs::InputFailure;
+use isthmus_translate::property::{self, PropertyView, SIGNATURE_KEY};
+use isthmus_translate::property_path::{PropertyPath, PropertyStep};
 
 /// One failure of inputs, safe to print.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -300,9 +300,9 @@ mod tests {
     use isthmus_provider::schema::BlockNesting;
 
     use super::*;
-    use crate::package::shape::{IdRule, ResourceShape};
-    use crate::translate::property::{output, secret};
-    use crate::translate::testing::{attribute, bag, block, list, nested, object, path, resource};
+    use isthmus_package::shape::{IdRule, ResourceShape};
+    use isthmus_translate::property::{output, secret};
+    use isthmus_translate::testing::{attribute, bag, block, list, nested, object, path, resource};
 
     fn shape() -> ResourceShape {
         let mut password = attribute("password", Type::String);

@@ -24,14 +24,14 @@ use isthmus_state::{SavedObject, Status};
 use super::read::Found;
 use super::state::{RenderOptions, properties_of};
 use super::{OperationError, OperationWarnings, StateError, Target};
-use crate::package::shape::{ResourceShape, Shape};
-use crate::translate::exact_numbers::{inexact_in_dynamic, with_exact_numbers};
-use crate::translate::import::{Configured, Settable, configured_inputs, inputs_after_import};
-use crate::translate::marked_secrets::mark_like;
-use crate::translate::meta::{Meta, StoredIdentity};
-use crate::translate::property::{self, PropertyView};
-use crate::translate::property_path::PropertyPath;
-use crate::translate::raw_state::stored_raw_state;
+use isthmus_package::shape::{ResourceShape, Shape};
+use isthmus_translate::exact_numbers::{inexact_in_dynamic, with_exact_numbers};
+use isthmus_translate::import::{Configured, Settable, configured_inputs, inputs_after_import};
+use isthmus_translate::marked_secrets::mark_like;
+use isthmus_translate::meta::{Meta, StoredIdentity};
+use isthmus_translate::property::{self, PropertyView};
+use isthmus_translate::property_path::PropertyPath;
+use isthmus_translate::raw_state::stored_raw_state;
 
 /// Objects of a form whose inputs are determined one by one; the inputs of further ones follow from
 /// them if all are alike.

@@ -14,9 +14,9 @@ use isthmus_cty::json::Json;
 use isthmus_provider::{Diagnostic, Object, ProviderError};
 
 use super::{OperationError, OperationWarnings, Target};
-use crate::package::shape::IdRule;
-use crate::translate::meta::StoredIdentity;
-use crate::translate::outputs::id_from_state;
+use isthmus_package::shape::IdRule;
+use isthmus_translate::meta::StoredIdentity;
+use isthmus_translate::outputs::id_from_state;
 
 impl Target<'_> {
     /// Chooses the id of a resource that is new to the engine. `given`: the id that it was imported

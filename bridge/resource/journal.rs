@@ -26,7 +26,7 @@ use super::operations::{Operations, OperationsError};
 use super::prior::Prior;
 use super::state::{RenderOptions, properties_in_any_case};
 use super::{OperationWarnings, Target};
-use crate::translate::property::bag_without_secrets;
+use isthmus_translate::property::bag_without_secrets;
 
 impl Target<'_> {
     /// The properties left behind by a failed deletion with the properties that the engine `sent`.
@@ -204,7 +204,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::translate::property::secret;
+    use isthmus_translate::property::secret;
 
     #[test]
     fn the_same_properties_are_known_in_any_order_and_whatever_is_secret() {

@@ -23,7 +23,7 @@ use known::{KnownOperation, KnownOperations};
 
 use super::warnings::OperationWarnings;
 use crate::home::StateDirectoryError;
-use crate::urn::Urn;
+use isthmus_package::urn::Urn;
 
 pub(crate) use origin::{Caller, Origin};
 

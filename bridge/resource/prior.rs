@@ -6,8 +6,8 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::Object;
 use isthmus_state::Status;
 
-use crate::package::shape::ObjectShape;
-use crate::translate::unread::{UnreadAttribute, unread_in};
+use isthmus_package::shape::ObjectShape;
+use isthmus_translate::unread::{UnreadAttribute, unread_in};
 
 /// Prior state of a resource.
 #[derive(Clone, Debug)]

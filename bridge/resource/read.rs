@@ -12,13 +12,13 @@ use isthmus_state::Status;
 use super::prior::Prior;
 use super::state::{RenderOptions, properties_of};
 use super::{OperationError, OperationWarnings, Target};
-use crate::package::shape::{IdRule, ResourceShape, Shape};
-use crate::translate::exact_numbers::with_exact_numbers;
-use crate::translate::import::inputs_after_refresh;
-use crate::translate::meta::META_KEY;
-use crate::translate::raw_state::DELTA_KEY;
-use crate::translate::sets::in_order_of;
-use crate::translate::unread::{add_unread_inputs, unread_in};
+use isthmus_package::shape::{IdRule, ResourceShape, Shape};
+use isthmus_translate::exact_numbers::with_exact_numbers;
+use isthmus_translate::import::inputs_after_refresh;
+use isthmus_translate::meta::META_KEY;
+use isthmus_translate::raw_state::DELTA_KEY;
+use isthmus_translate::sets::in_order_of;
+use isthmus_translate::unread::{add_unread_inputs, unread_in};
 
 #[derive(Debug)]
 pub(crate) struct Found {

@@ -4,7 +4,7 @@ use isthmus_common::is_misleading;
 use isthmus_state::{Condition, FaultEffect, JournalFault, OpenIntent};
 
 use super::in_sentences;
-use crate::urn::Urn;
+use isthmus_package::urn::Urn;
 
 /// A creation of which the engine was certainly or probably not told.
 pub(crate) fn of_creation(open: &OpenIntent) -> String {

@@ -11,21 +11,21 @@ use isthmus_state::Status;
 
 use super::prior::Prior;
 use super::{OperationError, OperationWarnings, StateError, Target};
-use crate::package::shape::Shape;
-use crate::translate::attribute_paths::property_path;
-use crate::translate::exact_numbers::with_exact_numbers;
-use crate::translate::ignore_changes::{apply_ignore_changes, take_out_read_only};
-use crate::translate::ignored_attributes::ignored_attributes;
-use crate::translate::ignored_digits::restore_digits;
-use crate::translate::inputs::Unknowns;
-use crate::translate::meta::{META_KEY, Meta, Source, StoredIdentity};
-use crate::translate::outputs::{OutputOptions, outputs_from_state};
-use crate::translate::property_path::{PropertyPath, PropertyStep};
-use crate::translate::raw_state::{
+use isthmus_package::shape::Shape;
+use isthmus_translate::attribute_paths::property_path;
+use isthmus_translate::exact_numbers::with_exact_numbers;
+use isthmus_translate::ignore_changes::{apply_ignore_changes, take_out_read_only};
+use isthmus_translate::ignored_attributes::ignored_attributes;
+use isthmus_translate::ignored_digits::restore_digits;
+use isthmus_translate::inputs::Unknowns;
+use isthmus_translate::meta::{META_KEY, Meta, Source, StoredIdentity};
+use isthmus_translate::outputs::{OutputOptions, outputs_from_state};
+use isthmus_translate::property_path::{PropertyPath, PropertyStep};
+use isthmus_translate::raw_state::{
     DELTA_KEY, RawStateSource, add_stored_properties, foreign_raw_state, raw_state_as_delta, stored_raw_state,
 };
-use crate::translate::sets::in_order_of;
-use crate::translate::unread::{UnreadAttribute, add_unread_inputs, fill_unread, unread_in};
+use isthmus_translate::sets::in_order_of;
+use isthmus_translate::unread::{UnreadAttribute, add_unread_inputs, fill_unread, unread_in};
 
 impl Target<'_> {
     /// The resource type with changes at `paths` ignored: `news` are reverted there to the stored

@@ -15,7 +15,7 @@ use isthmus_state::OperationKind;
 
 use super::prior::Prior;
 use super::{OperationError, OperationWarnings};
-use crate::translate::unread::UnreadAttribute;
+use isthmus_translate::unread::UnreadAttribute;
 
 /// Journals an operation on one resource and stores its outcome. Every `Intent` is passed to
 /// exactly one of the methods that end it.

@@ -12,9 +12,9 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::schema::Block;
 
 use super::{Inputs, OperationError, Target, write_only};
-use crate::package::shape::{Field, ObjectShape};
-use crate::translate::inputs::{Config, InputFailure, Unknowns, config_from_inputs, config_from_stored};
-use crate::translate::property::contains_secret;
+use isthmus_package::shape::{Field, ObjectShape};
+use isthmus_translate::inputs::{Config, InputFailure, Unknowns, config_from_inputs, config_from_stored};
+use isthmus_translate::property::contains_secret;
 
 /// The functions that read inputs, which treat properties unknown to the schema differently.
 type Reading = fn(&Struct, &ObjectShape, &Block, Unknowns) -> Result<Config, Vec<InputFailure>>;

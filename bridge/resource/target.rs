@@ -13,13 +13,13 @@ use super::operations::Memory;
 use super::plan_memory::EarlierPlans;
 use super::timeouts::Timeouts;
 use super::warnings::OperationWarnings;
-use crate::package::catalogue::Identity;
-use crate::package::shape::ResourceShape;
-use crate::settings::NumberForm;
-use crate::translate::exact_numbers::form_numbers;
-use crate::translate::inputs::{Config, Unknowns, config_from_inputs};
-use crate::translate::marked_secrets::mark_configured_secrets;
-use crate::translate::outputs::{OutputError, OutputOptions, outputs_from_state};
+use isthmus_package::catalogue::Identity;
+use isthmus_package::shape::ResourceShape;
+use isthmus_translate::exact_numbers::NumberForm;
+use isthmus_translate::exact_numbers::form_numbers;
+use isthmus_translate::inputs::{Config, Unknowns, config_from_inputs};
+use isthmus_translate::marked_secrets::mark_configured_secrets;
+use isthmus_translate::outputs::{OutputError, OutputOptions, outputs_from_state};
 
 /// The resource type and session state of an operation.
 #[derive(Debug)]

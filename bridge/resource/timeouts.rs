@@ -27,8 +27,8 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::Object;
 
 use super::target::Target;
-use crate::package::shape::{Field, ObjectShape, Shape};
-use crate::translate::property::{PropertyView, unwrap};
+use isthmus_package::shape::{Field, ObjectShape, Shape};
+use isthmus_translate::property::{PropertyView, unwrap};
 
 pub(crate) use interruption::Remedy;
 pub(crate) use limits::{Operation, Timeouts};

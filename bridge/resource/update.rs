@@ -10,9 +10,9 @@ use super::create::planned_properties;
 use super::prior::Prior;
 use super::state_manager::{Outcome, StateManager};
 use super::{OperationError, OperationWarnings, Target};
-use crate::translate::attribute_paths::property_path;
-use crate::translate::inputs::{Config, Unknowns};
-use crate::translate::property_path::PropertyPath;
+use isthmus_translate::attribute_paths::property_path;
+use isthmus_translate::inputs::{Config, Unknowns};
+use isthmus_translate::property_path::PropertyPath;
 
 #[derive(Debug)]
 pub(crate) struct Changes<'a> {

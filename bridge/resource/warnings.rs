@@ -3,7 +3,7 @@
 use isthmus_provider::Diagnostic;
 use isthmus_state::OperationId;
 
-use crate::translate::exact_numbers::LostDigits;
+use isthmus_translate::exact_numbers::LostDigits;
 
 /// What an operation yields besides its result.
 #[derive(Debug, Default)]

@@ -19,9 +19,9 @@ use isthmus_proto::property::{Struct, Value};
 use prost::Message as _;
 use sha2::{Digest as _, Sha256};
 
-use crate::package::shape::{ObjectShape, Shape};
-use crate::translate::property::{self, PropertyView};
-use crate::translate::property_path::inside_mut;
+use isthmus_package::shape::{ObjectShape, Shape};
+use isthmus_translate::property::{self, PropertyView};
+use isthmus_translate::property_path::inside_mut;
 
 /// Prefix of a mark. Salt and hash follow, in hexadecimal digits, separated by a colon.
 const MARK: &str = "isthmus:write-only:";
@@ -223,9 +223,9 @@ mod tests {
     use isthmus_provider::schema::{Attribute, BlockNesting};
 
     use super::*;
-    use crate::package::shape::{IdRule, ResourceShape};
-    use crate::translate::property::{secret, unknown};
-    use crate::translate::testing::{attribute, bag, block, list, nested, object, resource};
+    use isthmus_package::shape::{IdRule, ResourceShape};
+    use isthmus_translate::property::{secret, unknown};
+    use isthmus_translate::testing::{attribute, bag, block, list, nested, object, resource};
 
     fn thing() -> ResourceShape {
         let write_only = |name: &str| Attribute { write_only: true, ..attribute(name, Type::String) };

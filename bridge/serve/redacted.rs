@@ -23,7 +23,7 @@ use crate::engine::Severity;
 use crate::observe::AuditedCall;
 use crate::settings::RECORD;
 use crate::status::{RequestError, with_texts};
-use crate::translate::marked_secrets::note_secrets;
+use isthmus_translate::marked_secrets::note_secrets;
 
 #[derive(Clone, Debug)]
 pub(super) struct Redacted<Service>(pub(super) Service);

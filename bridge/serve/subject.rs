@@ -3,7 +3,7 @@
 use isthmus_proto::{lumirpc, pulumirpc};
 
 use crate::observe::Subject;
-use crate::urn::Urn;
+use isthmus_package::urn::Urn;
 
 /// A request, as far as it says what it is about.
 pub(super) trait HasSubject {

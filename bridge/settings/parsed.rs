@@ -19,7 +19,8 @@ use super::{
     ProviderEnvironment, ProviderMeta, RECORD, REMOVED, SCHEMA_CACHE, SENSITIVE_OUTPUTS, STOP_GRACE_PERIOD,
     STORE, STORE_CA, Setting, TLS_CERTIFICATE, TLS_CLIENT_AUTHORITIES, TLS_KEY, TOKENS, WRITE_ONLY, foreign,
 };
-use crate::names::plain_results::PlainResults;
+use isthmus_package::names::plain_results::PlainResults;
+use isthmus_translate::exact_numbers::NumberForm;
 
 /// Maximum length, in characters, of an invalid value in an error.
 const LONGEST_VALUE: usize = 60;
@@ -165,16 +166,6 @@ const MOST_PROCESSES: usize = 64;
 const LONGEST_AGE: Duration = Duration::from_secs(60 * 60);
 const LONGEST_IDLE: Duration = Duration::from_secs(10 * 60);
 
-/// What stands in outputs and results for a number that no double holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum NumberForm {
-    /// The nearest double, with a warning.
-    #[default]
-    Number,
-    /// A decimal string.
-    String,
-}
-
 /// What a legacy engine gets of sensitive outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SensitiveOutputs {
@@ -245,7 +236,7 @@ impl Settings {
                 .unwrap_or(DEFAULT_STOP_GRACE_PERIOD),
             home: reader.value(HOME, values::path),
             durability: reader.value(DURABILITY, choice(&DURABILITIES)).unwrap_or_default(),
-            exact_numbers: reader.value(EXACT_NUMBERS, choice(&NumberForm::VALUES)).unwrap_or_default(),
+            exact_numbers: reader.value(EXACT_NUMBERS, choice(&NUMBER_FORMS)).unwrap_or_default(),
             key: reader.key(),
             kill_sessions: reader.value(KILL_SESSIONS, values::boolean).unwrap_or(false),
             lock_file: reader.value(LOCK_FILE, values::path),
@@ -310,9 +301,8 @@ impl DaemonChoice {
     }
 }
 
-impl NumberForm {
-    const VALUES: [(&str, Self); 2] = [("number", Self::Number), ("string", Self::String)];
-}
+const NUMBER_FORMS: [(&str, NumberForm); 2] =
+    [("number", NumberForm::Number), ("string", NumberForm::String)];
 
 impl SensitiveOutputs {
     const VALUES: [(&str, Self); 2] = [("show", Self::Show), ("withhold", Self::Withhold)];

@@ -11,7 +11,7 @@ use std::time::Duration;
 use isthmus_common::Secret;
 use isthmus_state::{StoreAddress, StoreError};
 
-use crate::names::plain_results::PlainResults;
+use isthmus_package::names::plain_results::PlainResults;
 
 /// The longest period: a day. Clocks may not support much longer ones.
 const LONGEST_PERIOD: f64 = 86_400.0;

@@ -6,11 +6,11 @@
 
 use isthmus_proto::property::{Struct, Value};
 
-use crate::package::shape::{ObjectShape, Shape};
-use crate::translate::inputs::is_defaults_mark;
-use crate::translate::meta::META_KEY;
-use crate::translate::property::{PropertyView, classify, secret};
-use crate::translate::raw_state::DELTA_KEY;
+use isthmus_package::shape::{ObjectShape, Shape};
+use isthmus_translate::inputs::is_defaults_mark;
+use isthmus_translate::meta::META_KEY;
+use isthmus_translate::property::{PropertyView, classify, secret};
+use isthmus_translate::raw_state::DELTA_KEY;
 
 /// Marks what is secret by the shape, or may be.
 pub(crate) fn mark_what_may_be_secret(bag: &mut Struct, shape: &ObjectShape) {
@@ -134,9 +134,9 @@ mod tests {
     use isthmus_provider::schema::BlockNesting;
 
     use super::*;
-    use crate::package::shape::{IdRule, ResourceShape};
-    use crate::translate::property::{output, unknown};
-    use crate::translate::testing::{attribute, bag, block, list, nested, object, resource, sensitive};
+    use isthmus_package::shape::{IdRule, ResourceShape};
+    use isthmus_translate::property::{output, unknown};
+    use isthmus_translate::testing::{attribute, bag, block, list, nested, object, resource, sensitive};
 
     fn marked(fields: &[(&str, Value)]) -> Struct {
         let mut bag = bag(fields);
@@ -185,7 +185,7 @@ mod tests {
             ("size", text("hunter2")),
             ("labels", text(r#"{"a": "hunter2"}"#)),
             ("openText", object(&[("token", text("hunter2"))])),
-            ("labels", object(&[(crate::translate::property::SIGNATURE_KEY, text("hunter2"))])),
+            ("labels", object(&[(isthmus_translate::property::SIGNATURE_KEY, text("hunter2"))])),
             ("labels", output(Some(object(&[("a", text("hunter2"))])), false, vec![])),
             ("rules", output(Some(list(&[object(&[("key", text("hunter2"))])])), false, vec![])),
             ("rules", object(&[("key", text("hunter2"))])),

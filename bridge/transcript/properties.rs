@@ -3,11 +3,11 @@
 use isthmus_proto::property::{Struct, Value as Property};
 
 use super::{Masks, Shown, mark_what_may_be_secret};
-use crate::migrate::property_json::number_to_json;
-use crate::package::shape::ObjectShape;
-use crate::translate::meta::META_KEY;
-use crate::translate::property::{PropertyView, classify};
-use crate::translate::raw_state::DELTA_KEY;
+use isthmus_package::shape::ObjectShape;
+use isthmus_translate::meta::META_KEY;
+use isthmus_translate::property::number_to_json;
+use isthmus_translate::property::{PropertyView, classify};
+use isthmus_translate::raw_state::DELTA_KEY;
 
 /// A bag of properties. What only serves to rebuild the state is left out.
 pub(crate) fn shown_bag(bag: &Struct, shape: &ObjectShape, masks: &Masks) -> Shown {
@@ -50,7 +50,7 @@ mod tests {
 
     use super::*;
     use crate::transcript::Side;
-    use crate::translate::property::{output, secret, unknown};
+    use isthmus_translate::property::{output, secret, unknown};
 
     #[test]
     fn marks_are_obeyed_at_every_depth_and_the_state_is_left_out() {

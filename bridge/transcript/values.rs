@@ -239,7 +239,7 @@ mod tests {
 
     use super::*;
     use crate::transcript::Side;
-    use crate::translate::testing::{attribute, block, nested, nested_attribute, sensitive};
+    use isthmus_translate::testing::{attribute, block, nested, nested_attribute, sensitive};
 
     fn with_secret() -> Vec<Attribute> {
         vec![attribute("open", Type::String), sensitive(attribute("token", Type::String))]

@@ -6,13 +6,13 @@
 use isthmus_cty::{AttributePath, PathStep};
 
 use super::property_path::{PropertyPath, PropertyStep};
-use crate::package::shape::{Field, ObjectShape, Shape};
+use isthmus_package::shape::{Field, ObjectShape, Shape};
 
 /// The property path of the attribute path `path`.
 ///
 /// Providers also send paths that are not in their schema; such a path is truncated where it leaves
 /// the schema, which is still helpful in a message.
-pub(crate) fn property_path(path: &AttributePath, root: &ObjectShape) -> PropertyPath {
+pub fn property_path(path: &AttributePath, root: &ObjectShape) -> PropertyPath {
     let mut steps = Vec::new();
     let mut place = Place::Object(root);
     for step in &path.0 {
@@ -54,7 +54,7 @@ pub(crate) fn property_path(path: &AttributePath, root: &ObjectShape) -> Propert
 }
 
 /// The field at Terraform's `path`; `None` if it is no field, such as an element of a list.
-pub(crate) fn field_at<'a>(path: &AttributePath, root: &'a ObjectShape) -> Option<&'a Field> {
+pub fn field_at<'a>(path: &AttributePath, root: &'a ObjectShape) -> Option<&'a Field> {
     let (last, above) = path.0.split_last()?;
     let PathStep::Attribute(name) = last else { return None };
     let mut place = Place::Object(root);
@@ -113,8 +113,8 @@ mod tests {
     use isthmus_provider::schema::BlockNesting;
 
     use super::*;
-    use crate::package::shape::{IdRule, ResourceShape};
-    use crate::translate::testing::{attribute, block, nested, resource};
+    use crate::testing::{attribute, block, nested, resource};
+    use isthmus_package::shape::{IdRule, ResourceShape};
 
     fn thing() -> ResourceShape {
         let inner = block(vec![attribute("some_name", Type::String)], vec![]);

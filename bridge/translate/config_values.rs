@@ -11,7 +11,7 @@ use isthmus_proto::property::{Struct, Value as Property};
 use super::inputs::InputFailure;
 use super::property::{self, PropertyView};
 use super::property_path::PropertyPath;
-use crate::package::shape::{Field, ObjectShape, Shape};
+use isthmus_package::shape::{Field, ObjectShape, Shape};
 
 /// Maximum depth: that of the JSON parser.
 const MAXIMUM_DEPTH: usize = 512;
@@ -23,7 +23,7 @@ const MAXIMUM_DEPTH: usize = 512;
 ///
 /// # Errors
 /// For each property whose string is not JSON.
-pub(crate) fn unfold(config: &Struct, shape: &ObjectShape) -> Result<Struct, Vec<InputFailure>> {
+pub fn unfold(config: &Struct, shape: &ObjectShape) -> Result<Struct, Vec<InputFailure>> {
     let mut failures = Vec::new();
     let mut unfolded = Struct::new();
     for (name, value) in config.iter() {
@@ -40,7 +40,7 @@ pub(crate) fn unfold(config: &Struct, shape: &ObjectShape) -> Result<Struct, Vec
 }
 
 /// As [`unfold`], for comparisons: a string that is not JSON is unchanged.
-pub(crate) fn unfold_if_possible(config: &Struct, shape: &ObjectShape) -> Struct {
+pub fn unfold_if_possible(config: &Struct, shape: &ObjectShape) -> Struct {
     let properties = config.iter().map(|(name, value)| {
         let unfolded = shape.pulumi(name).and_then(|field| unfold_value(value, &field.shape).ok());
         (name.to_owned(), unfolded.unwrap_or_else(|| value.clone()))
@@ -52,7 +52,7 @@ pub(crate) fn unfold_if_possible(config: &Struct, shape: &ObjectShape) -> Struct
 ///
 /// A property with any unknown value is unknown as a whole; one with any secret, by marks or by the
 /// schema, is one secret string.
-pub(crate) fn fold(config: &Struct, shape: &ObjectShape) -> Struct {
+pub fn fold(config: &Struct, shape: &ObjectShape) -> Struct {
     let properties = config.iter().map(|(name, value)| {
         let folded = match shape.pulumi(name) {
             Some(field) => fold_value(value, field),
@@ -68,7 +68,7 @@ pub(crate) fn fold(config: &Struct, shape: &ObjectShape) -> Struct {
 ///
 /// # Errors
 /// The first key without a namespace.
-pub(crate) fn from_variables<'a>(
+pub fn from_variables<'a>(
     variables: impl IntoIterator<Item = (&'a String, &'a String)>,
     shape: &ObjectShape,
 ) -> Result<Struct, VariableKeyError> {
@@ -88,7 +88,7 @@ pub(crate) fn from_variables<'a>(
 #[error(
     "could not parse {key} as a configuration key (configuration keys should be of the form `<namespace>:<name>`)"
 )]
-pub(crate) struct VariableKeyError {
+pub struct VariableKeyError {
     pub key: String,
 }
 
@@ -275,10 +275,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::package::shape::{IdRule, ResourceShape};
-    use crate::translate::outputs::{OutputOptions, outputs_from_state};
-    use crate::translate::property::{secret, unknown};
-    use crate::translate::testing::{Choices, attribute, bag, block, list, nested, object, path, resource};
+    use crate::outputs::{OutputOptions, outputs_from_state};
+    use crate::property::{secret, unknown};
+    use crate::testing::{Choices, attribute, bag, block, list, nested, object, path, resource};
+    use isthmus_package::shape::{IdRule, ResourceShape};
 
     fn config() -> ResourceShape {
         let inner = block(vec![attribute("role", Type::String)], vec![]);

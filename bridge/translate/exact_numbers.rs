@@ -14,12 +14,24 @@ use isthmus_proto::property::{Struct, Value as Property};
 
 use super::property::{self, PropertyView, SIGNATURE_KEY, VALUE_KEY};
 use super::property_path::{PropertyPath, PropertyStep};
-use crate::package::shape::{ObjectShape, Shape};
-use crate::settings::{EXACT_NUMBERS, NumberForm};
+use isthmus_package::shape::{ObjectShape, Shape};
+
+/// The setting that chooses the form.
+pub const EXACT_NUMBERS: &str = "ISTHMUS_EXACT_NUMBERS";
+
+/// What stands in outputs and results for a number that no double holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NumberForm {
+    /// The nearest double, with a warning.
+    #[default]
+    Number,
+    /// A decimal string.
+    String,
+}
 
 /// A number that a program gets with other digits.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct LostDigits {
+pub struct LostDigits {
     /// The resource type, data source or function.
     of: String,
     path: PropertyPath,
@@ -34,14 +46,14 @@ pub(crate) struct LostDigits {
 /// are unchanged.
 ///
 /// Numbers in dynamic values stay, too: a string would be one for the provider.
-pub(crate) fn with_exact_numbers(mut properties: Struct, state: &Value, shape: &ObjectShape) -> Struct {
+pub fn with_exact_numbers(mut properties: Struct, state: &Value, shape: &ObjectShape) -> Struct {
     Exact::new(NumberForm::String).object(&mut properties, state, shape);
     properties
 }
 
 /// Gives the numbers in `properties`, which were translated from `state`, a form; returns those that
 /// lose digits, a few at most.
-pub(crate) fn form_numbers(
+pub fn form_numbers(
     properties: &mut Struct,
     state: &Value,
     shape: &ObjectShape,
@@ -54,7 +66,7 @@ pub(crate) fn form_numbers(
 }
 
 /// As [`form_numbers`], for one property.
-pub(crate) fn form_number(
+pub fn form_number(
     property: &mut Property,
     value: &Value,
     shape: &Shape,
@@ -68,18 +80,14 @@ pub(crate) fn form_number(
 
 /// The paths of numbers in dynamic values of `properties`, which were translated from `state`, that
 /// have lost digits: as an input, each is another number.
-pub(crate) fn inexact_in_dynamic(
-    properties: &Struct,
-    state: &Value,
-    shape: &ObjectShape,
-) -> Vec<PropertyPath> {
+pub fn inexact_in_dynamic(properties: &Struct, state: &Value, shape: &ObjectShape) -> Vec<PropertyPath> {
     let mut exact = Exact { maximum: usize::MAX, ..Exact::new(NumberForm::String) };
     exact.object(&mut properties.clone(), state, shape);
     exact.lost.into_iter().map(|lost| lost.path).collect()
 }
 
 /// The paths in `inputs` of integers that may have been rounded, a few at most.
-pub(crate) fn doubtful_numbers(inputs: &Struct, shape: &ObjectShape) -> Vec<PropertyPath> {
+pub fn doubtful_numbers(inputs: &Struct, shape: &ObjectShape) -> Vec<PropertyPath> {
     let mut doubts = Doubts::default();
     doubts.object(inputs, shape);
     doubts.found
@@ -271,24 +279,24 @@ impl Exact<'_> {
 
 impl LostDigits {
     /// The same without the numbers.
-    pub(crate) fn hidden(self) -> Self {
+    pub fn hidden(self) -> Self {
         Self { numbers: None, ..self }
     }
 
     /// Where it is.
-    pub(crate) fn place(&self) -> String {
+    pub fn place(&self) -> String {
         let Self { of, path, .. } = self;
         if path.0.is_empty() { format!("the result of {of}") } else { format!("`{path}` of {of}") }
     }
 
-    pub(crate) fn warning(&self) -> String {
+    pub fn warning(&self) -> String {
         let place = self.place();
         let what = match &self.numbers {
             Some((exact, shown)) => format!("is {exact}, and a program gets {shown:?}"),
             None => "has more digits than a program gets".to_owned(),
         };
         let remedy = if self.has_other_form {
-            format!("; with {}=string it gets such numbers as strings", EXACT_NUMBERS.name)
+            format!("; with {}=string it gets such numbers as strings", EXACT_NUMBERS)
         } else {
             String::new()
         };
@@ -309,14 +317,12 @@ mod tests {
     use isthmus_provider::schema::BlockNesting;
 
     use super::*;
-    use crate::package::shape::{IdRule, ResourceShape};
-    use crate::translate::inputs::{Unknowns, config_from_inputs};
-    use crate::translate::outputs::{OutputOptions, outputs_from_state};
-    use crate::translate::property::{bag_without_secrets, secret};
-    use crate::translate::raw_state::{raw_state, raw_state_delta, recover};
-    use crate::translate::testing::{
-        attribute, bag, block, list, nested, object, object_value, resource, sensitive,
-    };
+    use crate::inputs::{Unknowns, config_from_inputs};
+    use crate::outputs::{OutputOptions, outputs_from_state};
+    use crate::property::{bag_without_secrets, secret};
+    use crate::raw_state::{raw_state, raw_state_delta, recover};
+    use crate::testing::{attribute, bag, block, list, nested, object, object_value, resource, sensitive};
+    use isthmus_package::shape::{IdRule, ResourceShape};
 
     const FINAL: OutputOptions<'_> = OutputOptions { keep_secrets: true, secrets: &[], unknowns: false };
 

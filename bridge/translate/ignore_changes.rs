@@ -11,14 +11,14 @@ use isthmus_proto::property::{Struct, Value};
 use super::inputs::read_only;
 use super::property::{self, PropertyView};
 use super::property_path::{PropertyPath, PropertyStep, inside_mut};
-use crate::package::shape::ObjectShape;
+use isthmus_package::shape::ObjectShape;
 
 /// Reverts `news` to `olds` at each of `paths`.
 ///
 /// A property in both gets the old value; one only in `news` is removed; one only in `olds` is
 /// restored. Elements of lists must exist on both sides. A path that matches nothing has no effect.
 /// The bridge's own properties (`__…`) are never restored.
-pub(crate) fn apply_ignore_changes(news: &mut Struct, olds: &Struct, paths: &[PropertyPath]) {
+pub fn apply_ignore_changes(news: &mut Struct, olds: &Struct, paths: &[PropertyPath]) {
     for path in paths {
         if let Some((first, rest)) = path.0.split_first() {
             apply_to_object(news, olds, first, rest, false);
@@ -28,7 +28,7 @@ pub(crate) fn apply_ignore_changes(news: &mut Struct, olds: &Struct, paths: &[Pr
 
 /// Removes read-only properties. Core does so only where everything is ignored: single properties
 /// that a user names are configured, whatever they are.
-pub(crate) fn take_out_read_only(news: &mut Struct, shape: &ObjectShape) {
+pub fn take_out_read_only(news: &mut Struct, shape: &ObjectShape) {
     loop {
         // Each call finds a limited number.
         let found = read_only(news, shape);
@@ -229,8 +229,8 @@ mod tests {
         use isthmus_cty::Type;
         use isthmus_provider::schema::BlockNesting;
 
-        use crate::package::shape::IdRule;
-        use crate::translate::testing::{attribute, block, computed, nested, resource};
+        use crate::testing::{attribute, block, computed, nested, resource};
+        use isthmus_package::shape::IdRule;
 
         let rule =
             block(vec![computed(attribute("etag", Type::String)), attribute("port", Type::String)], vec![]);

@@ -9,16 +9,12 @@ use std::sync::Arc;
 use isthmus_cty::{AttributePath, PathStep, Value};
 
 use super::property_path::{PropertyPath, PropertyStep};
-use crate::package::shape::{ObjectShape, Shape};
+use isthmus_package::shape::{ObjectShape, Shape};
 
 /// The attribute paths of `paths` in an object whose prior state is `prior`. A star matches
 /// everything; at the end of a path it means the whole, except in a list, whose length may change.
 /// Elements of sets cannot be addressed, except in a set that Pulumi flattens.
-pub(crate) fn ignored_attributes(
-    paths: &[PropertyPath],
-    root: &ObjectShape,
-    prior: &Value,
-) -> Vec<AttributePath> {
+pub fn ignored_attributes(paths: &[PropertyPath], root: &ObjectShape, prior: &Value) -> Vec<AttributePath> {
     let mut search = Search { here: AttributePath::root(), found: Vec::new() };
     for path in paths {
         search.object(&path.0, root, prior);
@@ -172,8 +168,8 @@ mod tests {
     use isthmus_provider::schema::BlockNesting;
 
     use super::*;
-    use crate::package::shape::{IdRule, ResourceShape};
-    use crate::translate::testing::{attribute, block, nested, path, resource};
+    use crate::testing::{attribute, block, nested, path, resource};
+    use isthmus_package::shape::{IdRule, ResourceShape};
 
     fn thing() -> ResourceShape {
         let inner = || {

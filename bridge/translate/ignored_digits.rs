@@ -10,7 +10,7 @@ use super::exact_numbers::changes;
 
 /// Gives numbers in `config` that are the doubles of those in `prior` their digits, at each of
 /// `paths`. Numbers in dynamic values need this, because no property has all of their digits.
-pub(crate) fn restore_digits(config: &mut Value, prior: &Value, paths: &[AttributePath]) {
+pub fn restore_digits(config: &mut Value, prior: &Value, paths: &[AttributePath]) {
     for path in paths {
         restore_at(config, prior, &path.0);
     }
@@ -74,7 +74,7 @@ mod tests {
     use isthmus_cty::{Number, Type};
 
     use super::*;
-    use crate::translate::testing::object_value as object;
+    use crate::testing::object_value as object;
 
     #[test]
     fn ignored_numbers_of_dynamic_type_keep_their_digits() {

@@ -11,7 +11,7 @@ use isthmus_proto::property::{Struct, Value as Property};
 
 use super::inputs::is_defaults_mark;
 use super::property::{self, PropertyView, ReferenceId};
-use crate::package::shape::{ObjectShape, ResourceShape, Shape};
+use isthmus_package::shape::{ObjectShape, ResourceShape, Shape};
 
 /// Limit for matching elements of a set, beyond which they are paired by order.
 const MATCHED_ELEMENTS: usize = 256;
@@ -24,13 +24,13 @@ const MAXIMUM_DEPTH: usize = 100;
 /// Properties that the resource does not have any more are removed; others get their new values.
 /// Lists are updated by position and do not grow; sets by content. Secrets stay secret. Write-only
 /// values are never read and stay unchanged.
-pub(crate) fn inputs_after_refresh(inputs: &Struct, outputs: &Struct, shape: &ResourceShape) -> Struct {
+pub fn inputs_after_refresh(inputs: &Struct, outputs: &Struct, shape: &ResourceShape) -> Struct {
     refreshed_object(inputs, outputs, Some(&shape.object), 0)
 }
 
 /// Which settable properties become inputs of an imported resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Settable {
+pub enum Settable {
     /// All but optional ones with the zero value of their type, which most providers return for
     /// unset ones, and an `id` that the provider would choose.
     Telling,
@@ -41,7 +41,7 @@ pub(crate) enum Settable {
 
 /// Which parts of a value a configuration sets, by Terraform's names.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Configured {
+pub enum Configured {
     /// There is no configuration: what the provider may compute counts as computed.
     Unknown,
     Whole,
@@ -49,7 +49,7 @@ pub(crate) enum Configured {
 }
 
 /// The inputs that were configured, and required ones.
-pub(crate) fn configured_inputs(inputs: &Struct, shape: &ObjectShape, configured: &Configured) -> Struct {
+pub fn configured_inputs(inputs: &Struct, shape: &ObjectShape, configured: &Configured) -> Struct {
     let set = inputs.iter().filter_map(|(name, input)| {
         let field = shape.pulumi(name)?;
         let (is_set, parts) = match configured {
@@ -94,7 +94,7 @@ fn configured_parts(input: &Property, shape: &Shape, configured: &Configured) ->
 }
 
 /// The inputs of a program for the imported resource.
-pub(crate) fn inputs_after_import(outputs: &Struct, shape: &ResourceShape, which: Settable) -> Struct {
+pub fn inputs_after_import(outputs: &Struct, shape: &ResourceShape, which: Settable) -> Struct {
     let mut inputs = imported_object(outputs, &shape.object, which);
     if which == Settable::Telling
         && let Some(id) = shape.object.terraform("id").filter(|id| id.computed)
@@ -324,11 +324,9 @@ mod tests {
     use isthmus_provider::schema::{Attribute, BlockNesting};
 
     use super::*;
-    use crate::package::shape::IdRule;
-    use crate::translate::property::secret;
-    use crate::translate::testing::{
-        attribute, bag, block, computed, list, nested, object, required, resource,
-    };
+    use crate::property::secret;
+    use crate::testing::{attribute, bag, block, computed, list, nested, object, required, resource};
+    use isthmus_package::shape::IdRule;
 
     fn optional_and_computed(name: &str, of: Type) -> Attribute {
         Attribute { computed: true, ..attribute(name, of) }

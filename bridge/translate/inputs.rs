@@ -22,11 +22,11 @@ use super::attribute_paths::tuple_property;
 use super::dynamic;
 use super::property::{self, PropertyView, ReferenceId};
 use super::property_path::{PropertyPath, PropertyStep};
-use crate::names::tokens::nearest;
-use crate::package::shape::{Field, ObjectShape, Shape};
-pub(crate) use canonical::{Renamed, canonical, canonical_config, canonical_value, rename};
-pub(crate) use required::{Missing, missing_required};
-pub(crate) use set_properties::{SetProperty, deprecated, read_only};
+pub use canonical::{Renamed, canonical, canonical_config, canonical_value, rename};
+use isthmus_package::names::tokens::nearest;
+use isthmus_package::shape::{Field, ObjectShape, Shape};
+pub use required::{Missing, missing_required};
+pub use set_properties::{SetProperty, deprecated, read_only};
 
 /// Limit of reported failures: a hostile bag could cause millions.
 const MAXIMUM_FAILURES: usize = 100;
@@ -39,13 +39,13 @@ pub(super) const DEFAULTS_KEY: &str = "__defaults";
 
 /// Whether a member of an object is the Go bridge's list of the properties with defaults, rather than
 /// an entry of a map.
-pub(crate) fn is_defaults_mark(name: &str, value: &Property) -> bool {
+pub fn is_defaults_mark(name: &str, value: &Property) -> bool {
     name == DEFAULTS_KEY && matches!(value, Property::List(_))
 }
 
 /// A configuration and its secret paths.
 #[derive(Clone, Debug)]
-pub(crate) struct Config {
+pub struct Config {
     /// An object of the schema's implied type.
     pub value: Value,
     /// The program's secrets. A secret within a set is listed as the whole set, whose elements have
@@ -63,7 +63,7 @@ pub struct InputFailure {
 
 /// Whether values may be unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unknowns {
+pub enum Unknowns {
     /// In Check, Diff and previews.
     Keep,
     /// Before an apply.
@@ -78,7 +78,7 @@ pub(crate) enum Unknowns {
 ///
 /// # Errors
 /// All failures, up to a hundred.
-pub(crate) fn config_from_inputs(
+pub fn config_from_inputs(
     inputs: &Struct,
     shape: &ObjectShape,
     block: &Block,
@@ -92,7 +92,7 @@ pub(crate) fn config_from_inputs(
 ///
 /// # Errors
 /// All failures, up to a hundred.
-pub(crate) fn config_from_stored(
+pub fn config_from_stored(
     inputs: &Struct,
     shape: &ObjectShape,
     block: &Block,
@@ -115,7 +115,7 @@ pub(super) fn object_from_state(
 ///
 /// # Errors
 /// All failures, up to a hundred; their paths start with `name`.
-pub(crate) fn value_from_property(
+pub fn value_from_property(
     property: &Property,
     name: &str,
     shape: &Shape,

@@ -11,7 +11,7 @@ use super::raw_state::DELTA_KEY;
 ///
 /// The delta of stored state is left out: whatever holds values is marked there, also names of
 /// types and elements of plain sets, and what is secret in it is marked in the outputs.
-pub(crate) fn note_secrets(bag: &Struct, secrets: &KnownSecrets, retention: Retention) {
+pub fn note_secrets(bag: &Struct, secrets: &KnownSecrets, retention: Retention) {
     let collector = SecretCollector { secrets, retention };
     for (_, value) in bag.iter().filter(|(name, _)| *name != DELTA_KEY) {
         collector.value(value, false);
@@ -19,7 +19,7 @@ pub(crate) fn note_secrets(bag: &Struct, secrets: &KnownSecrets, retention: Rete
 }
 
 /// Marks texts that repeat a secret of the provider's configuration, at any depth.
-pub(crate) fn mark_configured_secrets(bag: &mut Struct, secrets: &KnownSecrets) {
+pub fn mark_configured_secrets(bag: &mut Struct, secrets: &KnownSecrets) {
     if secrets.has_configured() {
         mark_in_bag(bag, secrets);
     }
@@ -46,7 +46,7 @@ fn mark(value: &mut Value, secrets: &KnownSecrets) {
 /// Marks in `inputs` what is secret in `properties` of the same object.
 ///
 /// Where elements of a list cannot be told apart, as those of a set, all of it is marked.
-pub(crate) fn mark_like(inputs: &mut Struct, properties: &Struct) {
+pub fn mark_like(inputs: &mut Struct, properties: &Struct) {
     for (name, input) in inputs.iter_mut() {
         if let Some(property) = properties.get(name) {
             mark_value_like(input, property);
@@ -146,8 +146,8 @@ impl SecretCollector<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::translate::property::{output, secret};
-    use crate::translate::testing::{bag, list, object};
+    use crate::property::{output, secret};
+    use crate::testing::{bag, list, object};
 
     #[test]
     fn everything_within_a_mark_is_secret_and_nothing_else() {

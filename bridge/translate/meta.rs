@@ -19,7 +19,7 @@ use thiserror::Error;
 
 use super::property::{self, PropertyView};
 use super::unread::UnreadAttribute;
-use crate::file_fault::FileFault;
+use isthmus_common::file_fault::FileFault;
 
 /// The property of this name.
 pub const META_KEY: &str = "__meta";

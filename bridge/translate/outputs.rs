@@ -9,14 +9,14 @@ use super::attribute_paths::tuple_property;
 use super::property;
 use super::property_path::{PropertyPath, PropertyStep};
 use super::secret_paths::SecretPaths;
-use crate::package::shape::{Field, IdRule, ObjectShape, ResourceShape, Shape};
+use isthmus_package::shape::{Field, IdRule, ObjectShape, ResourceShape, Shape};
 
 /// Maximum depth of a dynamic value. Other values are limited by the schema.
 const MAXIMUM_DYNAMIC_DEPTH: usize = 200;
 
 /// Options of the translation.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct OutputOptions<'a> {
+pub struct OutputOptions<'a> {
     /// Mark secrets; an engine that does not accept secrets gets plain values.
     pub keep_secrets: bool,
     /// Paths that are secret beyond the schema: the inputs' secrets.
@@ -26,7 +26,7 @@ pub(crate) struct OutputOptions<'a> {
 }
 
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub(crate) enum OutputError {
+pub enum OutputError {
     #[error("the provider returned no object where one was expected")]
     NoObject,
     /// A value is unknown after the apply.
@@ -54,7 +54,7 @@ pub(crate) enum OutputError {
 ///
 /// # Errors
 /// If the value is unknown where that is not allowed, or not of the schema's type.
-pub(crate) fn outputs_from_state(
+pub fn outputs_from_state(
     state: &Value,
     shape: &ResourceShape,
     options: OutputOptions<'_>,
@@ -83,7 +83,7 @@ pub(crate) fn outputs_from_object(
 ///
 /// # Errors
 /// As [`outputs_from_state`].
-pub(crate) fn property_from_value(
+pub fn property_from_value(
     value: &Value,
     shape: &Shape,
     options: OutputOptions<'_>,
@@ -94,7 +94,7 @@ pub(crate) fn property_from_value(
 
 /// The id of the resource in `state`, if its attribute `id` has a value: a string as it is, a
 /// number or boolean in canonical form, other types as JSON.
-pub(crate) fn id_from_state(state: &Value, shape: &ResourceShape) -> Option<String> {
+pub fn id_from_state(state: &Value, shape: &ResourceShape) -> Option<String> {
     let attribute = match &shape.id {
         IdRule::Missing => return None,
         IdRule::Computed => "id",
@@ -299,7 +299,7 @@ fn marked(property: Property, secrets: Option<&SecretPaths>) -> Property {
 
 /// The nearest double; a decimal string where that would be infinite, which JSON cannot express.
 /// The state format identifies strings that represent numbers.
-pub(crate) fn number_property(number: &Number) -> Property {
+pub fn number_property(number: &Number) -> Property {
     let double = number.as_f64();
     if double.is_finite() { Property::Number(double) } else { Property::String(number.to_decimal_text()) }
 }
@@ -313,8 +313,8 @@ mod tests {
     use isthmus_provider::schema::BlockNesting;
 
     use super::*;
-    use crate::translate::property::secret;
-    use crate::translate::testing::{
+    use crate::property::secret;
+    use crate::testing::{
         attribute, attribute_path, bag, block, computed, list, nested, object, object_value, path, resource,
         sensitive,
     };

@@ -417,9 +417,31 @@ fn texts<'a, const N: usize>(
     Ok(found)
 }
 
+/// The integers that each double up to it holds.
+const LARGEST_INTEGER: f64 = 9_007_199_254_740_992.0;
+
+/// A number; one without a fraction has none in the text either.
+pub fn number_to_json(number: f64) -> serde_json::Value {
+    if number.fract() == 0.0
+        && number.abs() <= LARGEST_INTEGER
+        && !(number == 0.0 && number.is_sign_negative())
+    {
+        #[expect(clippy::cast_possible_truncation, reason = "it is an integer within the range of i64")]
+        return serde_json::Value::Number(serde_json::Number::from(number as i64));
+    }
+    serde_json::Number::from_f64(number).map_or(serde_json::Value::Null, serde_json::Value::Number)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn negative_zero_and_large_numbers_keep_their_value() {
+        assert_eq!(number_to_json(-0.0).to_string(), "-0.0");
+        assert_eq!(number_to_json(-7.0).to_string(), "-7");
+        assert_eq!(number_to_json(1e20).as_f64(), Some(1e20));
+    }
 
     fn signed(signature: &str, fields: &[(&str, Value)]) -> Value {
         let mut all = Struct::from([(SIGNATURE_KEY, text(signature))]);

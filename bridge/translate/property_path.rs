@@ -195,7 +195,7 @@ fn find_mut<'a>(bag: &'a mut Struct, steps: &[PropertyStep]) -> Option<Target<'a
 }
 
 /// The value within secret and output wrappers.
-pub(crate) fn inside_mut(value: &mut Value) -> &mut Value {
+pub fn inside_mut(value: &mut Value) -> &mut Value {
     let wrapped = matches!(
         property::classify(value),
         Ok(PropertyView::Secret(_) | PropertyView::Output { value: Some(_), .. })

@@ -29,8 +29,8 @@ use super::inputs::{InputFailure, object_from_state};
 use super::meta::{META_KEY, Meta};
 use super::property::{self, PropertyError};
 use super::sets::in_order_of;
-use crate::package::shape::ResourceShape;
 pub use delta::DeltaError;
+use isthmus_package::shape::ResourceShape;
 pub use recover::{RecoverError, recover};
 
 /// The property of the delta.

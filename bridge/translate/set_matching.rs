@@ -8,7 +8,7 @@ use isthmus_cty::Value;
 use isthmus_proto::property::Value as Property;
 
 use super::inputs::{Unknowns, value_from_property};
-use crate::package::shape::Shape;
+use isthmus_package::shape::Shape;
 
 /// Limit of comparisons to match the elements of a set with a list.
 const MAXIMUM_COMPARISONS: usize = 250_000;
@@ -16,7 +16,7 @@ const MAXIMUM_COMPARISONS: usize = 250_000;
 /// The index in a program's (or the state's) list of each element of a set. An element that is not
 /// in the list, because the provider added it, gets an index after those, or an unused one. If
 /// there are too many elements, each keeps its index.
-pub(crate) fn match_elements(list: &[Property], elements: &[Value], shape: &Shape) -> Vec<usize> {
+pub fn match_elements(list: &[Property], elements: &[Value], shape: &Shape) -> Vec<usize> {
     if list.len().saturating_mul(elements.len()) > MAXIMUM_COMPARISONS {
         return (0..elements.len()).collect();
     }

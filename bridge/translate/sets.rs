@@ -9,11 +9,11 @@ use isthmus_proto::property::{Struct, Value as Property};
 
 use super::property::{PropertyView, unwrap};
 use super::set_matching::match_elements;
-use crate::package::shape::{ObjectShape, Shape};
+use isthmus_package::shape::{ObjectShape, Shape};
 
 /// `value`, an object of the shape, with its sets ordered like the lists in `like`. For output
 /// only: values are compared and sent with Terraform's order.
-pub(crate) fn in_order_of(value: &Value, shape: &ObjectShape, like: &Struct) -> Value {
+pub fn in_order_of(value: &Value, shape: &ObjectShape, like: &Struct) -> Value {
     let mut value = value.clone();
     order_object(&mut value, shape, Some(like));
     value
@@ -89,12 +89,10 @@ mod tests {
     use isthmus_provider::schema::BlockNesting;
 
     use super::*;
-    use crate::package::shape::{IdRule, ResourceShape};
-    use crate::translate::outputs::{OutputOptions, outputs_from_state};
-    use crate::translate::property::secret;
-    use crate::translate::testing::{
-        attribute, bag, block, computed, list, nested, object, object_value, resource,
-    };
+    use crate::outputs::{OutputOptions, outputs_from_state};
+    use crate::property::secret;
+    use crate::testing::{attribute, bag, block, computed, list, nested, object, object_value, resource};
+    use isthmus_package::shape::{IdRule, ResourceShape};
 
     fn firewall() -> ResourceShape {
         let port =

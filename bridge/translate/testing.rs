@@ -1,134 +1,36 @@
-//! Schemas and shapes for the tests of this module.
+//! Bags, values and paths for tests, beside the schemas and shapes of the package crate.
 
 use std::sync::Arc;
 
 use isthmus_cty::{AttributePath, PathStep, Type, Value};
 use isthmus_proto::property::{Struct, Value as Property};
-use isthmus_provider::schema::{
-    Attribute, AttributeType, Block, BlockNesting, NestedBlock, NestedObject, ObjectNesting, Schema, TextKind,
-};
+use isthmus_provider::schema::{Attribute, Block, BlockNesting, NestedBlock};
 
 use super::property_path::PropertyPath;
-use crate::names::choices::NO_CHOICES;
-use crate::names::member_kind::MemberKind;
-use crate::package::shape::{IdRule, ResourceShape, compile_data_source};
+pub use isthmus_package::testing::shapes::*;
 
-pub(crate) fn attribute(name: &str, attribute_type: Type) -> Attribute {
-    Attribute {
-        name: name.into(),
-        attribute_type: AttributeType::Plain(attribute_type),
-        description: String::new(),
-        description_kind: TextKind::Plain,
-        required: false,
-        optional: true,
-        computed: false,
-        sensitive: false,
-        write_only: false,
-        deprecated: false,
-        deprecation_message: String::new(),
-    }
-}
-
-pub(crate) fn required(attribute: Attribute) -> Attribute {
-    Attribute { required: true, optional: false, ..attribute }
-}
-
-pub(crate) fn computed(attribute: Attribute) -> Attribute {
-    Attribute { computed: true, optional: false, ..attribute }
-}
-
-pub(crate) fn sensitive(attribute: Attribute) -> Attribute {
-    Attribute { sensitive: true, ..attribute }
-}
-
-pub(crate) fn nested_attribute(name: &str, nesting: ObjectNesting, attributes: Vec<Attribute>) -> Attribute {
-    let object = object_type(
-        attributes.iter().map(|inner| (inner.name.to_string(), inner.attribute_type.implied_type().clone())),
-    );
-    let implied_type = match nesting {
-        ObjectNesting::Single => object,
-        ObjectNesting::List => Type::List(Arc::new(object)),
-        ObjectNesting::Set => Type::Set(Arc::new(object)),
-        ObjectNesting::Map => Type::Map(Arc::new(object)),
-    };
-    let nested = NestedObject { attributes, nesting, implied_type };
-    Attribute { attribute_type: AttributeType::Nested(nested), ..attribute(name, Type::Bool) }
-}
-
-pub(crate) fn block(attributes: Vec<Attribute>, blocks: Vec<NestedBlock>) -> Block {
-    let (mut attributes, mut blocks) = (attributes, blocks);
-    attributes.sort_by(|one, other| one.name.cmp(&other.name));
-    blocks.sort_by(|one, other| one.name.cmp(&other.name));
-    let fields =
-        attributes.iter().map(|inner| (inner.name.to_string(), inner.attribute_type.implied_type().clone()));
-    let nested = blocks.iter().map(|inner| (inner.name.to_string(), inner.implied_type.clone()));
-    let has_secrets =
-        attributes.iter().any(Attribute::has_secrets) || blocks.iter().any(|inner| inner.block.has_secrets);
-    Block {
-        has_secrets,
-        implied_type: object_type(fields.chain(nested)),
-        attributes,
-        blocks,
-        description: String::new(),
-        description_kind: TextKind::Plain,
-        deprecated: false,
-        deprecation_message: String::new(),
-        computed: false,
-    }
-}
-
-pub(crate) fn nested(name: &str, nesting: BlockNesting, max_items: u64, block: Block) -> NestedBlock {
-    let object = block.implied_type.clone();
-    let open = object.is_dynamic_inside();
-    let implied_type = match nesting {
-        BlockNesting::Single | BlockNesting::Group => object,
-        BlockNesting::List | BlockNesting::Map if open => Type::Dynamic,
-        BlockNesting::List => Type::List(Arc::new(object)),
-        BlockNesting::Set => Type::Set(Arc::new(object)),
-        BlockNesting::Map => Type::Map(Arc::new(object)),
-    };
-    NestedBlock { name: name.into(), block, nesting, min_items: 0, max_items, implied_type }
-}
-
-pub(crate) fn resource(block: Block, id: IdRule) -> ResourceShape {
-    let schema = Arc::new(Schema { version: 0, block });
-    let compiled = compile_data_source(
-        MemberKind::Resource,
-        "test_thing",
-        "test:index/thing:Thing",
-        schema,
-        &NO_CHOICES,
-    );
-    ResourceShape { id, ..compiled }
-}
-
-pub(crate) fn object_type(fields: impl IntoIterator<Item = (String, Type)>) -> Type {
-    let attributes = fields.into_iter().map(|(name, field)| (Arc::from(name), field)).collect();
-    Type::Object(Arc::new(isthmus_cty::ObjectType { attributes, ..Default::default() }))
-}
-
-pub(crate) fn object_value(fields: &[(&str, Value)]) -> Value {
+pub fn object_value(fields: &[(&str, Value)]) -> Value {
     Value::Object(fields.iter().map(|(name, value)| (Arc::from(*name), value.clone())).collect())
 }
 
-pub(crate) fn bag(fields: &[(&str, Property)]) -> Struct {
+pub fn bag(fields: &[(&str, Property)]) -> Struct {
     fields.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
 }
 
-pub(crate) fn object(fields: &[(&str, Property)]) -> Property {
+pub fn object(fields: &[(&str, Property)]) -> Property {
     Property::Struct(bag(fields))
 }
 
-pub(crate) fn list(elements: &[Property]) -> Property {
+pub fn list(elements: &[Property]) -> Property {
     Property::List(elements.to_vec())
 }
 
-pub(crate) fn path(text: &str) -> PropertyPath {
-    text.parse().unwrap()
+pub fn path(text: &str) -> PropertyPath {
+    text.parse().expect("a property path")
 }
 
 /// `a.0.b`: numbers are indices, everything else attributes.
-pub(crate) fn attribute_path(text: &str) -> AttributePath {
+pub fn attribute_path(text: &str) -> AttributePath {
     let steps = text.split('.').filter(|step| !step.is_empty()).map(|step| match step.parse() {
         Ok(index) => PathStep::Index(index),
         Err(_) => PathStep::Attribute(step.into()),
@@ -137,12 +39,12 @@ pub(crate) fn attribute_path(text: &str) -> AttributePath {
 }
 
 /// Parses a property bag from JSON.
-pub(crate) fn properties(text: &str) -> Property {
+pub fn properties(text: &str) -> Property {
     fn convert(json: &serde_json::Value) -> Property {
         match json {
             serde_json::Value::Null => Property::Null,
             serde_json::Value::Bool(value) => Property::Bool(*value),
-            serde_json::Value::Number(number) => Property::Number(number.as_f64().unwrap()),
+            serde_json::Value::Number(number) => Property::Number(number.as_f64().expect("a finite number")),
             serde_json::Value::String(text) => Property::from(text.as_str()),
             serde_json::Value::Array(elements) => Property::List(elements.iter().map(convert).collect()),
             serde_json::Value::Object(members) => Property::Struct(
@@ -150,12 +52,13 @@ pub(crate) fn properties(text: &str) -> Property {
             ),
         }
     }
-    convert(&serde_json::from_str(text).unwrap())
+    convert(&serde_json::from_str(text).expect("a JSON document"))
 }
 
 /// Choices derived from bytes, so that a failing case shrinks to few of them. Without bytes, every
 /// choice is the first.
-pub(crate) struct Choices<'a>(pub(super) &'a [u8]);
+#[derive(Debug)]
+pub struct Choices<'a>(pub(super) &'a [u8]);
 
 impl Choices<'_> {
     /// A number below `end`.
@@ -170,7 +73,7 @@ impl Choices<'_> {
     }
 
     /// A block with a few attributes and nested blocks of every kind.
-    pub(crate) fn block(&mut self, depth: u8) -> Block {
+    pub fn block(&mut self, depth: u8) -> Block {
         const NAMES: [&str; 7] = ["id", "name", "access_keys", "cache_", "http2_port", "UPPER", "timeouts"];
         let mut names = NAMES.iter();
         let attributes = names
@@ -215,7 +118,7 @@ impl Choices<'_> {
     }
 
     /// A state (or complete configuration) of a block, with nulls only where core allows them.
-    pub(crate) fn state(&mut self, block: &Block) -> Value {
+    pub fn state(&mut self, block: &Block) -> Value {
         let attributes: Vec<_> = block
             .attributes
             .iter()
@@ -264,7 +167,7 @@ impl Choices<'_> {
         let count = usize::from(self.below(3));
         match of {
             Type::String => Value::string(TEXTS[usize::from(self.below(4))]),
-            Type::Number => Value::Number(NUMBERS[usize::from(self.below(6))].parse().unwrap()),
+            Type::Number => Value::Number(NUMBERS[usize::from(self.below(6))].parse().expect("a number")),
             Type::Bool => Value::Bool(self.below(2) == 1),
             Type::List(element) => Value::list((0..count).map(|_| self.value(element))),
             Type::Set(element) => Value::set((0..count).map(|_| self.value(element)).collect::<Vec<_>>()),

@@ -15,13 +15,13 @@ use isthmus_proto::property::{Struct, Value as Property};
 
 use super::property::{PropertyView, unwrap};
 use super::property_path::inside_mut;
-use crate::package::shape::{ObjectShape, Shape};
+use isthmus_package::shape::{ObjectShape, Shape};
 
 /// The names from the object to the attribute, without indices and keys: `["login", "password"]`.
-pub(crate) type UnreadAttribute = Vec<String>;
+pub type UnreadAttribute = Vec<String>;
 
 /// The sensitive attributes that could be configured and are null in `object`.
-pub(crate) fn unread_in(object: &Value, shape: &ObjectShape) -> BTreeSet<UnreadAttribute> {
+pub fn unread_in(object: &Value, shape: &ObjectShape) -> BTreeSet<UnreadAttribute> {
     let mut found = BTreeSet::new();
     visit(object, shape, &mut Vec::new(), &mut |path, value| {
         if value.is_null() {
@@ -34,7 +34,7 @@ pub(crate) fn unread_in(object: &Value, shape: &ObjectShape) -> BTreeSet<UnreadA
 /// Fills in `prior` what is `unread`, from the configuration of the `stored` inputs or else of the
 /// `new` ones; returns what is from the latter. What is not known yet in these is taken out of them,
 /// because it will be what is there.
-pub(crate) fn fill_unread(
+pub fn fill_unread(
     prior: &mut Value,
     shape: &ObjectShape,
     unread: &BTreeSet<UnreadAttribute>,
@@ -47,7 +47,7 @@ pub(crate) fn fill_unread(
 }
 
 /// Adds to `outputs` what is `unread` and the stored `inputs` have.
-pub(crate) fn add_unread_inputs(
+pub fn add_unread_inputs(
     outputs: &mut Struct,
     shape: &ObjectShape,
     unread: &BTreeSet<UnreadAttribute>,
@@ -220,11 +220,9 @@ mod tests {
     use isthmus_provider::schema::{Attribute, BlockNesting};
 
     use super::*;
-    use crate::package::shape::{IdRule, ResourceShape};
-    use crate::translate::property::secret;
-    use crate::translate::testing::{
-        attribute, bag, block, computed, list, nested, object as object_of, resource,
-    };
+    use crate::property::secret;
+    use crate::testing::{attribute, bag, block, computed, list, nested, object as object_of, resource};
+    use isthmus_package::shape::{IdRule, ResourceShape};
 
     fn shape() -> ResourceShape {
         let sensitive = |name: &str| Attribute { sensitive: true, ..attribute(name, Type::String) };

@@ -6,14 +6,15 @@ use std::os::unix::ffi::OsStringExt as _;
 
 use bytes::Bytes;
 use isthmus::fuzzing;
-use isthmus::package::parameters::{Arguments, Parameter};
 use isthmus::settings::{ALL, Settings};
-use isthmus::translate::meta::Meta;
-use isthmus::translate::property::{bag_without_secrets, classify, contains_secret, contains_unknown};
-use isthmus::translate::raw_state::recover;
 use isthmus_cty::json::Json;
+use isthmus_package::parameters::{Arguments, Parameter};
+use isthmus_package::urn::Urn;
 use isthmus_proto::property::{Struct, Value as Property};
 use isthmus_provider::schema::compile;
+use isthmus_translate::meta::Meta;
+use isthmus_translate::property::{bag_without_secrets, classify, contains_secret, contains_unknown};
+use isthmus_translate::raw_state::recover;
 use prost::Message as _;
 
 use crate::input::{self, Choices};
@@ -71,7 +72,7 @@ pub(crate) fn translate(bytes: &[u8]) {
     let block = Choices(line).block(2);
     let schema = isthmus_proto::tfplugin6::Schema { version: 0, block: Some(block) };
     if let Ok(schema) = compile(&schema) {
-        fuzzing::translate(schema, &bag);
+        isthmus_translate::fuzzing::translate(schema, &bag);
     }
 }
 
@@ -79,7 +80,7 @@ pub(crate) fn translate(bytes: &[u8]) {
 pub(crate) fn translate_value(bytes: &[u8]) {
     let (own, json) = input::typed(bytes);
     if let Some(bag) = input::bag(json) {
-        fuzzing::translate_value(&own, &bag);
+        isthmus_translate::fuzzing::translate_value(&own, &bag);
     }
 }
 
@@ -128,13 +129,16 @@ pub(crate) fn settings(bytes: &[u8]) {
 pub(crate) fn property_path(bytes: &[u8]) {
     let (line, json) = input::line(bytes);
     if let Ok(text) = std::str::from_utf8(line) {
-        fuzzing::property_path(text, &input::bag(json).unwrap_or_default());
+        isthmus_translate::fuzzing::property_path(text, &input::bag(json).unwrap_or_default());
     }
 }
 
 pub(crate) fn urn(bytes: &[u8]) {
     if let Ok(text) = std::str::from_utf8(bytes) {
-        fuzzing::urn(text);
+        let urn = Urn(text);
+        assert!(urn.resource_type().is_none_or(|resource_type| text.contains(resource_type)));
+        assert!(urn.stack().is_none_or(|stack| text.starts_with(stack)));
+        assert!(text.ends_with(urn.name()));
     }
 }
 
@@ -152,10 +156,10 @@ pub(crate) fn project(bytes: &[u8]) {
 
 /// A stack export.
 pub(crate) fn stack_export(bytes: &[u8]) {
-    fuzzing::stack_export(bytes);
+    isthmus_migrate::fuzzing::stack_export(bytes);
 }
 
 /// The output of `tofu show -json`.
 pub(crate) fn shown_state(bytes: &[u8]) {
-    fuzzing::shown_state(bytes);
+    isthmus_migrate::fuzzing::shown_state(bytes);
 }

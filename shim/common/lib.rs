@@ -11,6 +11,7 @@
 //! - [`trust`]: which servers are trusted, for downloads and for databases.
 //! - [`Platform`]: the names of operating systems and processors in registries and caches.
 //! - [`Environment`]: environment variables as a value. [`own_variables`]: those that no process of others gets.
+//! - [`file_fault`]: why a file cannot be understood, without anything that is in it.
 //! - [`FileStamp`]: whether a file is as it was when it was last read.
 //! - [`blocking`]: work that blocks, called from async code.
 //! - [`fail_point()`]: places at which tests kill the process.
@@ -24,6 +25,7 @@ mod chain;
 mod counted;
 mod environment;
 pub mod fail_point;
+pub mod file_fault;
 mod file_stamp;
 pub mod marker;
 pub mod mounts;

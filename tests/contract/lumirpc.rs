@@ -23,7 +23,6 @@ mod together;
 
 use std::path::{Path, PathBuf};
 
-use isthmus::translate::property;
 use isthmus_proto::lumirpc::resource_provider_client::ResourceProviderClient;
 use isthmus_proto::lumirpc::{
     CheckRequest, CreateRequest, DeleteRequest, DiffRequest, GetRequest, NameRequest, UpdateRequest,
@@ -31,6 +30,7 @@ use isthmus_proto::lumirpc::{
 use isthmus_proto::property::{Struct, Value};
 use isthmus_proto::pulumirpc;
 use isthmus_state::{EncryptedStore, Status};
+use isthmus_translate::property;
 use tonic::transport::Channel;
 
 use crate::harness::engine::Severity;

@@ -13,8 +13,12 @@ use regex::Regex;
 use super::root;
 
 /// The crates, by the directories of their `lib.rs`.
-const CRATES: [&str; 9] = [
+const CRATES: [&str; 13] = [
     "bridge",
+    "bridge/migrate",
+    "bridge/package",
+    "bridge/reference",
+    "bridge/translate",
     "proto",
     "sandbox",
     "shim/common",

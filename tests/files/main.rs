@@ -8,6 +8,7 @@
 //! not, and such imports are refused.
 
 mod commands;
+mod crates;
 mod cycles;
 mod deployment;
 mod links;

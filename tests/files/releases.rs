@@ -1,4 +1,4 @@
-//! Releases of the plugin that isthmus replaces: `bridge/process_context.rs` has those that are known, and whatever names the one
+//! Releases of the plugin that isthmus replaces: `bridge/package/releases.rs` has those that are known, and whatever names the one
 //! that the tests compare with says the same.
 
 use std::fs;
@@ -31,11 +31,11 @@ fn the_go_bridge_of_the_tests_is_named_by_the_release_of_its_module() {
     ] {
         assert_eq!(captured(file, expression), release, "{file}");
     }
-    let known = captured("bridge/process_context.rs", r"(?s)const RELEASES: .*? = \[(.*?)\];");
+    let known = captured("bridge/package/releases.rs", r"(?s)const RELEASES: .*? = \[(.*?)\];");
     let version = release.replace('.', ", ");
     assert!(known.contains(&format!("Version::new({version})")), "{known}");
     assert!(known.trim_end().ends_with("PLUGIN_VERSION,"), "new packages name the newest release: {known}");
-    let newest = captured("bridge/process_context.rs", r"const PLUGIN_VERSION: .*Version::new\((.+)\);");
+    let newest = captured("bridge/package/releases.rs", r"const PLUGIN_VERSION: .*Version::new\((.+)\);");
     let newest = newest.replace(", ", ".");
     assert_eq!(captured("tests/e2e/harness/project.rs", " PLUGIN_VERSION: &str = \"(.+)\""), newest);
 }

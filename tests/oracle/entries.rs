@@ -645,7 +645,7 @@ const PACKAGES: &[Entry] = &[
         why: "all can be used",
         back: NONE,
         shown: Shown::Elsewhere(&[
-            "bridge/names/properties.rs::names_that_would_stand_twice_are_numbered_in_terraforms_order",
+            "bridge/package/names/properties.rs::names_that_would_stand_twice_are_numbered_in_terraforms_order",
         ]),
     },
     Entry {

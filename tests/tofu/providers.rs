@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fixtures::tools::{built, tool};
-use isthmus::package::catalogue::{Identity, Package};
-use isthmus::package::parameters::{Parameter, ParameterSource};
-use isthmus::package::shape::ResourceShape;
 use isthmus_cty::Type;
+use isthmus_package::catalogue::{Identity, Package};
+use isthmus_package::parameters::{Parameter, ParameterSource};
+use isthmus_package::shape::ResourceShape;
 use isthmus_provider::plugin::{LaunchSpec, LogSink, Plugin};
 use isthmus_provider::{CallObserver, KnownSchema, Provider as RunningProvider};
 use isthmus_sandbox::Protocol;

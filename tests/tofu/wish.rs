@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use isthmus::package::shape::{Field, ObjectShape, ResourceShape, Shape};
+use isthmus_package::shape::{Field, ObjectShape, ResourceShape, Shape};
 use isthmus_proto::property::{Struct, Value as Property};
 use serde_json::{Map, Value as Json};
 

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use isthmus::package::shape::ResourceShape;
-use isthmus::translate::meta::Meta;
-use isthmus::translate::raw_state::{RawStateSource, stored_raw_state};
 use isthmus_cty::json;
+use isthmus_package::shape::ResourceShape;
 use isthmus_proto::pulumirpc::diff_response::DiffChanges;
 use isthmus_sandbox::Protocol;
 use isthmus_test_engine::json_of;
+use isthmus_translate::meta::Meta;
+use isthmus_translate::raw_state::{RawStateSource, stored_raw_state};
 use serde_json::Value as Json;
 
 use crate::compare::{Difference, differences, places};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use isthmus::counting::package_schema;
-use isthmus::package::catalogue::{Identity, Package};
-use isthmus::package::parameters::{Parameter, ParameterSource};
+use isthmus_package::catalogue::{Identity, Package};
+use isthmus_package::parameters::{Parameter, ParameterSource};
+use isthmus_package::schema::package_schema;
 use isthmus_proto::tfplugin6::{self, get_provider_schema::Response};
 use isthmus_provider::plugin::ProtocolVersion;
 use isthmus_provider::schema::{Catalogue, SchemaAnswer};
@@ -47,7 +47,7 @@ fn schema(catalogue: Arc<Catalogue>) -> Execution {
     let resources = catalogue.resource_names().len();
     let package = Package::new(identity(), catalogue);
     counted(
-        move || package_schema(&package),
+        move || package_schema(&package, "1.4.0").to_json(),
         move |json| assert_eq!(json.matches("\"stateInputs\":").count(), resources),
     )
 }

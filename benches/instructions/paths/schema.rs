@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use isthmus::package::shape::compile_resource;
+use isthmus_package::shape::compile_resource;
 use isthmus_proto::tfplugin6;
 use isthmus_provider::schema::compile;
 use prost::Message as _;

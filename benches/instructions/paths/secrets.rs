@@ -1,9 +1,9 @@
 //! Redaction: every log line and diagnostic is searched for every secret of the session.
 
-use isthmus::counting::note_secrets;
-use isthmus::translate::property::secret;
 use isthmus_proto::property::{Struct, Value};
 use isthmus_provider::{KnownSecrets, Retention};
+use isthmus_translate::counting::note_secrets;
+use isthmus_translate::property::secret;
 
 use super::{Execution, counted};
 use crate::sample::Sample;

@@ -1,7 +1,7 @@
 //! Translation between property bags and values.
 
-use isthmus::counting;
-use isthmus::translate::raw_state::{DELTA_KEY, raw_state, recover};
+use isthmus_translate::counting;
+use isthmus_translate::raw_state::{DELTA_KEY, raw_state, recover};
 
 use super::{Execution, counted};
 use crate::sample::{Sample, meta};

@@ -15,7 +15,7 @@ use super::host::{Host, package};
 use super::inputs::Role;
 use super::report::{Report, expect};
 use super::today::{DRIFT, drift};
-use crate::names::casing::{lower_first, upper_camel};
+use isthmus_package::names::casing::{lower_first, upper_camel};
 
 /// A resource as that engine stores it.
 struct StoredResource {

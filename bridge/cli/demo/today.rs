@@ -15,8 +15,8 @@ use super::error::DemoError;
 use super::host::{Host, package};
 use super::inputs::Role;
 use super::report::{Report, expect};
-use crate::names::casing::{lower_first, pulumi_to_terraform, upper_camel};
-use crate::names::tokens::{member_name, nearest};
+use isthmus_package::names::casing::{lower_first, pulumi_to_terraform, upper_camel};
+use isthmus_package::names::tokens::{member_name, nearest};
 
 /// A resource as the engine stores it.
 #[derive(Clone, Debug)]

@@ -4,8 +4,8 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::daemon::SessionError;
-use crate::package::catalogue::TokenError;
-use crate::reference::MemberError;
+use isthmus_package::catalogue::TokenError;
+use isthmus_reference::MemberError;
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum DocsError {

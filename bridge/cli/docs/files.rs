@@ -13,7 +13,7 @@ use isthmus_common::scratch::ScratchDirectory;
 use rustix::fs::CWD;
 
 use super::DocsError;
-use crate::reference::Site;
+use isthmus_reference::Site;
 
 /// Modes of what others may read, before the umask.
 const DIRECTORY: u32 = 0o755;

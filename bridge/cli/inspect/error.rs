@@ -6,11 +6,11 @@ use isthmus_common::listed;
 
 use crate::cli::state::StateError;
 use crate::daemon::OpenPackageError;
-use crate::migrate::property_json::ExportedValueError;
-use crate::package::catalogue::TokenError;
-use crate::package::parameters::ArgumentsError;
 use crate::project::names_file::NamesFileError;
-use crate::reference::MemberError;
+use isthmus_migrate::property_json::ExportedValueError;
+use isthmus_package::catalogue::TokenError;
+use isthmus_package::parameters::ArgumentsError;
+use isthmus_reference::MemberError;
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum InspectError {

@@ -7,8 +7,8 @@ use serde_json::Value as Json;
 
 use super::error::InspectError;
 use crate::cli::state::read_file;
-use crate::migrate::property_json::{ExportedValueError, bag_from_json};
-use crate::translate::property::secret;
+use isthmus_migrate::property_json::{ExportedValueError, bag_from_json};
+use isthmus_translate::property::secret;
 
 /// How a program in YAML marks a secret.
 const SECRET_FUNCTION: &str = "fn::secret";

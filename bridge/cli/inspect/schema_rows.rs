@@ -2,8 +2,8 @@
 
 use isthmus_cty::json::Json;
 
-use crate::package::shape::{Field, IdRule, ResourceShape};
-use crate::reference::type_text;
+use isthmus_package::shape::{Field, IdRule, ResourceShape};
+use isthmus_reference::type_text;
 
 /// Rows at most. Some resources nest so deeply that they have hundreds of thousands of attributes.
 const MOST: usize = 1000;

@@ -13,16 +13,16 @@ use super::report::{Action, Report, Step};
 use super::schema_rows::schema_rows;
 use crate::config;
 use crate::daemon::Instance;
-use crate::package::parameters::ParameterSource;
-use crate::package::shape::{ObjectShape, ResourceShape};
 use crate::resource::{
     self, AutonamingMode, Change, ChangeKind, Changes, Checked, Comparison, Difference, EarlierPlans,
     Failure, Naming, OperationError, OperationWarnings, Target, Timeouts, describe,
 };
 use crate::transcript::{CapturedCalls, Masks, Schemas, Shown, mark_what_may_be_secret, shown_bag};
-use crate::translate::inputs::{Unknowns, config_from_stored};
-use crate::translate::marked_secrets::note_secrets;
-use crate::translate::meta::{META_KEY, Meta};
+use isthmus_package::parameters::ParameterSource;
+use isthmus_package::shape::{ObjectShape, ResourceShape};
+use isthmus_translate::inputs::{Unknowns, config_from_stored};
+use isthmus_translate::marked_secrets::note_secrets;
+use isthmus_translate::meta::{META_KEY, Meta};
 
 /// The resource that is inspected, and the provider whose calls are captured.
 #[derive(Debug)]

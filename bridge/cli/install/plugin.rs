@@ -28,9 +28,9 @@ use crate::installed_plugins::{
     CHECKSUM_LABEL, InstalledPlugin, MARK, highest_of_others, installed_plugins, is_same,
     is_taken_unversioned, may_be_asked_for,
 };
-use crate::process_context::{PLUGIN_VERSION, RELEASES};
 use crate::project::document::parse_version;
 use crate::project::{Project, ProjectError, stale};
+use isthmus_package::releases::{PLUGIN_VERSION, RELEASES};
 
 /// How many backups a directory may have.
 const MOST_BACKUPS: usize = 100;

@@ -21,10 +21,10 @@ use super::progress::Reporter;
 use crate::cli::output::{detail, fail_as, print, warn};
 use crate::cli::{json_root, runtime, verification};
 use crate::daemon::{Installation, InstallationError};
-use crate::package::parameters::is_path;
 use crate::process_context::{ProcessContext, StartedBy};
 use crate::project::document::PLUGIN;
 use crate::settings::Settings;
+use isthmus_package::parameters::is_path;
 
 #[derive(Debug, Args)]
 #[group(skip)]

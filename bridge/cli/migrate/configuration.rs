@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::error::MigrateError;
 use crate::cli::output::warn;
 use crate::cli::state::{StateError, read_file};
-use crate::migrate::configuration::Configuration;
+use isthmus_migrate::configuration::Configuration;
 
 /// Nesting of modules.
 const MAXIMUM_DEPTH: usize = 16;

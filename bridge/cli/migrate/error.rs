@@ -9,11 +9,11 @@ use isthmus_state::tfstate::{Collision, TfStateError};
 
 use crate::cli::consent::NoConsent;
 use crate::cli::state::StateError;
-use crate::file_fault::FileFault;
-use crate::migrate::addresses::AddressesError;
-use crate::migrate::deployment::ExportError;
-use crate::migrate::shown::ShownError;
 use crate::project::names_file::NamesFileError;
+use isthmus_common::file_fault::FileFault;
+use isthmus_migrate::addresses::AddressesError;
+use isthmus_migrate::deployment::ExportError;
+use isthmus_migrate::shown::ShownError;
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum MigrateError {

@@ -15,16 +15,17 @@ use crate::cli::output::{inform, warn};
 use crate::daemon::{Chosen, Instance, OpenPackageError, open_package};
 use crate::engine::EngineLog;
 use crate::home;
-use crate::migrate::names::unique;
-use crate::names::choices::NameChoices;
-use crate::package::parameters::{
-    Arguments, LocalArguments, Parameter, ParameterSource, RemoteArguments, Source,
-};
-use crate::package::shape::ResourceShape;
 use crate::process_context::{ProcessContext, StartedBy};
 use crate::project::names_file::NamesFile;
 use crate::resource::{Target, Timeouts};
-use crate::settings::{NumberForm, Settings};
+use crate::settings::Settings;
+use isthmus_migrate::names::unique;
+use isthmus_package::names::choices::NameChoices;
+use isthmus_package::parameters::{
+    Arguments, LocalArguments, Parameter, ParameterSource, RemoteArguments, Source,
+};
+use isthmus_package::shape::ResourceShape;
+use isthmus_translate::exact_numbers::NumberForm;
 
 const GRACE: Duration = Duration::from_secs(5);
 

@@ -4,7 +4,7 @@ use isthmus_install::{CachedPackage, Inventory, ProviderAddress, ProviderCache};
 use semver::Version;
 
 use super::error::ProvidersError;
-use crate::names::tokens::nearest;
+use isthmus_package::names::tokens::nearest;
 
 /// A provider, or one version of it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -16,12 +16,12 @@ use super::open::{Journals, is_importable, is_lost_creation, warn_of_faults};
 use crate::cli::json_root::readable;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{print, warn};
-use crate::package::schema::BASE_NAME;
 use crate::process_context::own_plugin_version;
 use crate::resource::Origin;
 use crate::resource::reports::import_command;
 use crate::settings::Settings;
-use crate::urn::Urn;
+use isthmus_package::schema::BASE_NAME;
+use isthmus_package::urn::Urn;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -20,8 +20,8 @@ use crate::cli::table::table;
 use crate::resource::Origin;
 use crate::resource::reports::{import_command, refresh_command};
 use crate::settings::Settings;
-use crate::translate::property::{PropertyView, classify};
-use crate::urn::Urn;
+use isthmus_package::urn::Urn;
+use isthmus_translate::property::{PropertyView, classify};
 
 /// What stands for a secret value.
 const HIDDEN: &str = "(secret)";

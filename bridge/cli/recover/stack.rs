@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::error::RecoverError;
 use super::open::is_importable;
 use crate::cli::state::read_file;
-use crate::urn::Urn;
+use isthmus_package::urn::Urn;
 
 /// An export of a stack, as far as it is needed.
 #[derive(Deserialize)]

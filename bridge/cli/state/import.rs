@@ -32,9 +32,10 @@ use crate::daemon::Instance as Provider;
 use crate::lumirpc::stored_resource::{
     Conflicts, Foreign, ImportOutcome, StoredResource, StoredResourceError,
 };
-use crate::package::catalogue::TokenError;
 use crate::resource::{OperationWarnings, Target, Timeouts, describe};
-use crate::settings::{NumberForm, Settings};
+use crate::settings::Settings;
+use isthmus_package::catalogue::TokenError;
+use isthmus_translate::exact_numbers::NumberForm;
 use providers::{Providers, Unavailable};
 use stack::import_records;
 

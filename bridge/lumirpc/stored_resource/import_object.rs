@@ -17,8 +17,8 @@ use isthmus_state::{RecordNumber, RecordRef, Saved, SavedObject};
 use super::error::StoredResourceError;
 use super::object::StoredResource;
 use crate::resource::{OperationWarnings, StateError};
-use crate::translate::meta::StoredIdentity;
-use crate::translate::raw_state::raw_state;
+use isthmus_translate::meta::StoredIdentity;
+use isthmus_translate::raw_state::raw_state;
 
 /// An object in a state of another program.
 #[derive(Clone, Debug)]

@@ -17,9 +17,9 @@ use super::report;
 use crate::daemon::UnconfirmedCreations;
 use crate::resource::intents::warn_on_failure;
 use crate::resource::{OperationError, OperationWarnings, StateError, Target};
-use crate::translate::exact_numbers::form_numbers;
-use crate::translate::outputs::{OutputOptions, outputs_from_state};
-use crate::translate::raw_state::raw_state;
+use isthmus_translate::exact_numbers::form_numbers;
+use isthmus_translate::outputs::{OutputOptions, outputs_from_state};
+use isthmus_translate::raw_state::raw_state;
 
 /// The property that represents a replacement which no property requires.
 pub(super) const ID: &str = "id";

@@ -16,8 +16,8 @@ use super::last_reported::{LastReported, digest_of};
 use super::lookup::{Candidate, Chosen, LookupPurpose, choose, differing, retain_known};
 use super::object::{Annotations, StoredResource};
 use crate::resource::{OperationError, OperationWarnings, Prior};
-use crate::translate::inputs::Unknowns;
-use crate::translate::outputs::{OutputOptions, outputs_from_state};
+use isthmus_translate::inputs::Unknowns;
+use isthmus_translate::outputs::{OutputOptions, outputs_from_state};
 
 /// What is stored of a resource beside its object.
 #[derive(Debug)]

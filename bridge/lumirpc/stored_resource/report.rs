@@ -10,7 +10,7 @@ use isthmus_provider::Diagnostic;
 use prost::Message as _;
 
 use crate::settings::SENSITIVE_OUTPUTS;
-use crate::translate::property::{PropertyView, classify};
+use isthmus_translate::property::{PropertyView, classify};
 
 /// The largest message that the engine receives, in bytes: the default of grpc-go.
 const LARGEST_ANSWER: usize = 4 * 1024 * 1024;
@@ -136,7 +136,7 @@ fn fitting(mut outputs: Struct, room: usize) -> (Struct, Vec<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::translate::property::secret;
+    use isthmus_translate::property::secret;
 
     fn bag<const COUNT: usize>(properties: [(&str, Value); COUNT]) -> Struct {
         properties.map(|(name, value)| (name.to_owned(), value)).into_iter().collect()

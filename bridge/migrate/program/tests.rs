@@ -1,7 +1,7 @@
 //! Programs: what they consist of, and texts that YAML or its host would take for something else.
 
 use super::*;
-use crate::translate::property::secret;
+use isthmus_translate::property::secret;
 
 fn resource(key: &str, inputs: Struct) -> ProgramResource {
     ProgramResource {

@@ -19,7 +19,7 @@ pub struct Arguments {
     /// The package's name, if it is not the provider's.
     pub provider_name: Option<String>,
     /// The names of an SDK. On the command line there are none: the project's `isthmus.toml` has them.
-    pub(crate) names: NameChoices,
+    pub names: NameChoices,
     /// Directory to which `GetSchema` also writes `_index.md`.
     pub index_document_directory: Option<String>,
 }

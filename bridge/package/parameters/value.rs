@@ -7,8 +7,8 @@
 use serde_json::Value;
 
 use super::arguments::{Arguments, LocalArguments, RemoteArguments, Source};
-use crate::file_fault::FileFault;
 use crate::names::choices::NameChoices;
+use isthmus_common::file_fault::FileFault;
 
 /// A resolved provider, and the members that the package includes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct Parameter {
     /// The package's name, if it is not the provider's.
     pub provider_name: Option<String>,
     /// Names that are not the Go bridge's, which ignores them.
-    pub(crate) names: NameChoices,
+    pub names: NameChoices,
 }
 
 /// The origin of the provider.

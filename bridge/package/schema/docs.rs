@@ -25,7 +25,7 @@ use crate::names::tokens::member_name;
 
 /// The properties of a member at any depth, whose names its descriptions contain.
 #[derive(Debug, Default)]
-pub(crate) struct Names<'a> {
+pub struct Names<'a> {
     /// The objects at its top.
     tops: Vec<&'a ObjectShape>,
     /// Pulumi's names by Terraform's.
@@ -36,11 +36,11 @@ pub(crate) struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    pub(crate) fn of(object: &'a ObjectShape) -> Self {
+    pub fn of(object: &'a ObjectShape) -> Self {
         Self { tops: vec![object], ..Self::default() }
     }
 
-    pub(crate) fn of_function(function: &'a FunctionShape) -> Self {
+    pub fn of_function(function: &'a FunctionShape) -> Self {
         let parameters = &function.parameters;
         let shapes = parameters.iter().map(|parameter| &parameter.shape).chain([&function.return_shape]);
         Self {
@@ -105,7 +105,7 @@ fn add_nested<'a>(object: &'a ObjectShape, names: &mut HashMap<&'a str, &'a str>
 }
 
 /// `text`, converted and trimmed.
-pub(crate) fn clean(package: &Package, names: &Names<'_>, text: &str, kind: TextKind) -> String {
+pub fn clean(package: &Package, names: &Names<'_>, text: &str, kind: TextKind) -> String {
     let text = printable(text);
     let text = &as_markdown(&text, kind);
     if !text.contains("```") {
@@ -269,7 +269,7 @@ fn span(node: &str, dotnet: &str, go: &str, python: &str, hcl: &str) -> String {
 
 /// A function's or property's name in Python SDKs: `getPublicKey` is `get_public_key`. A run of capitals is one
 /// word, including digits (or one `s`) right after it.
-pub(crate) fn python_name(name: &str) -> String {
+pub fn python_name(name: &str) -> String {
     #[derive(Clone, Copy, PartialEq)]
     enum Before {
         Start,
@@ -345,7 +345,7 @@ mod tests {
     use super::super::super::shape::IdRule;
     use super::super::super::testing::package;
     use super::*;
-    use crate::translate::testing::{attribute, block, nested, resource};
+    use crate::testing::shapes::{attribute, block, nested, resource};
 
     /// `text` of a member with a few properties, one of them nested.
     fn described(text: &str, kind: TextKind) -> String {

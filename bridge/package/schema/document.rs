@@ -298,7 +298,7 @@ impl ObjectType {
 }
 
 /// A part of a document as text.
-pub(in crate::package) fn raw(part: &impl Serialize) -> Box<RawValue> {
+pub(crate) fn raw(part: &impl Serialize) -> Box<RawValue> {
     to_raw_value(part).expect("a part of a document has only text for keys and holds nothing that can fail")
 }
 

@@ -20,7 +20,7 @@ use crate::names::tokens::{derived, member_name};
     "no {languages} SDK of this package compiles: Pulumi's SDK generator cannot write {problem} of {kind} {member}\n\
      help: leave it out of a package for {languages} with `--exclude {member}`"
 )]
-pub(crate) struct Unwritable {
+pub struct Unwritable {
     /// "Go or .NET".
     languages: &'static str,
     /// "the argument `opts`".
@@ -37,14 +37,14 @@ pub(crate) struct Unwritable {
     "no {language} SDK of this package compiles: Pulumi's SDK generator cannot write the property `{property}` of {owner}\n\
      help: give it another name under `properties` in isthmus.toml; `isthmus explain names` describes it"
 )]
-pub(crate) struct UnwritableProperty {
+pub struct UnwritableProperty {
     language: &'static str,
     property: String,
     owner: String,
 }
 
 /// Whether a warning is of the SDK in another language than a project of this runtime has.
-pub(crate) fn is_of_another_language(warning: &str, runtime: &str) -> bool {
+pub fn is_of_another_language(warning: &str, runtime: &str) -> bool {
     let language = match runtime {
         "nodejs" => "Node.js",
         "python" => "Python",

@@ -77,7 +77,7 @@ pub(super) fn attribution(package: &str, organisation: &str) -> String {
 }
 
 /// The import path of a package's Go SDK. From major version 2 on, the path of a Go module contains the version.
-pub(crate) fn go_import_path(package: &str, major: u64) -> String {
+pub fn go_import_path(package: &str, major: u64) -> String {
     let version = if major > 1 { format!("v{major}/") } else { String::new() };
     format!("github.com/pulumi/pulumi-terraform-provider/sdks/go/{package}/{version}{package}")
 }

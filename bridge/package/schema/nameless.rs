@@ -16,7 +16,7 @@ use crate::names::casing::is_name;
 #[error(
     "{what} not in this package: {names} other characters than letters, digits, `-`, `_` and `$`{required}"
 )]
-pub(crate) struct Nameless {
+pub struct Nameless {
     /// "function "a(b)" is".
     what: String,
     /// "its name holds".

@@ -10,10 +10,7 @@ const FEW: usize = 16;
 const MOST_THREADS: usize = 8;
 
 /// The results of `work` for `items`, in order.
-pub(crate) fn in_parallel<Item: Sync, Made: Send>(
-    items: &[Item],
-    work: impl Fn(&Item) -> Made + Sync,
-) -> Vec<Made> {
+pub fn in_parallel<Item: Sync, Made: Send>(items: &[Item], work: impl Fn(&Item) -> Made + Sync) -> Vec<Made> {
     // The number of processors is read from files.
     let available = || thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
     let threads = if items.len() < FEW { 1 } else { available() };

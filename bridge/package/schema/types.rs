@@ -56,21 +56,21 @@ pub(super) struct Types<'a> {
 /// The names of the types of one member's objects, as SDKs have them. Where members of a package would have types of the
 /// same name, one of these is numbered in an SDK, which is only known from the whole package.
 #[derive(Debug)]
-pub(crate) struct TypeNames<'a>(Types<'a>);
+pub struct TypeNames<'a>(Types<'a>);
 
 impl<'a> TypeNames<'a> {
     /// Of a resource.
-    pub(crate) fn of_resource(package: &'a Package, shape: &ResourceShape) -> Self {
+    pub fn of_resource(package: &'a Package, shape: &ResourceShape) -> Self {
         Self::new(package, Owner::Resource, member_name(&shape.token), shape)
     }
 
     /// Of a data source, an ephemeral resource or an action.
-    pub(crate) fn of_data_source(package: &'a Package, shape: &ResourceShape) -> Self {
+    pub fn of_data_source(package: &'a Package, shape: &ResourceShape) -> Self {
         Self::new(package, Owner::DataSource, member_name(&shape.token), shape)
     }
 
     /// Of an explicit provider's inputs.
-    pub(crate) fn of_provider(package: &'a Package, shape: &ResourceShape) -> Self {
+    pub fn of_provider(package: &'a Package, shape: &ResourceShape) -> Self {
         Self::new(package, Owner::Provider, "Provider", shape)
     }
 
@@ -81,7 +81,7 @@ impl<'a> TypeNames<'a> {
     }
 
     /// The name of an object's type, which the member has.
-    pub(crate) fn name(&self, object: &Arc<ObjectShape>) -> Option<&str> {
+    pub fn name(&self, object: &Arc<ObjectShape>) -> Option<&str> {
         self.0.tokens.get(&Place::of(object)).map(|token| member_name(token))
     }
 }

@@ -74,7 +74,7 @@ pub fn compile_resource(
 
 /// Compiles a data source, an ephemeral resource or an action. It has no Pulumi id; an attribute
 /// `id` is an ordinary property.
-pub(crate) fn compile_data_source(
+pub fn compile_data_source(
     kind: MemberKind,
     terraform_type: &str,
     token: &str,

@@ -2,7 +2,7 @@
 
 use super::form::Form;
 use super::value::Value;
-use crate::package::catalogue::Package;
+use isthmus_package::catalogue::Package;
 
 /// What a program does with a member.
 #[derive(Debug)]

@@ -4,10 +4,10 @@ use super::call::Call;
 use super::form::Form;
 use super::text::{is_identifier, quoted};
 use super::value::Value;
-use crate::names::casing::upper_first;
-use crate::names::tokens::member_name;
-use crate::package::catalogue::Package;
-use crate::package::schema::go_import_path;
+use isthmus_package::catalogue::Package;
+use isthmus_package::names::casing::upper_first;
+use isthmus_package::names::tokens::member_name;
+use isthmus_package::schema::go_import_path;
 
 /// The name of a function in Go. `GetPet` would be that which looks up a resource `Pet`, so the data source is `LookupPet` then.
 pub(super) fn function_name(package: &Package, form: Form, name: &str) -> String {

@@ -1,7 +1,7 @@
 //! The languages of examples.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Language {
+pub enum Language {
     Yaml,
     TypeScript,
     Python,
@@ -10,15 +10,15 @@ pub(crate) enum Language {
 
 /// A program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Example {
-    pub(crate) language: Language,
-    pub(crate) code: String,
+pub struct Example {
+    pub language: Language,
+    pub code: String,
 }
 
 impl Language {
-    pub(crate) const ALL: [Self; 4] = [Self::Yaml, Self::TypeScript, Self::Python, Self::Go];
+    pub const ALL: [Self; 4] = [Self::Yaml, Self::TypeScript, Self::Python, Self::Go];
 
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Yaml => "YAML",
             Self::TypeScript => "TypeScript",
@@ -28,7 +28,7 @@ impl Language {
     }
 
     /// In identifiers of a page.
-    pub(crate) fn key(self) -> &'static str {
+    pub fn key(self) -> &'static str {
         match self {
             Self::Yaml => "yaml",
             Self::TypeScript => "typescript",

@@ -4,8 +4,8 @@ use super::call::Call;
 use super::form::Form;
 use super::text::{alias, quoted};
 use super::value::Value;
-use crate::names::tokens::member_name;
-use crate::package::schema::python_name;
+use isthmus_package::names::tokens::member_name;
+use isthmus_package::schema::python_name;
 
 const KEYWORDS: [&str; 35] = [
     "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def",

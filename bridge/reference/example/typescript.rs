@@ -4,7 +4,7 @@ use super::call::Call;
 use super::form::Form;
 use super::text::{alias, is_identifier, quoted};
 use super::value::Value;
-use crate::names::tokens::member_name;
+use isthmus_package::names::tokens::member_name;
 
 const RESERVED: [&str; 46] = [
     "any",

@@ -6,10 +6,10 @@ use isthmus_cty::Type;
 use regex::Regex;
 
 use super::form::Form;
-use crate::names::casing::upper_first;
-use crate::package::function::FunctionShape;
-use crate::package::schema::TypeNames;
-use crate::package::shape::{Field, ObjectShape, Shape};
+use isthmus_package::function::FunctionShape;
+use isthmus_package::names::casing::upper_first;
+use isthmus_package::schema::TypeNames;
+use isthmus_package::shape::{Field, ObjectShape, Shape};
 
 /// A value of an example. A collection has one element, from which its type follows.
 #[derive(Clone, Debug, PartialEq, Eq)]

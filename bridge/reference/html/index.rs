@@ -5,12 +5,12 @@ use isthmus_install::ProviderAddress;
 use maud::{Markup, html};
 
 use super::layout::{Place, page};
-use crate::package::catalogue::{Identity, Package};
-use crate::package::parameters::ParameterSource;
-use crate::package::schema::BASE_NAME;
-use crate::process_context::PLUGIN_VERSION;
-use crate::reference::member::{Kind, Member, Members};
-use crate::reference::page::Digest;
+use crate::member::{Kind, Member, Members};
+use crate::page::Digest;
+use isthmus_package::catalogue::{Identity, Package};
+use isthmus_package::parameters::ParameterSource;
+use isthmus_package::releases::PLUGIN_VERSION;
+use isthmus_package::schema::BASE_NAME;
 
 /// So many members are seen at a glance, without letters between them.
 const FEW: usize = 60;
@@ -19,7 +19,7 @@ const FEW: usize = 60;
 type Listed<'m> = (&'m Member, &'m Digest);
 
 /// The page. A digest belongs to each member.
-pub(in crate::reference) fn index(package: &Package, members: &Members, digests: &[Digest]) -> String {
+pub(crate) fn index(package: &Package, members: &Members, digests: &[Digest]) -> String {
     let identity = package.identity();
     let kinds = || {
         Kind::ALL.into_iter().filter(|kind| *kind != Kind::Configuration).filter_map(|kind| {

@@ -3,7 +3,7 @@
 use maud::{DOCTYPE, Markup, html};
 
 use super::assets::version;
-use crate::package::catalogue::Package;
+use isthmus_package::catalogue::Package;
 
 /// Where a page is, from which its links lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,14 +5,14 @@ use maud::{Markup, html};
 use super::layout::{Place, page as in_layout};
 use super::properties::properties;
 use super::prose;
-use crate::package::catalogue::Package;
-use crate::reference::example::Example;
-use crate::reference::member::{Kind, Member};
-use crate::reference::page::{Import, Page};
-use crate::reference::property::Property;
+use crate::example::Example;
+use crate::member::{Kind, Member};
+use crate::page::{Import, Page};
+use crate::property::Property;
+use isthmus_package::catalogue::Package;
 
 /// The page; `own` is the provider's own documentation.
-pub(in crate::reference) fn member(package: &Package, page: &Page, own: Option<&str>) -> String {
+pub(crate) fn member(package: &Package, page: &Page, own: Option<&str>) -> String {
     let place = if page.kind == Kind::Configuration { Place::Top } else { Place::Below };
     let content = html! {
         div.columns {
@@ -55,7 +55,7 @@ pub(in crate::reference) fn member(package: &Package, page: &Page, own: Option<&
 }
 
 /// The page of a member whose schema is invalid.
-pub(in crate::reference) fn broken(package: &Package, member: &Member, reason: &str) -> String {
+pub(crate) fn broken(package: &Package, member: &Member, reason: &str) -> String {
     let content = html! {
         p.kind { (member.kind.name()) }
         h1 { (package.identity().name) "." (member.name()) }

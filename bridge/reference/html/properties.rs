@@ -6,7 +6,7 @@ use isthmus_common::counted;
 use maud::{Markup, html};
 
 use super::prose;
-use crate::reference::property::Property;
+use crate::property::Property;
 
 /// The properties below `path`, whose anchors are their paths.
 pub(super) fn properties(properties: &[Property], path: &str) -> Markup {

@@ -6,8 +6,8 @@
 
 use super::super::example::{Example, Language};
 use super::super::page::Page;
-use crate::package::catalogue::Package;
-use crate::package::parameters::{LOCAL_VERSION, ParameterSource};
+use isthmus_package::catalogue::Package;
+use isthmus_package::parameters::{LOCAL_VERSION, ParameterSource};
 
 /// Titles of sections that say what the schema says.
 const OF_THE_SCHEMA: [&str; 8] = [
@@ -152,7 +152,7 @@ pub(super) fn overview(package: &Package, page: &str, configuration: Option<&Pag
 }
 
 /// In each overview, so that no other file is replaced.
-pub(crate) const MADE: &str = "Made by isthmus; changes are lost when it is made again.";
+pub const MADE: &str = "Made by isthmus; changes are lost when it is made again.";
 
 /// Lines and blocks of code.
 fn parts(page: &str) -> Vec<Part<'_>> {

@@ -12,10 +12,10 @@ use isthmus_proto::property::{Struct, Value as Property};
 
 use super::change::ChangeKind;
 use super::elements::{self, ElementChange};
-use crate::package::shape::{ObjectShape, Shape};
-use crate::translate::property::{PropertyView, unwrap};
-use crate::translate::property_path::{PropertyPath, PropertyStep};
-use crate::translate::set_matching::match_elements;
+use isthmus_package::shape::{ObjectShape, Shape};
+use isthmus_translate::property::{PropertyView, unwrap};
+use isthmus_translate::property_path::{PropertyPath, PropertyStep};
+use isthmus_translate::set_matching::match_elements;
 
 /// The changes from `prior` to `planned`, which must be objects of the shape: each path once, and
 /// none within another. Sets are compared without order.

@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 use isthmus_proto::property::Struct;
 
 use super::change::{Change, ChangeKind, Display, META};
-use crate::translate::property::{self, PropertyView};
-use crate::translate::property_path::PropertyPath;
+use isthmus_translate::property::{self, PropertyView};
+use isthmus_translate::property_path::PropertyPath;
 
 /// What an engine has of a resource.
 #[derive(Clone, Copy, Debug)]

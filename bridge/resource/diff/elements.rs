@@ -42,7 +42,7 @@ pub(super) fn in_a_list(prior: &[Value], planned: &[Value]) -> BTreeMap<usize, E
 }
 
 /// Sets: elements on both sides stay, others are paired by index (see
-/// [`crate::translate::set_matching::match_elements`]).
+/// [`isthmus_translate::set_matching::match_elements`]).
 pub(super) fn in_a_set(sides: [&[Value]; 2], places: &[Vec<usize>; 2]) -> BTreeMap<usize, ElementChange> {
     let [prior, planned] = sides;
     let mut staying: BTreeMap<&Value, usize> = BTreeMap::new();

@@ -13,9 +13,9 @@ use isthmus_proto::property::{Struct, Value as Property};
 use super::change::ChangeKind;
 use super::display::Known;
 use crate::resource::{OperationWarnings, Target};
-use crate::translate::meta::Meta;
-use crate::translate::property::{PropertyView, contains_secret, unwrap, without_secrets};
-use crate::translate::property_path::{PropertyPath, PropertyStep};
+use isthmus_translate::meta::Meta;
+use isthmus_translate::property::{PropertyView, contains_secret, unwrap, without_secrets};
+use isthmus_translate::property_path::{PropertyPath, PropertyStep};
 
 /// The outputs of an unchanged object that become secret, or stop being secret, because the inputs
 /// do.

@@ -2,9 +2,9 @@ use isthmus_cty::Type;
 use isthmus_provider::schema::{BlockNesting, NestedBlock, ObjectNesting};
 
 use super::*;
-use crate::package::shape::{IdRule, ResourceShape};
-use crate::translate::property::secret;
-use crate::translate::testing::{
+use isthmus_package::shape::{IdRule, ResourceShape};
+use isthmus_translate::property::secret;
+use isthmus_translate::testing::{
     attribute, bag, block, list, nested, nested_attribute, object, object_type, object_value, path, required,
     resource, sensitive,
 };

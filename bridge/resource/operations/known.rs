@@ -6,7 +6,7 @@ use isthmus_state::{Condition, OpenIntent, OperationId, OperationKind};
 use prost::Message as _;
 
 use super::origin::{Caller, Origin};
-use crate::urn::Urn;
+use isthmus_package::urn::Urn;
 
 /// An operation that is open.
 #[derive(Debug)]

@@ -9,8 +9,8 @@ use std::sync::OnceLock;
 use bytes::Bytes;
 use prost::Message as _;
 
-use crate::package::catalogue::Identity;
 use crate::project::backend::Backend;
+use isthmus_package::catalogue::Identity;
 
 /// The package, the provider resource and the backend of an operation. Of older entries, members are missing.
 #[derive(Clone, PartialEq, prost::Message)]

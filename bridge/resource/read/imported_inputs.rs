@@ -16,10 +16,10 @@ use isthmus_provider::{Diagnostic, Object, ProviderError};
 use super::super::diagnose::describe;
 use super::super::diff::changed_properties;
 use crate::resource::{OperationWarnings, Target};
-use crate::translate::attribute_paths::{field_at, property_path};
-use crate::translate::exact_numbers::with_exact_numbers;
-use crate::translate::import::{Settable, inputs_after_import};
-use crate::translate::inputs::Unknowns;
+use isthmus_translate::attribute_paths::{field_at, property_path};
+use isthmus_translate::exact_numbers::with_exact_numbers;
+use isthmus_translate::import::{Settable, inputs_after_import};
+use isthmus_translate::inputs::Unknowns;
 
 /// How often inputs are corrected. An added property may make another one known that the plan had
 /// left unknown, and one that is removed may be the only reason why another one was valid.

@@ -8,9 +8,9 @@
 use isthmus_proto::property::{Struct, Value};
 
 use super::{InputFailure, MAXIMUM_FAILURES, no_such_property};
-use crate::package::shape::{ObjectShape, Shape};
-use crate::translate::property::{self, PropertyView};
-use crate::translate::property_path::{PropertyPath, PropertyStep};
+use crate::property::{self, PropertyView};
+use crate::property_path::{PropertyPath, PropertyStep};
+use isthmus_package::shape::{ObjectShape, Shape};
 
 /// Brings inputs into the canonical form.
 ///
@@ -18,7 +18,7 @@ use crate::translate::property_path::{PropertyPath, PropertyStep};
 /// object becomes a list of one where the schema has several. Members of an attribute's object that
 /// its type does not have are removed and returned, the first hundred. Undeclared properties of
 /// resources and blocks stay, and are failures of [`super::config_from_inputs`].
-pub(crate) fn canonical(inputs: &mut Struct, shape: &ObjectShape) -> Vec<InputFailure> {
+pub fn canonical(inputs: &mut Struct, shape: &ObjectShape) -> Vec<InputFailure> {
     let mut walk = Walk::default();
     walk.object(inputs, shape, Level::Block);
     walk.dropped
@@ -26,30 +26,23 @@ pub(crate) fn canonical(inputs: &mut Struct, shape: &ObjectShape) -> Vec<InputFa
 
 /// A property that was given by its name in Terraform.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Renamed {
+pub struct Renamed {
     /// By its Pulumi name.
-    pub(crate) path: PropertyPath,
-    pub(crate) terraform: String,
+    pub path: PropertyPath,
+    pub terraform: String,
 }
 
 /// As [`canonical`], for a provider's configuration, in which converters write nested properties by Terraform's names: each
 /// gets its Pulumi name unless that is given as well, which is a failure of [`super::config_from_inputs`]. The names at the top
 /// are for [`rename`].
-pub(crate) fn canonical_config(
-    config: &mut Struct,
-    shape: &ObjectShape,
-) -> (Vec<InputFailure>, Vec<Renamed>) {
+pub fn canonical_config(config: &mut Struct, shape: &ObjectShape) -> (Vec<InputFailure>, Vec<Renamed>) {
     let mut walk = Walk { renamed: Some(Vec::new()), ..Walk::default() };
     walk.object(config, shape, Level::Block);
     (walk.dropped, walk.renamed.unwrap_or_default())
 }
 
 /// Gives members that have Terraform's names, other than `except`, their Pulumi names, and returns both.
-pub(crate) fn rename<'a>(
-    bag: &mut Struct,
-    shape: &'a ObjectShape,
-    except: &[&str],
-) -> Vec<(String, &'a str)> {
+pub fn rename<'a>(bag: &mut Struct, shape: &'a ObjectShape, except: &[&str]) -> Vec<(String, &'a str)> {
     let pulumi = |name: &str| {
         let field = shape.terraform(name).filter(|_| shape.pulumi(name).is_none())?;
         (!except.contains(&name) && !bag.contains_key(&field.pulumi)).then_some(&*field.pulumi)
@@ -64,7 +57,7 @@ pub(crate) fn rename<'a>(
 
 /// As [`canonical`], for a value that is no attribute of a schema, such as a function's argument
 /// `name`.
-pub(crate) fn canonical_value(value: &mut Value, name: &str, shape: &Shape) -> Vec<InputFailure> {
+pub fn canonical_value(value: &mut Value, name: &str, shape: &Shape) -> Vec<InputFailure> {
     let mut walk = Walk::default();
     walk.path.push(PropertyStep::Name(name.to_owned()));
     walk.value(value, shape, Level::Attribute);

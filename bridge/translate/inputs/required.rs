@@ -4,19 +4,19 @@
 
 use isthmus_proto::property::Struct;
 
-use crate::package::shape::{Field, ObjectShape, Shape};
-use crate::translate::property::{self, PropertyView};
-use crate::translate::property_path::{PropertyPath, PropertyStep};
+use crate::property::{self, PropertyView};
+use crate::property_path::{PropertyPath, PropertyStep};
+use isthmus_package::shape::{Field, ObjectShape, Shape};
 
 /// A required property that is missing.
 #[derive(Clone, Debug)]
-pub(crate) struct Missing<'a> {
+pub struct Missing<'a> {
     pub path: PropertyPath,
     pub field: &'a Field,
 }
 
 /// Finds the required properties that are missing.
-pub(crate) fn missing_required<'a>(inputs: &Struct, shape: &'a ObjectShape) -> Vec<Missing<'a>> {
+pub fn missing_required<'a>(inputs: &Struct, shape: &'a ObjectShape) -> Vec<Missing<'a>> {
     let mut missing = Vec::new();
     let mut path = PropertyPath::default();
     missing_in_object(inputs, shape, &mut path, &mut missing);

@@ -3,16 +3,16 @@
 use isthmus_cty::{AttributePath, PathStep};
 use isthmus_proto::property::{Struct, Value};
 
-use crate::package::shape::{Field, ObjectShape, Shape};
-use crate::translate::property::{self, PropertyView};
-use crate::translate::property_path::{PropertyPath, PropertyStep};
+use crate::property::{self, PropertyView};
+use crate::property_path::{PropertyPath, PropertyStep};
+use isthmus_package::shape::{Field, ObjectShape, Shape};
 
 /// Limit of the result, as lists may be long.
 const MAXIMUM: usize = 100;
 
 /// A property that is set.
 #[derive(Clone, Debug)]
-pub(crate) struct SetProperty<'a> {
+pub struct SetProperty<'a> {
     /// Its attribute path. An element of a set is named by its index in the program's list.
     pub attribute: AttributePath,
     /// Its property path.
@@ -22,13 +22,13 @@ pub(crate) struct SetProperty<'a> {
 
 /// The deprecated properties that are set (null is not), at every level except within one another;
 /// the first hundred.
-pub(crate) fn deprecated<'a>(inputs: &Struct, shape: &'a ObjectShape) -> Vec<SetProperty<'a>> {
+pub fn deprecated<'a>(inputs: &Struct, shape: &'a ObjectShape) -> Vec<SetProperty<'a>> {
     find(inputs, shape, |field| field.deprecated.is_some())
 }
 
 /// The read-only properties that are set (null is not), at every level except within one another;
 /// the first hundred.
-pub(crate) fn read_only<'a>(inputs: &Struct, shape: &'a ObjectShape) -> Vec<SetProperty<'a>> {
+pub fn read_only<'a>(inputs: &Struct, shape: &'a ObjectShape) -> Vec<SetProperty<'a>> {
     find(inputs, shape, |field| field.computed && !field.optional && !field.required && !field.is_block)
 }
 

@@ -3,11 +3,11 @@
 use isthmus_provider::schema::{Attribute, BlockNesting, ObjectNesting};
 
 use super::*;
-use crate::package::shape::{IdRule, ResourceShape};
-use crate::translate::testing::{
+use crate::testing::{
     attribute, attribute_path, bag, block, list, nested, nested_attribute, object, object_type, object_value,
     path, required, resource, sensitive,
 };
+use isthmus_package::shape::{IdRule, ResourceShape};
 
 fn list_type(element: Type) -> Type {
     Type::List(Arc::new(element))

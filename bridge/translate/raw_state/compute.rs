@@ -8,9 +8,9 @@ use isthmus_proto::property::{Struct, Value as Property};
 
 use super::delta::{Delta, ObjectDelta, number_text};
 use super::recover::{is_reserved, recover_object};
-use crate::names::casing::pulumi_to_terraform;
-use crate::package::shape::{Field, ObjectShape, Shape};
-use crate::translate::property::{self, PropertyView};
+use crate::property::{self, PropertyView};
+use isthmus_package::names::casing::pulumi_to_terraform;
+use isthmus_package::shape::{Field, ObjectShape, Shape};
 
 /// The block that SDKs add to resources with timeouts; the same name on both sides.
 const TIMEOUTS: &str = "timeouts";

@@ -7,7 +7,7 @@ use isthmus_cty::json::Json;
 use isthmus_proto::property::{Struct, Value as Property};
 use thiserror::Error;
 
-use crate::translate::property::{self, PropertyError, PropertyView};
+use crate::property::{self, PropertyError, PropertyView};
 
 /// Maximum depth: that of the JSON parser.
 const MAXIMUM_DEPTH: usize = 512;

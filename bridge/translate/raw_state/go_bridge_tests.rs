@@ -9,11 +9,9 @@ use isthmus_cty::json::from_tree;
 use isthmus_provider::schema::{Attribute, Block, BlockNesting, ObjectNesting, Schema};
 
 use super::*;
-use crate::package::shape::{PackageNaming, compile_resource};
-use crate::translate::outputs::{OutputOptions, id_from_state, outputs_from_state};
-use crate::translate::testing::{
-    attribute, block, computed, nested, nested_attribute, properties, required, sensitive,
-};
+use crate::outputs::{OutputOptions, id_from_state, outputs_from_state};
+use crate::testing::{attribute, block, computed, nested, nested_attribute, properties, required, sensitive};
+use isthmus_package::shape::{PackageNaming, compile_resource};
 
 fn text(name: &str) -> Attribute {
     attribute(name, Type::String)

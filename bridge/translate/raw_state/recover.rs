@@ -8,8 +8,8 @@ use isthmus_proto::property::{Struct, Value as Property};
 use thiserror::Error;
 
 use super::delta::{Delta, DeltaError, ObjectDelta, number_text};
-use crate::names::casing::pulumi_to_terraform;
-use crate::translate::property::{self, PropertyError, PropertyView};
+use crate::property::{self, PropertyError, PropertyView};
+use isthmus_package::names::casing::pulumi_to_terraform;
 
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum RecoverError {

@@ -7,13 +7,13 @@ use isthmus_provider::schema::{Attribute, BlockNesting, Schema};
 use proptest::prelude::*;
 
 use super::*;
-use crate::package::shape::{IdRule, PackageNaming, compile_resource};
-use crate::translate::outputs::{OutputOptions, outputs_from_state};
-use crate::translate::property::secret;
-use crate::translate::testing::{
+use crate::outputs::{OutputOptions, outputs_from_state};
+use crate::property::secret;
+use crate::testing::{
     Choices, attribute, bag, block, list, nested, object, object_type, object_value, properties, resource,
     sensitive,
 };
+use isthmus_package::shape::{IdRule, PackageNaming, compile_resource};
 
 const OPTIONS: OutputOptions<'_> = OutputOptions { keep_secrets: false, secrets: &[], unknowns: false };
 
@@ -215,7 +215,7 @@ fn outputs_that_do_not_match_the_state_get_its_json_whole() {
 
 #[test]
 fn names_that_collide_lead_back_each_to_its_own() {
-    use crate::translate::inputs::{Unknowns, config_from_inputs};
+    use crate::inputs::{Unknowns, config_from_inputs};
     // Including names that Pulumi or the bridges reserve.
     let names =
         ["a_b", "a__b", "aB", "a b", "pulumi", "pulumi_info", "urn", "id", "__meta", "__defaults", "x_"];
@@ -381,7 +381,7 @@ proptest! {
 
     #[test]
     fn outputs_given_as_inputs_are_the_same_value(bytes in prop::collection::vec(any::<u8>(), 0..120)) {
-        use crate::translate::inputs::{Unknowns, config_from_inputs};
+        use crate::inputs::{Unknowns, config_from_inputs};
         let mut choices = Choices(&bytes);
         let shape = resource(choices.block(2), IdRule::Missing);
         let state = choices.state(&shape.schema.block);

@@ -17,10 +17,10 @@ struct Made {
     name: String,
 }
 
-/// The test data of `bridge/names/random_digits.rs`, made anew by the program that it came from.
+/// The test data of `bridge/package/names/random_digits.rs`, made anew by the program that it came from.
 #[tokio::test]
 async fn the_names_are_those_of_the_go_bridge() -> Outcome {
-    let text = include_str!("../../../bridge/names/testdata/go_bridge_names.json");
+    let text = include_str!("../../../bridge/package/names/testdata/go_bridge_names.json");
     let recorded: Vec<Made> = serde_json::from_str(text).expect("test data");
     for setup in [Setup::conformance(Protocol::V6).go_bridge(), Setup::conformance(Protocol::V6)] {
         let (_host, session) = setup.session().await?;

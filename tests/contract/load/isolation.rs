@@ -12,7 +12,7 @@ use super::setting;
 use crate::harness::{Host, Session, Setup, Status, json, on_both_protocols};
 
 /// Lifecycles in each phase of the slice.
-const SLICE: u64 = 60;
+const SLICE: u64 = 20;
 
 /// How long a call may take beside a provider that misbehaves, in milliseconds: far less than a call that waits for that provider, and
 /// far more than one that shares the processors with it.

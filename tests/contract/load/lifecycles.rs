@@ -16,7 +16,7 @@ use crate::harness::on_both_protocols;
 const PARALLEL: usize = 16;
 
 /// Lifecycles of the slice.
-const SLICE: u64 = 1_000;
+const SLICE: u64 = 600;
 
 /// Lifecycles before the first measurement, as a tenth of those measured: caches fill, and pools reach their sizes.
 const WARM_UP: u64 = 10;

@@ -56,7 +56,7 @@ async fn what_names_a_type_can_be_configured() {
     assert_eq!(steps, [(format!("{path}:hello"), Step::Create)]);
     for (content, words) in [
         (Value::Null, "`content` names the resource, as ISTHMUS_NAME_PROPERTIES says, so it must be set"),
-        (isthmus::translate::property::unknown(), "`content` names the resource, so it must be known"),
+        (isthmus_translate::property::unknown(), "`content` names the resource, so it must be known"),
         ("".into(), "must be text that is not empty"),
     ] {
         let error = engine.plan(&file(content)).await.expect_err(words);

@@ -10,10 +10,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fixtures::tools::tool;
-use isthmus::package::shape::ResourceShape;
-use isthmus::translate::meta::Meta;
+use isthmus_package::shape::ResourceShape;
 use isthmus_sandbox::RequestRecord;
 use isthmus_test_engine::{bag, json_of, unknown};
+use isthmus_translate::meta::Meta;
 use serde_json::Value as Json;
 use tokio::sync::OnceCell;
 use tokio::task::block_in_place;

@@ -3,7 +3,7 @@
 //! It is JSON by Terraform's names, blocks as lists, with two values that JSON does not have: what is known only at the
 //! update, and what is secret.
 
-use isthmus::package::shape::{ObjectShape, Shape};
+use isthmus_package::shape::{ObjectShape, Shape};
 use isthmus_test_engine::{secret, unknown};
 use serde_json::{Map, Value as Json, json};
 

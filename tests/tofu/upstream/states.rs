@@ -1,6 +1,6 @@
 //! Reports about imports and stored state.
 
-use isthmus::translate::meta::Meta;
+use isthmus_translate::meta::Meta;
 use serde_json::json;
 
 use super::{Report, report};

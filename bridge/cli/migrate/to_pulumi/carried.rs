@@ -6,10 +6,10 @@ use isthmus_proto::property::Value as Property;
 use isthmus_state::ObjectAddress;
 
 use super::adopted::Adopted;
-use crate::migrate::configuration::Configuration;
-use crate::migrate::references::{Evaluator, Resources, Scope};
-use crate::package::shape::IdRule;
-use crate::translate::property::without_secrets;
+use isthmus_migrate::configuration::Configuration;
+use isthmus_migrate::references::{Evaluator, Resources, Scope};
+use isthmus_package::shape::IdRule;
+use isthmus_translate::property::without_secrets;
 
 /// What a program has from a configuration.
 #[derive(Default)]

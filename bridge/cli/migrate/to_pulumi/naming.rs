@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use isthmus_state::{ModuleStep, ObjectAddress};
 
 use crate::cli::migrate::Runtime;
-use crate::migrate::configuration::Configuration;
-use crate::migrate::hcl_names::{Component, components, resource_name};
-use crate::migrate::names::{Name, names};
+use isthmus_migrate::configuration::Configuration;
+use isthmus_migrate::hcl_names::{Component, components, resource_name};
+use isthmus_migrate::names::{Name, names};
 
 /// How resources are named, and what programs set.
 #[derive(Clone, Copy)]

@@ -10,14 +10,14 @@ use super::adopted::{Adopted, place};
 use super::carried::Carried;
 use crate::cli::migrate::files::OutputFile;
 use crate::cli::migrate::losses::Losses;
-use crate::migrate::addresses::Addresses;
-use crate::migrate::dependencies::dependencies;
-use crate::migrate::deployment::{StackName, StackProvider, StackResource, stack_export};
-use crate::migrate::program::{
+use isthmus_migrate::addresses::Addresses;
+use isthmus_migrate::dependencies::dependencies;
+use isthmus_migrate::deployment::{StackName, StackProvider, StackResource, stack_export};
+use isthmus_migrate::program::{
     ConfiguredSecret, ExplicitProvider, PackageReference, Program, ProgramResource, Written,
 };
-use crate::migrate::secrets_provider::{PassphraseCrypter, SecretsProvider};
-use crate::migrate::yaml::key;
+use isthmus_migrate::secrets_provider::{PassphraseCrypter, SecretsProvider};
+use isthmus_migrate::yaml::key;
 
 /// The stack export in the output directory.
 const STACK_FILE: &str = "stack.json";

@@ -11,16 +11,16 @@ use crate::cli::migrate::losses::Losses;
 use crate::cli::output::inform;
 use crate::cli::random_uuid::random_uuid;
 use crate::daemon::Instance;
-use crate::migrate::configuration::Configuration;
-use crate::migrate::deployment::StackProvider;
-use crate::migrate::hcl_names::{instance, within};
-use crate::migrate::names::{RESERVED_KEYS, sanitized, unique};
-use crate::migrate::program::PackageReference;
-use crate::package::catalogue::Identity;
-use crate::package::parameters::ParameterSource;
-use crate::package::shape::Shape;
 use crate::process_context::own_plugin_version;
 use crate::project::PLUGIN;
+use isthmus_migrate::configuration::Configuration;
+use isthmus_migrate::deployment::StackProvider;
+use isthmus_migrate::hcl_names::{instance, within};
+use isthmus_migrate::names::{RESERVED_KEYS, sanitized, unique};
+use isthmus_migrate::program::PackageReference;
+use isthmus_package::catalogue::Identity;
+use isthmus_package::parameters::ParameterSource;
+use isthmus_package::shape::Shape;
 
 /// Providers of a stack, each with the package of a program.
 pub(super) type StackProviders = Vec<(StackProvider, PackageReference)>;

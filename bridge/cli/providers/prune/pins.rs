@@ -8,8 +8,8 @@ use isthmus_install::{CachedPackage, ProviderAddress};
 use semver::Version;
 
 use crate::cli::warn;
-use crate::package::parameters::ParameterSource;
 use crate::project::Project;
+use isthmus_package::parameters::ParameterSource;
 
 #[derive(Debug)]
 pub(super) struct Pins {

@@ -18,10 +18,10 @@ use crate::daemon::{self, Chosen, Installation, InstallationError, Instance};
 use crate::engine::EngineLog;
 use crate::home::{self};
 use crate::lumirpc::plugin as lumi;
-use crate::package::catalogue::TERRAFORM_HOST;
-use crate::package::parameters::EXECUTABLE_PREFIX;
 use crate::process_context::{ProcessContext, StartedBy};
 use crate::settings::Settings;
+use isthmus_package::catalogue::TERRAFORM_HOST;
+use isthmus_package::parameters::EXECUTABLE_PREFIX;
 
 const GRACE: Duration = Duration::from_secs(5);
 

@@ -5,8 +5,8 @@ use isthmus_provider::schema::{BlockNesting, ObjectNesting};
 use proptest::prelude::*;
 
 use super::*;
-use crate::package::shape::{IdRule, ResourceShape};
-use crate::translate::testing::{
+use isthmus_package::shape::{IdRule, ResourceShape};
+use isthmus_translate::testing::{
     attribute, bag, block, list, nested, nested_attribute, object, object_value, resource,
 };
 

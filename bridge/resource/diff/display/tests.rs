@@ -1,7 +1,7 @@
 use isthmus_proto::property::Value as Property;
 
 use super::*;
-use crate::translate::testing::{bag, list, object, path};
+use isthmus_translate::testing::{bag, list, object, path};
 
 /// What the engine gets of changes, of which each is a kind and a path.
 fn shown(changes: &[(ChangeKind, &str)], known: Known<'_>) -> Vec<String> {

@@ -33,7 +33,7 @@ impl Engine {
                     .any(|(known, step)| known == name && matches!(step, Step::Create | Step::Replace(_)));
                 match self.known(name) {
                     Some(state) if !is_made => Value::from(state.id.clone()),
-                    _ => isthmus::translate::property::unknown(),
+                    _ => isthmus_translate::property::unknown(),
                 }
             });
             let goal = Goal { inputs, ..goal.clone() };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use isthmus::package::shape::Shape;
+use isthmus_package::shape::Shape;
 use isthmus_test_engine::unknown;
 use serde_json::{Map, Value as Json, json};
 use tokio::task::block_in_place;

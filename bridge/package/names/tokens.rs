@@ -65,7 +65,7 @@ impl Tokens {
     }
 
     /// The token by rule of a member that has another one.
-    pub(crate) fn former(&self, terraform: &str) -> Option<&str> {
+    pub fn former(&self, terraform: &str) -> Option<&str> {
         self.former.get(terraform).map(String::as_str)
     }
 
@@ -138,7 +138,7 @@ pub(crate) fn choose_names(package: &str, choices: &NameChoices, kinds: &mut [(M
 }
 
 /// The languages in which the natural name of a member is one that the SDK derives from another member's.
-pub(crate) fn derived(
+pub fn derived(
     package: &str,
     all: &[(MemberKind, &Tokens); 5],
     kind: MemberKind,
@@ -222,7 +222,7 @@ pub(crate) fn function_tokens(package: &str, mapped: &[&str], others: &[&Tokens]
 }
 
 /// The type or function name at a token's end.
-pub(crate) fn member_name(token: &str) -> &str {
+pub fn member_name(token: &str) -> &str {
     token.rsplit(':').next().unwrap_or(token)
 }
 
@@ -232,7 +232,7 @@ pub(crate) fn member_token(package: &str, name: &str) -> String {
 }
 
 /// The candidate most similar to `unknown`, if any is similar enough.
-pub(crate) fn nearest<'a>(unknown: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(unknown: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let unknown = bounded(unknown).to_lowercase();
     let wanted = member_name(&unknown);
     most_alike(candidates.into_iter().map(|candidate| (likeness_of_members(wanted, candidate), candidate)))
@@ -240,7 +240,7 @@ pub(crate) fn nearest<'a>(unknown: &str, candidates: impl IntoIterator<Item = &'
 
 /// The token most similar to `unknown`, which may be a Terraform name, with any delimiters.
 /// Candidates are Terraform names with their tokens.
-pub(crate) fn nearest_token<'a>(
+pub fn nearest_token<'a>(
     unknown: &str,
     candidates: impl IntoIterator<Item = (&'a Arc<str>, &'a str)>,
 ) -> Option<&'a str> {

@@ -13,10 +13,10 @@ use sha2::{Digest as _, Sha256};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the operating system's random number generator failed: {0}")]
-pub(crate) struct NoRandomNumbers(getrandom::Error);
+pub struct NoRandomNumbers(getrandom::Error);
 
 /// Lower-case hexadecimal digits: reproducible for a seed, random for an empty one.
-pub(crate) fn random_digits(seed: &[u8], count: usize) -> Result<String, NoRandomNumbers> {
+pub fn random_digits(seed: &[u8], count: usize) -> Result<String, NoRandomNumbers> {
     let mut key = [0; KEY_BYTES];
     if seed.is_empty() {
         getrandom::fill(&mut key).map_err(NoRandomNumbers)?;

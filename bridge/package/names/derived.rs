@@ -43,7 +43,7 @@ const RULES: [Rule; 7] = [
 /// The languages in which the name of a member is one that the SDK derives from another member's, if there are any.
 ///
 /// `has` says whether the package has a resource or a function, as the kind is, of a name in upper camel case.
-pub(crate) fn taken(kind: MemberKind, name: &str, has: impl Fn(bool, &str) -> bool) -> Option<&'static str> {
+pub fn taken(kind: MemberKind, name: &str, has: impl Fn(bool, &str) -> bool) -> Option<&'static str> {
     let form = Form::from(kind);
     // Go's generator renames the function that reads a resource, and the resource that comes before and is called like it.
     let is_read_later = |of: &str| lower_first(name) < lower_first(of) && has(true, of);

@@ -15,10 +15,10 @@ mod site;
 mod terminal;
 mod upstream;
 
-pub(crate) use example::Language;
-pub(crate) use member::{Kind, MemberError, Members};
-pub(crate) use property::type_text;
-pub(crate) use prose::text as plain_text;
-pub(crate) use site::{File, Site};
-pub(crate) use terminal::text;
-pub(crate) use upstream::{Documents, MADE, candidates};
+pub use example::Language;
+pub use member::{Kind, MemberError, Members};
+pub use property::type_text;
+pub use prose::text as plain_text;
+pub use site::{File, Site};
+pub use terminal::text;
+pub use upstream::{Documents, MADE, candidates};

@@ -56,7 +56,7 @@ impl From<hcl_edit::parser::Error> for FileFault {
 
 impl FileFault {
     /// Of a text in TOML.
-    pub(crate) fn of_toml(text: &str, error: &toml::de::Error) -> Self {
+    pub fn of_toml(text: &str, error: &toml::de::Error) -> Self {
         let before = text.get(..error.span().unwrap_or_default().start).unwrap_or_default();
         let line = before.matches('\n').count() + 1;
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;

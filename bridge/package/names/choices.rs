@@ -72,10 +72,10 @@ pub struct ChosenName(String);
 pub struct NotAName(String);
 
 /// The member of [`NameChoices::properties`] that is the provider's configuration.
-pub(crate) const PROVIDER: &str = "provider";
+pub const PROVIDER: &str = "provider";
 
 /// The Go bridge's names.
-pub(crate) static NO_CHOICES: NameChoices = NameChoices {
+pub static NO_CHOICES: NameChoices = NameChoices {
     property_names: PropertyNames::Pulumi,
     single_items: SingleItems::Values,
     types: BTreeMap::new(),
@@ -85,18 +85,18 @@ pub(crate) static NO_CHOICES: NameChoices = NameChoices {
 
 impl NameChoices {
     /// Whether all names are the Go bridge's.
-    pub(crate) fn is_default(&self) -> bool {
+    pub fn is_default(&self) -> bool {
         is_default(self)
     }
 
     /// Whether both give the same names.
-    pub(crate) fn has_names_of(&self, other: &Self) -> bool {
+    pub fn has_names_of(&self, other: &Self) -> bool {
         let names = |choices: &Self| Self { plain_results: None, ..choices.clone() };
         names(self) == names(other)
     }
 
     /// What distinguishes the names of properties from others, to be stored with them; `None` if they are the Go bridge's.
-    pub(crate) fn digest_of_properties(&self) -> Option<String> {
+    pub fn digest_of_properties(&self) -> Option<String> {
         let properties = Self { types: BTreeMap::new(), plain_results: None, ..self.clone() };
         if properties.is_default() {
             return None;
@@ -107,7 +107,7 @@ impl NameChoices {
     }
 
     /// The chosen name of a member.
-    pub(crate) fn member(&self, kind: MemberKind, terraform: &str) -> Option<&str> {
+    pub fn member(&self, kind: MemberKind, terraform: &str) -> Option<&str> {
         if self.types.is_empty() {
             return None;
         }
@@ -115,13 +115,13 @@ impl NameChoices {
     }
 
     /// The chosen names of a member's properties.
-    pub(crate) fn properties_of(&self, reference: &str) -> Option<&BTreeMap<String, ChosenName>> {
+    pub fn properties_of(&self, reference: &str) -> Option<&BTreeMap<String, ChosenName>> {
         self.properties.get(reference)
     }
 }
 
 impl ChosenName {
-    pub(crate) fn as_str(&self) -> &str {
+    pub fn as_str(&self) -> &str {
         &self.0
     }
 }

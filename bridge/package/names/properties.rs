@@ -23,7 +23,7 @@ pub struct Nameable<'a> {
 
 /// Parameters for top-level names of a resource.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ResourceNaming<'a> {
+pub struct ResourceNaming<'a> {
     pub package: &'a str,
     /// Common prefix of the package's resource types, without a trailing underscore.
     pub prefix: &'a str,
@@ -58,7 +58,7 @@ pub(crate) fn natural_names(fields: &[Nameable<'_>], rule: PropertyNames) -> Vec
 }
 
 /// The distinct Pulumi names of a resource's top-level `fields`, in the same order.
-pub(crate) fn resource_names(fields: &[Nameable<'_>], naming: &ResourceNaming<'_>) -> Vec<String> {
+pub fn resource_names(fields: &[Nameable<'_>], naming: &ResourceNaming<'_>) -> Vec<String> {
     let siblings = siblings(fields);
     let proposals = fields
         .iter()
@@ -122,7 +122,7 @@ fn natural_name(field: Nameable<'_>, siblings: &HashSet<&str>, rule: PropertyNam
 
 impl PropertyNames {
     /// The name of what is not several. What is no name in a program is renamed by every rule.
-    pub(crate) fn single(self, terraform: &str) -> String {
+    pub fn single(self, terraform: &str) -> String {
         match self {
             Self::Terraform if is_identifier(terraform) => terraform.to_owned(),
             Self::Pulumi | Self::Singular | Self::Terraform => property_name(terraform),

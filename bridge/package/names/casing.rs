@@ -34,7 +34,7 @@ pub(crate) fn property_name(name: &str) -> String {
 
 /// Whether generated code can have `name` as a name and as nothing else: letters, digits, underscores, hyphens and dollar
 /// signs. Some generators write names of properties into code as they are.
-pub(crate) fn is_name(name: &str) -> bool {
+pub fn is_name(name: &str) -> bool {
     !name.is_empty()
         && name.chars().all(|character| character.is_alphanumeric() || matches!(character, '_' | '-' | '$'))
 }
@@ -43,7 +43,7 @@ pub(crate) fn is_name(name: &str) -> bool {
 ///
 /// This rule is part of the state format, which lists the Terraform names of properties that do not
 /// follow it.
-pub(crate) fn pulumi_to_terraform(name: &str) -> String {
+pub fn pulumi_to_terraform(name: &str) -> String {
     let mut result = String::with_capacity(name.len() + 4);
     let mut written = 0;
     for (index, byte) in name.bytes().enumerate().filter(|(_, byte)| byte.is_ascii_uppercase()) {
@@ -59,7 +59,7 @@ pub(crate) fn pulumi_to_terraform(name: &str) -> String {
 }
 
 /// `name` as a type name: `access_key-pair` becomes `AccessKeyPair`.
-pub(crate) fn upper_camel(name: &str) -> String {
+pub fn upper_camel(name: &str) -> String {
     upper_first(&camel(name))
 }
 
@@ -86,18 +86,18 @@ pub(crate) fn spell_leading_digit(name: &str) -> String {
 }
 
 /// Capitalizes the first letter, if it has a single upper-case form.
-pub(crate) fn upper_first(text: &str) -> String {
+pub fn upper_first(text: &str) -> String {
     change_first(text, upper)
 }
 
 /// Lower-cases the first letter, if it has a single lower-case form.
-pub(crate) fn lower_first(text: &str) -> String {
+pub fn lower_first(text: &str) -> String {
     change_first(text, |character| single(character.to_lowercase(), character))
 }
 
 /// `name` as part of a nested type's name: capitalizes each word, where words end at hyphens and
 /// spaces only: `3scale` becomes `3Scale` and `foo_bar` becomes `Foo_bar`.
-pub(crate) fn title(name: &str) -> String {
+pub fn title(name: &str) -> String {
     let mut raise = true;
     name.chars()
         .map(|character| {

@@ -10,15 +10,15 @@
 //! number, so that every provider has a package. Other names, too, have what no SDK of a language can
 //! have by its name ([`impossible`]).
 
-pub(crate) mod casing;
-pub(crate) mod choices;
-pub(crate) mod derived;
+pub mod casing;
+pub mod choices;
+pub mod derived;
 #[cfg(test)]
 mod go_bridge_tests;
-pub(crate) mod impossible;
+pub mod impossible;
 pub(crate) mod inflector;
-pub(crate) mod member_kind;
-pub(crate) mod plain_results;
-pub(crate) mod properties;
-pub(crate) mod random_digits;
-pub(crate) mod tokens;
+pub mod member_kind;
+pub mod plain_results;
+pub mod properties;
+pub mod random_digits;
+pub mod tokens;

@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use super::member_kind::MemberKind;
 
 /// The rule for names of members of a kind.
-pub(crate) fn of(kind: MemberKind) -> fn(&str) -> Cow<'_, str> {
+pub fn of(kind: MemberKind) -> fn(&str) -> Cow<'_, str> {
     match kind {
         MemberKind::Resource => |name| possible(&RESOURCES, name, "Resource"),
         MemberKind::Function => |name| possible(&FUNCTIONS, name, "Function"),
@@ -24,7 +24,7 @@ pub(crate) fn of(kind: MemberKind) -> fn(&str) -> Cow<'_, str> {
 }
 
 /// The name of a parameter of a provider function.
-pub(crate) fn parameter(name: &str) -> Cow<'_, str> {
+pub fn parameter(name: &str) -> Cow<'_, str> {
     possible(&PARAMETERS, name, "Value")
 }
 

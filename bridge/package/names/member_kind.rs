@@ -2,7 +2,7 @@
 
 /// The kinds of a package's members, by their prefix in Terraform's references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum MemberKind {
+pub enum MemberKind {
     Resource,
     DataSource,
     EphemeralResource,
@@ -12,7 +12,7 @@ pub(crate) enum MemberKind {
 
 impl MemberKind {
     /// The kind in a sentence.
-    pub(crate) fn title(self) -> &'static str {
+    pub fn title(self) -> &'static str {
         match self {
             Self::Resource => "resource",
             Self::DataSource => "data source",
@@ -23,7 +23,7 @@ impl MemberKind {
     }
 
     /// Terraform's reference to a member, without a name of its own.
-    pub(crate) fn reference(self, terraform: &str) -> String {
+    pub fn reference(self, terraform: &str) -> String {
         match self {
             Self::Resource => terraform.to_owned(),
             Self::DataSource => format!("data.{terraform}"),

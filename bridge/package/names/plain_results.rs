@@ -26,7 +26,7 @@ pub struct NotAFunction(String);
 
 impl PlainResults {
     /// Parses references that are separated by commas; `none` is none.
-    pub(crate) fn parse(text: &str) -> Result<Self, NotAFunction> {
+    pub fn parse(text: &str) -> Result<Self, NotAFunction> {
         if text.eq_ignore_ascii_case("none") {
             return Ok(Self::default());
         }
@@ -35,14 +35,14 @@ impl PlainResults {
 
     /// Whether the result of a function has no secrets. An ephemeral resource must be named, because nothing of it may be
     /// stored in the clear.
-    pub(crate) fn contains(&self, kind: MemberKind, terraform: &str) -> bool {
+    pub fn contains(&self, kind: MemberKind, terraform: &str) -> bool {
         let reference = kind.reference(terraform);
         let is_covered = matches!(kind, MemberKind::DataSource | MemberKind::Function);
         self.0.iter().any(|named| *named == reference || (is_covered && named == ALL))
     }
 
     /// The functions that are named.
-    pub(crate) fn references(&self) -> impl Iterator<Item = &str> {
+    pub fn references(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str).filter(|reference| *reference != ALL)
     }
 }

@@ -4,38 +4,38 @@
 
 /// A URN, or an invalid text in its place.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Urn<'a>(pub &'a str);
+pub struct Urn<'a>(pub &'a str);
 
 impl<'a> Urn<'a> {
     /// The resource's type, without its parents' types; `None` for an invalid URN.
-    pub(crate) fn resource_type(self) -> Option<&'a str> {
+    pub fn resource_type(self) -> Option<&'a str> {
         let types = self.qualified_type()?;
         Some(types.rsplit_once('$').map_or(types, |(_, own)| own))
     }
 
     /// The prefix of the stack and its project; `None` for an invalid URN.
-    pub(crate) fn stack(self) -> Option<&'a str> {
+    pub fn stack(self) -> Option<&'a str> {
         let (project, _) = self.0.match_indices("::").nth(1)?;
         self.0.starts_with("urn:pulumi:").then(|| &self.0[..project])
     }
 
     /// The project; `None` for an invalid URN.
-    pub(crate) fn project(self) -> Option<&'a str> {
+    pub fn project(self) -> Option<&'a str> {
         self.stack()?.rsplit_once("::").map(|(_, project)| project)
     }
 
     /// The resource's type with its parents' types; `None` for an invalid URN.
-    pub(crate) fn qualified_type(self) -> Option<&'a str> {
+    pub fn qualified_type(self) -> Option<&'a str> {
         self.0.split("::").nth(2)
     }
 
     /// The types of the parents, as [`Self::qualified_type`] of the nearest one; `None` without parents.
-    pub(crate) fn parent_type(self) -> Option<&'a str> {
+    pub fn parent_type(self) -> Option<&'a str> {
         self.qualified_type()?.rsplit_once('$').map(|(parents, _)| parents)
     }
 
     /// The resource's name, which may be anything; empty for an invalid URN.
-    pub(crate) fn name(self) -> &'a str {
+    pub fn name(self) -> &'a str {
         self.0.splitn(4, "::").nth(3).unwrap_or_default()
     }
 }
