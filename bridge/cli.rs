@@ -45,9 +45,9 @@ use std::sync::Arc;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgAction, CommandFactory as _, Parser, Subcommand};
 
-use crate::error_code::ErrorCode;
 use crate::lumirpc::{link, plugin as plugin_of_lumi};
-use crate::settings::{InvalidSettings, Settings};
+use isthmus_context::error_code::ErrorCode;
+use isthmus_context::settings::{InvalidSettings, Settings};
 use output::USAGE_ERROR;
 pub(crate) use output::{fail, fail_with, print, warn};
 use role::{Role, role};

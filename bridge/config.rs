@@ -14,7 +14,7 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::Provider;
 
 use crate::daemon::Instance;
-use crate::resource::{OperationError, Target, Timeouts};
+use isthmus_operations::resource::{OperationError, Target, Timeouts};
 use isthmus_package::shape::ObjectShape;
 use isthmus_translate::inputs::{Renamed, rename};
 use isthmus_translate::property_path::PropertyPath;

@@ -41,12 +41,12 @@ use isthmus_state::{EncryptedStore, LazyEncryptedStore};
 use tokio_util::task::TaskTracker;
 
 use crate::engine::{EngineLog, LogLine, Severity};
-use crate::home::{self, OpenStoreError, StateDirectoryError};
 use crate::observe::{LogTap, Observation};
 use crate::process_context::{ProcessContext, StartedBy};
 use crate::recording;
-use crate::resource::Operations;
-use crate::settings::{InvalidSettings, Settings};
+use isthmus_context::home::{self, OpenStoreError, StateDirectoryError};
+use isthmus_context::settings::{InvalidSettings, Settings};
+use isthmus_operations::resource::Operations;
 use packages::Packages;
 
 pub(crate) use calls::{Call, CallSnapshot, Calls};

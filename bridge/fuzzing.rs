@@ -5,7 +5,6 @@
 use bytes::Bytes;
 
 use crate::cli::inspected;
-use crate::project::document::{FileKind, Named};
 
 /// A file with the records of a stack, as `isthmus state inspect` shows it.
 pub fn inspect(bytes: &Bytes) {
@@ -14,14 +13,5 @@ pub fn inspect(bytes: &Bytes) {
     };
     for json in [hidden, open] {
         serde_json::from_str::<serde_json::Value>(&json).unwrap_or_else(|error| panic!("{error}: {json}"));
-    }
-}
-
-/// The files of a Pulumi project that may name the plugin.
-pub fn project(name: &str, text: &str) {
-    if let Some(kind) = FileKind::of(name)
-        && let Ok(named) = Named::parse(kind, name, text)
-    {
-        let _ = named.versions();
     }
 }

@@ -13,9 +13,9 @@ mod outputs;
 
 use isthmus_proto::property::Struct;
 
-use crate::resource::{Inputs, OperationError, OperationWarnings};
 pub(crate) use invocation::Invocation;
 use invocation::{ResultOptions, all_secret};
+use isthmus_operations::resource::{Inputs, OperationError, OperationWarnings};
 use isthmus_package::catalogue::{Package, TokenError};
 use isthmus_package::names::member_kind::MemberKind;
 use isthmus_package::plain_forms;

@@ -9,7 +9,7 @@ use isthmus_provider::schema::CatalogueError;
 use isthmus_provider::{ListRequest, Listed, Provider};
 
 use crate::daemon::{Instance, Paused};
-use crate::resource::{Inputs, OperationError, OperationWarnings, Target, Timeouts, describe};
+use isthmus_operations::resource::{Inputs, OperationError, OperationWarnings, Target, Timeouts, describe};
 use isthmus_package::catalogue::TokenError;
 use isthmus_package::shape::ObjectShape;
 use isthmus_translate::inputs::{Unknowns, canonical};

@@ -2,7 +2,7 @@
 //!
 //! That engine loads one plugin per package. Of a resource it stores the id, inputs and outputs,
 //! but no Terraform state. So the state store holds what a provider returns, and each call looks
-//! its prior state up there; the operations themselves are those of [`crate::resource`].
+//! its prior state up there; the operations themselves are those of [`isthmus_operations::resource`].
 
 mod identity;
 pub(crate) mod link;

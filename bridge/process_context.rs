@@ -11,10 +11,10 @@ use isthmus_package::releases::PLUGIN_VERSION;
 use isthmus_provider::schema_cache::{EnvironmentPrint, LaunchContext};
 
 use crate::authorization::Identity;
-use crate::project::Project;
-use crate::project::backend::Backend;
 use crate::recording::Recording;
-use crate::settings::Settings;
+use isthmus_context::project::Project;
+use isthmus_context::project::backend::Backend;
+use isthmus_context::settings::Settings;
 
 /// What has started a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -29,14 +29,14 @@ use crate::config;
 use crate::daemon::{Instance, Session, SessionError};
 use crate::invoke::{self, Invocation};
 use crate::list;
-use crate::resource::{
-    self, Changes, Comparison, EngineState, Naming, Operation, OperationError, OperationWarnings,
-};
 use crate::serve::{
     LARGEST_MESSAGE, connected_session, limit, run_to_completion, session_of as session, show_texts, streamed,
 };
-use crate::settings::WriteOnly;
 use crate::status::{self, RequestError};
+use isthmus_context::settings::WriteOnly;
+use isthmus_operations::resource::{
+    self, Changes, Comparison, EngineState, Naming, Operation, OperationError, OperationWarnings,
+};
 use isthmus_package::catalogue::{Identity, Package, TokenError};
 use isthmus_package::urn::Urn;
 use isthmus_package::{mapping, schema};

@@ -30,8 +30,8 @@ use tonic::{Request, Response, Status};
 use tracing::Instrument as _;
 
 use crate::daemon::{Call, Session};
-use crate::resource::{self, OperationWarnings};
 use crate::status::RequestError;
+use isthmus_operations::resource::{self, OperationWarnings};
 use isthmus_package::shape::ObjectShape;
 
 pub(crate) use access_control::AccessControl;

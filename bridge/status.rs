@@ -12,13 +12,14 @@ use tonic::{Code, Status};
 
 use crate::config::MethodError;
 use crate::daemon::{ResolveError, SessionError};
-use crate::error_code::{self, ErrorCode};
+use crate::error_code;
 use crate::handover::HandoverError;
-use crate::home::OpenStoreError;
 use crate::lumirpc::stored_resource::StoredResourceError;
 use crate::observe::AuditError;
-use crate::resource::{MissingKey, NoSalt, OperationError, Partial};
-use crate::settings::InvalidSettings;
+use isthmus_context::error_code::ErrorCode;
+use isthmus_context::home::OpenStoreError;
+use isthmus_context::settings::InvalidSettings;
+use isthmus_operations::resource::{MissingKey, NoSalt, OperationError, Partial};
 use isthmus_package::catalogue::TokenError;
 
 /// A call that cannot be served or answered, independent of its operation.

@@ -11,7 +11,7 @@ use isthmus_proto::daemon::{OpenRequest, Variable};
 use super::network::Replicas;
 use super::socket::DaemonSocket;
 use crate::process_context::{ProcessContext, StartedBy};
-use crate::settings::{self, DaemonChoice};
+use isthmus_context::settings::{self, DaemonChoice};
 
 /// A daemon.
 #[derive(Clone)]

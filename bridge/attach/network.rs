@@ -26,7 +26,7 @@ use crate::authorization::{
     private_key,
 };
 use crate::process_context::ProcessContext;
-use crate::settings::{
+use isthmus_context::settings::{
     DAEMON_AUTHORITIES, DAEMON_CERTIFICATE, DAEMON_KEY, DAEMON_TOKEN_FILE, DaemonAddress, DaemonHost, Setting,
 };
 

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use isthmus_common::permissions::{PermissionsError, require_trusted};
 use tokio::net::UnixStream;
 
-use crate::home;
 use crate::process_context::ProcessContext;
-use crate::settings::DaemonChoice;
+use isthmus_context::home;
+use isthmus_context::settings::DaemonChoice;
 
 /// The directory of the socket in the runtime directory of a user, or in the home directory.
 const DIRECTORY: &str = "isthmus";

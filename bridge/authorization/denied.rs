@@ -1,6 +1,6 @@
 //! Why a connection is not served.
 
-use crate::settings::{DAEMON_CERTIFICATE, DAEMON_KEY};
+use isthmus_context::settings::{DAEMON_CERTIFICATE, DAEMON_KEY};
 
 #[derive(Clone, Debug, thiserror::Error)]
 #[cfg_attr(

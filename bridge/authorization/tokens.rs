@@ -16,7 +16,7 @@ use tonic::codegen::http::{HeaderMap, header};
 
 use super::identity::Identity;
 use super::reread::{Reread, Unreadable};
-use crate::settings;
+use isthmus_context::settings;
 
 /// Before the hash of a token.
 const HASHED: &str = "sha256:";

@@ -36,7 +36,7 @@ use crate::handover::{Handover, ListeningSocket, TakeOverError, take_over};
 use crate::observe::{AuditError, AuditLog, Observation, Traces};
 use crate::process_context::{ProcessContext, StartedBy};
 use crate::serve::{AccessControl, Listener, StatusPort, StatusPortError};
-use crate::settings::Settings;
+use isthmus_context::settings::Settings;
 
 /// Longest path of a socket, in bytes, which is the system's.
 const LONGEST: usize = 107;

@@ -18,8 +18,8 @@ use super::runtime;
 use crate::daemon::{Daemon, Sessions};
 use crate::engine::EngineLog;
 use crate::process_context::StartedBy;
-use crate::settings::Settings;
 use error::DocsError;
+use isthmus_context::settings::Settings;
 use isthmus_package::catalogue::Package;
 use isthmus_reference::{Documents, Language, Site, text};
 

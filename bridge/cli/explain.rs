@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 use super::json_root;
 use super::output::{USAGE_ERROR, fail, print};
-use crate::error_code::ErrorCode;
-use crate::settings::{self, Setting};
+use isthmus_context::error_code::ErrorCode;
+use isthmus_context::settings::{self, Setting};
 use isthmus_reference::plain_text;
 
 const EXAMPLES: &str = "\

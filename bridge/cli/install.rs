@@ -13,7 +13,7 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::shell;
-use crate::settings::Settings;
+use isthmus_context::settings::Settings;
 
 pub(crate) use error::ProviderError;
 pub(crate) use progress::Reporter;

@@ -24,7 +24,7 @@ use super::consent::Consent;
 use super::output::{USAGE_ERROR, fail};
 use super::state::pair;
 use crate::cli::runtime;
-use crate::settings::Settings;
+use isthmus_context::settings::Settings;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -17,8 +17,8 @@ use clap::Args;
 use super::output::{fail_as, print};
 use super::runtime;
 use crate::process_context::{ProcessContext, StartedBy};
-use crate::settings::Settings;
 use client::{Client, ClientError};
+use isthmus_context::settings::Settings;
 
 const PS_EXAMPLES: &str = "\
 Examples:

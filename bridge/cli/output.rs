@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use isthmus_common::{HELP, output_last, printable, shortened};
 
-use crate::error_code::ErrorCode;
+use isthmus_context::error_code::ErrorCode;
 
 /// The exit code of a usage error, as clap's.
 pub(crate) const USAGE_ERROR: u8 = 2;

@@ -21,7 +21,7 @@ use crate::engine::{Engine, EngineLog, Generation, LogLine, Severity};
 use crate::process_context::{ProcessContext, StartedBy, own_plugin_version};
 use crate::recording::Recording;
 use crate::serve::{Listener, StatusPort};
-use crate::settings::{InvalidSettings, RECORD, Settings};
+use isthmus_context::settings::{InvalidSettings, RECORD, Settings};
 use isthmus_package::mapping;
 
 /// Engine flags whose value may be the next argument: those of Go's logging and of tracing.

@@ -17,7 +17,7 @@ use clap::{Args, Subcommand};
 
 use super::output::fail_as;
 use super::runtime;
-use crate::settings::Settings;
+use isthmus_context::settings::Settings;
 
 #[derive(Debug, Args)]
 pub(super) struct Providers {

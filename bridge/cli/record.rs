@@ -14,7 +14,7 @@ use super::new_file::write_file;
 use super::output::{fail, inform, warn};
 use super::runtime;
 use crate::recording::{MODE, RecordingError, count, header};
-use crate::settings::RECORD;
+use isthmus_context::settings::RECORD;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -21,7 +21,7 @@ use clap::{Args, Subcommand};
 
 use super::output::fail_as;
 use super::runtime;
-use crate::settings::Settings;
+use isthmus_context::settings::Settings;
 
 const ABOUT: &str = "\
 List changes that an engine may not know of, and take them over.

@@ -13,7 +13,7 @@ use super::outcome::Outcome;
 use super::output::{USAGE_ERROR, fail, print, warn};
 use super::runtime;
 use crate::recording::{Difference, OtherProvider, Replayed, replay};
-use crate::settings::Settings;
+use isthmus_context::settings::Settings;
 
 const EXAMPLES: &str = "\
 Examples:

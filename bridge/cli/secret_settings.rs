@@ -34,7 +34,7 @@ mod on_linux {
     use rustix::process::{DumpableBehavior, set_dumpable_behavior};
     use rustix::stdio::dup2_stdin;
 
-    use crate::settings::{KEY, PASSPHRASE, STORE};
+    use isthmus_context::settings::{KEY, PASSPHRASE, STORE};
 
     /// An address of a store may have a password.
     const SECRET: [&str; 3] = [KEY.name, PASSPHRASE.name, STORE.name];

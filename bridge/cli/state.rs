@@ -29,12 +29,12 @@ use clap::{Args, Subcommand};
 
 use super::output::fail_as;
 use super::runtime;
-use crate::settings::Settings;
 pub(super) use error::StateError;
 pub(super) use export::pair;
 pub(super) use file::read as read_file;
 #[cfg(feature = "fuzzing")]
 pub(crate) use inspect::inspected;
+use isthmus_context::settings::Settings;
 
 const ABOUT: &str = "\
 Inspect the legacy engine's state store and exchange it with OpenTofu.

@@ -8,7 +8,7 @@
 
 use isthmus_provider::Diagnostic;
 
-use crate::resource::{Failure, InputPath, Inputs, describe, in_sentences};
+use isthmus_operations::resource::{Failure, InputPath, Inputs, describe, in_sentences};
 use isthmus_package::shape::{Field, ObjectShape};
 use isthmus_package::urn::Urn;
 use isthmus_translate::attribute_paths::{field_at, property_path};

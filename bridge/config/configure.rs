@@ -8,7 +8,9 @@ use isthmus_provider::{Provider, ProviderError, Retention};
 use super::check_failures::in_pulumis_names;
 use super::{by_pulumi_names, sorted, target};
 use crate::daemon::{ConfigureError, Instance};
-use crate::resource::{Failure, Inputs, MissingKey, OperationError, OperationWarnings, Target};
+use crate::error_code::of_start;
+use isthmus_context::error_code::ErrorCode;
+use isthmus_operations::resource::{Failure, Inputs, MissingKey, OperationError, OperationWarnings, Target};
 use isthmus_package::shape::ObjectShape;
 use isthmus_translate::config_values::{from_variables, unfold};
 use isthmus_translate::inputs::{Unknowns, canonical_config, config_from_stored, missing_required};
@@ -71,7 +73,10 @@ pub(crate) async fn configure(
     }
     instance.configure(provider, config, &mut warnings.diagnostics).await.map_err(|error| match error {
         ConfigureError::Provider(error) => in_words_of_pulumi(error, &target),
-        ConfigureError::Start(error) => OperationError::Start(error),
+        ConfigureError::Start(error) => OperationError::Start(ErrorCode::named_in(
+            isthmus_common::error_chain(error.as_ref()),
+            of_start(&error),
+        )),
     })
 }
 

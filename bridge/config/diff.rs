@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use isthmus_proto::property::{Struct, Value as Property};
 
-use crate::resource::{Change, ChangeKind, Difference, Display};
+use isthmus_operations::resource::{Change, ChangeKind, Difference, Display};
 use isthmus_package::shape::{ObjectShape, Shape};
 use isthmus_translate::config_values::unfold_if_possible;
 use isthmus_translate::ignore_changes::apply_ignore_changes;

@@ -10,7 +10,7 @@ use isthmus_provider::schema::{Block, NestedBlock};
 
 use super::target;
 use crate::daemon::Instance;
-use crate::resource::OperationError;
+use isthmus_operations::resource::OperationError;
 use isthmus_package::schema::TERRAFORM_CONFIG;
 use isthmus_translate::outputs::number_property;
 use isthmus_translate::property::secret;

@@ -15,7 +15,7 @@ use semver::Version;
 use super::installation::Installation;
 use super::reattach;
 use crate::process_context::ProcessContext;
-use crate::settings::Settings;
+use isthmus_context::settings::Settings;
 
 /// What chooses providers, except the command line.
 #[derive(Debug)]

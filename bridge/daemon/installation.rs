@@ -9,9 +9,9 @@ use isthmus_install::{
     SignaturePolicy, Sources, implied_mirrors,
 };
 
-use crate::home::{self, NoProviderCache};
 use crate::process_context::ProcessContext;
-use crate::settings;
+use isthmus_context::home::{self, NoProviderCache};
+use isthmus_context::settings;
 
 /// An installer, and warnings about its configuration.
 #[derive(Debug)]

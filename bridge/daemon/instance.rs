@@ -15,8 +15,8 @@ use super::autonames::Autonames;
 use super::own_process::OwnProcess;
 use super::pool::{Configuration, Place, PoolUse};
 use super::{CallSnapshot, Calls, Leases, Listings, ProviderSource, StartError};
-use crate::resource::{OperationError, PlanMemory, WriteOnlyValues};
-use crate::settings::{PROVIDER_META, Settings};
+use isthmus_context::settings::{PROVIDER_META, Settings};
+use isthmus_operations::resource::{OperationError, PlanMemory, WriteOnlyValues};
 use isthmus_package::catalogue::Package;
 
 /// Pause before StopProvider is repeated.

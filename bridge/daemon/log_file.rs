@@ -18,7 +18,7 @@ use isthmus_provider::plugin::{Level, LogRecord};
 use serde_json::json;
 
 use crate::process_context::ProcessContext;
-use crate::timestamp::timestamp;
+use isthmus_context::timestamp::timestamp;
 
 /// Terraform's variable for the file.
 const VARIABLE: &str = "TF_LOG_PATH";

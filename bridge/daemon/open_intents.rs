@@ -7,7 +7,7 @@ use isthmus_state::{
 
 use super::Daemon;
 use crate::engine::{EngineLog, LogLine, Severity};
-use crate::resource::{Caller, Reports, reports};
+use isthmus_operations::resource::{Caller, Reports, reports};
 
 /// An unconfirmed creation is reported to a legacy engine after so many starts of its plugin that did not
 /// mention it.

@@ -7,9 +7,10 @@ use super::resolve::{ResolveError, Resolved, resolve};
 use super::start::{StartError, start};
 use super::{Calls, Instance, OwnProcess, ProviderProcess};
 use crate::engine::EngineLog;
-use crate::error_code::{ErrorCode, of_start};
+use crate::error_code::of_start;
 use crate::process_context::ProcessContext;
-use crate::project::names_file::NamesFile;
+use isthmus_context::error_code::ErrorCode;
+use isthmus_context::project::names_file::NamesFile;
 use isthmus_package::catalogue::Package;
 use isthmus_package::parameters::Arguments;
 

@@ -35,7 +35,7 @@ use crate::authorization::Identity;
 use crate::engine::Severity;
 use crate::observe::ObservedProvider;
 use crate::process_context::ProcessContext;
-use crate::settings::{PoolLimits, ProviderMeta};
+use isthmus_context::settings::{PoolLimits, ProviderMeta};
 
 /// The process of a session that makes no calls for so long is lent to one that waits for room. Short, so that a client that
 /// makes a call now and then keeps no place for ever: starting the process again takes seconds.

@@ -44,7 +44,7 @@ fn open_file(context: &ProcessContext, requested: &str, log: &EngineLog) -> Opti
 }
 
 /// Returns an observer that counts the calls of a provider, in a shared daemon; logs each of them, if
-/// [`LOG_CALLS`](crate::settings::LOG_CALLS) is set, in lines that start with [`CALL_MARK`]; and
+/// [`LOG_CALLS`](isthmus_context::settings::LOG_CALLS) is set, in lines that start with [`CALL_MARK`]; and
 /// writes the [`RpcLog`] and the recording, if these are configured.
 pub(super) fn observer(context: &ProcessContext, log: EngineLog, calls: Calls) -> CallObserver {
     let rpc_log = RpcLog::of(context, log.clone());

@@ -33,7 +33,7 @@ use super::scope::SessionScope;
 use super::start::{Program as ProviderProgram, start_knowing};
 use super::{Calls, Instance, ProviderSource, StartError};
 use crate::engine::{LogLine, Severity};
-use crate::settings::PROVIDER_MEMORY;
+use isthmus_context::settings::PROVIDER_MEMORY;
 use isthmus_package::catalogue::{Identity, Package};
 
 /// Least time between two measurements of a provider's memory.

@@ -13,9 +13,10 @@ use super::installation::{Installation, InstallationError};
 use super::progress_reporter::ProgressReporter;
 use super::reattach::{self, ReattachVariableError};
 use super::start::{self, Program, ProviderSource};
-use crate::error_code::{ErrorCode, of_configuration, of_installation};
+use crate::error_code::{of_configuration, of_installation};
 use crate::process_context::ProcessContext;
-use crate::project::names_file::{NamesFile, NamesFileError};
+use isthmus_context::error_code::ErrorCode;
+use isthmus_context::project::names_file::{NamesFile, NamesFileError};
 use isthmus_package::catalogue::{Identity, IdentityError};
 use isthmus_package::parameters::{
     Arguments, LOCAL_VERSION, LocalArguments, Parameter, ParameterSource, RemoteArguments, Source,

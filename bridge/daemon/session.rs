@@ -14,16 +14,17 @@ use super::scope::SessionScope;
 use super::session_log::SessionLog;
 use super::{Daemon, Instance, StartError};
 use crate::engine::{Engine, EngineError, EngineLog, Generation, OfferedConnections, Severity};
-use crate::error_code::{ErrorCode, of_start};
-use crate::installed_plugins::warning_of_higher;
+use crate::error_code::of_start;
 use crate::observe::ObservedSession;
 use crate::process_context::{ProcessContext, StartedBy};
-use crate::project::backend::Backend;
-use crate::project::names_file::NamesFile;
-use crate::project::stale;
 use crate::recording::SessionRecorder;
-use crate::resource::Caller;
-use crate::settings::Settings;
+use isthmus_context::error_code::ErrorCode;
+use isthmus_context::installed_plugins::warning_of_higher;
+use isthmus_context::project::backend::Backend;
+use isthmus_context::project::names_file::NamesFile;
+use isthmus_context::project::stale;
+use isthmus_context::settings::Settings;
+use isthmus_operations::resource::Caller;
 use isthmus_package::catalogue::Package;
 use isthmus_package::parameters::{
     AlreadyParameterized, Arguments, ArgumentsError, Parameter, ParameterError, ParameterSource,

@@ -229,7 +229,7 @@ fn provenance(executable: &Path, environment: &Environment) -> Result<Provenance
 /// Whether a file is in the provider cache, by its path or its canonical path. Blocks on the file
 /// system.
 fn is_in_cache(executable: &Path, environment: &Environment) -> bool {
-    let Ok(cache) = crate::home::provider_cache(environment) else { return false };
+    let Ok(cache) = isthmus_context::home::provider_cache(environment) else { return false };
     let is_below = |executable: &Path, cache: &Path| executable.starts_with(cache);
     is_below(executable, &cache)
         || executable

@@ -9,8 +9,8 @@ use isthmus_provider::plugin;
 use super::directory::{Usability, usability};
 use super::finding::{Finding, Judgement};
 use super::world::World;
-use crate::error_code::ErrorCode;
-use crate::home;
+use isthmus_context::error_code::ErrorCode;
+use isthmus_context::home;
 
 #[derive(Debug)]
 pub(super) struct Facts {

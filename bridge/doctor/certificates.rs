@@ -4,7 +4,7 @@ use isthmus_install::unread_authorities;
 
 use super::finding::{Finding, Judgement};
 use super::world::World;
-use crate::error_code::ErrorCode;
+use isthmus_context::error_code::ErrorCode;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Facts {

@@ -4,8 +4,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::finding::{Finding, Judgement};
 use super::registry::Answer;
-use crate::error_code::ErrorCode;
-use crate::timestamp::{timestamp, two_units};
+use isthmus_context::error_code::ErrorCode;
+use isthmus_context::timestamp::{timestamp, two_units};
 
 /// Cloud services refuse requests that were signed more than this long ago.
 const MOST: Duration = Duration::from_secs(5 * 60);

@@ -7,8 +7,9 @@ use isthmus_install::{CliConfig, Installer, MirrorError, unread_mirrors};
 use super::finding::{Finding, Judgement};
 use super::world::World;
 use crate::daemon::Installation;
-use crate::error_code::{ErrorCode, of_configuration};
-use crate::settings;
+use crate::error_code::of_configuration;
+use isthmus_context::error_code::ErrorCode;
+use isthmus_context::settings;
 
 #[derive(Debug)]
 pub(super) struct Facts {

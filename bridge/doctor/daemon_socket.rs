@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use super::finding::{Finding, Judgement};
 use super::world::World;
 use crate::attach::DaemonSocket;
-use crate::error_code::{ErrorCode, of_socket};
-use crate::settings::DaemonChoice;
+use crate::error_code::of_socket;
+use isthmus_context::error_code::ErrorCode;
+use isthmus_context::settings::DaemonChoice;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Facts {

@@ -2,7 +2,7 @@
 
 use isthmus_common::HELP;
 
-use crate::error_code::ErrorCode;
+use isthmus_context::error_code::ErrorCode;
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

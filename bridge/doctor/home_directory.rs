@@ -7,8 +7,8 @@ use isthmus_common::permissions::{PermissionsError, require_trusted};
 use super::directory::{Usability, usability};
 use super::finding::{Finding, Judgement};
 use super::world::World;
-use crate::error_code::ErrorCode;
-use crate::home;
+use isthmus_context::error_code::ErrorCode;
+use isthmus_context::home;
 
 #[derive(Clone, Debug)]
 pub(super) struct Facts {

@@ -14,10 +14,10 @@ use super::finding::{Finding, Judgement};
 use super::project_files;
 use super::run_program::{is_executable, on_path, output_of};
 use super::world::World;
-use crate::error_code::ErrorCode;
-use crate::home;
-use crate::installed_plugins::{InstalledPlugin, highest, installed_plugins};
-use crate::project::document::{PLUGIN, parse_version};
+use isthmus_context::error_code::ErrorCode;
+use isthmus_context::home;
+use isthmus_context::installed_plugins::{InstalledPlugin, highest, installed_plugins};
+use isthmus_context::project::document::{PLUGIN, parse_version};
 use isthmus_package::releases::{PLUGIN_VERSION, RELEASES};
 
 /// Part of the help of every version of isthmus as a plugin.

@@ -7,9 +7,9 @@ use semver::Version;
 
 use super::finding::{Finding, Judgement};
 use super::world::World;
-use crate::error_code::ErrorCode;
-use crate::project::names_file::NamesFile;
-use crate::project::{Contents, Project, stale};
+use isthmus_context::error_code::ErrorCode;
+use isthmus_context::project::names_file::NamesFile;
+use isthmus_context::project::{Contents, Project, stale};
 use isthmus_package::parameters::ParameterSource;
 
 /// The project around a directory.

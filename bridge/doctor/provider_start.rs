@@ -12,7 +12,8 @@ use super::project_files;
 use super::world::World;
 use crate::daemon::{self, Calls, Chosen, ProviderSource, StartError};
 use crate::engine::EngineLog;
-use crate::error_code::{ErrorCode, of_start};
+use crate::error_code::of_start;
+use isthmus_context::error_code::ErrorCode;
 use isthmus_package::parameters::{EXECUTABLE_PREFIX, ParameterSource};
 
 /// A provider to start.

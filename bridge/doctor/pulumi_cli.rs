@@ -7,8 +7,8 @@ use semver::Version;
 use super::finding::{Finding, Judgement};
 use super::run_program::{on_path, output_of};
 use super::world::World;
-use crate::error_code::ErrorCode;
-use crate::project::document::parse_version;
+use isthmus_context::error_code::ErrorCode;
+use isthmus_context::project::document::parse_version;
 
 /// The oldest version whose packages have parameters in project files, as Pulumi's documentation of "Any Terraform Provider" has it.
 const OLDEST: Version = Version::new(3, 147, 0);

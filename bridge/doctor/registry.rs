@@ -7,7 +7,8 @@ use isthmus_install::{Installer, ProviderAddress};
 use super::finding::{Finding, Judgement};
 use super::project_files;
 use super::world::World;
-use crate::error_code::{ErrorCode, of_installation};
+use crate::error_code::of_installation;
+use isthmus_context::error_code::ErrorCode;
 use isthmus_package::parameters::ParameterSource;
 
 /// Queried where neither the user nor a project names a provider.

@@ -2,8 +2,8 @@
 
 use super::finding::{Finding, Judgement};
 use super::world::World;
-use crate::error_code::ErrorCode;
-use crate::settings::ALL;
+use isthmus_context::error_code::ErrorCode;
+use isthmus_context::settings::ALL;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Facts {

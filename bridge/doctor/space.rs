@@ -7,8 +7,8 @@ use rustix::fs::{StatVfsMountFlags, statvfs};
 use super::directory::{Usability, existing, usability};
 use super::finding::{Finding, Judgement};
 use super::world::World;
-use crate::error_code::ErrorCode;
-use crate::home;
+use isthmus_context::error_code::ErrorCode;
+use isthmus_context::home;
 
 /// With less, writes fail soon.
 const LEAST: u64 = 16 << 20;

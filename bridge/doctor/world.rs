@@ -7,7 +7,7 @@ use isthmus_common::Environment;
 use isthmus_install::ProviderAddress;
 
 use crate::process_context::{ProcessContext, StartedBy};
-use crate::settings::{self, InvalidSettings, Settings};
+use isthmus_context::settings::{self, InvalidSettings, Settings};
 
 /// What is examined.
 #[derive(Clone, Debug)]

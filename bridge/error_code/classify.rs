@@ -6,10 +6,10 @@ use isthmus_install::{InstallError, Trouble};
 use isthmus_provider::plugin::{LaunchError, LaunchProblem};
 use isthmus_state::{EncryptedStoreError, JournalError, JournalFilesError, KeyError, StoreError};
 
-use super::ErrorCode;
 use crate::attach::SocketError;
 use crate::daemon::{InstallationError, StartError};
-use crate::home::{OpenStoreError, StateDirectoryError};
+use isthmus_context::error_code::ErrorCode;
+use isthmus_context::home::{OpenStoreError, StateDirectoryError};
 
 /// The code of a failed installation.
 pub(crate) fn of_installation(error: &InstallError) -> ErrorCode {

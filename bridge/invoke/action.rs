@@ -10,7 +10,7 @@ use isthmus_provider::{ProviderError, Rpc};
 use super::function::RESULT;
 use super::invocation::{Invocation, refusal, remember};
 use crate::engine::Severity;
-use crate::resource::{OperationError, OperationWarnings, Target, Timeouts};
+use isthmus_operations::resource::{OperationError, OperationWarnings, Target, Timeouts};
 use isthmus_package::shape::ResourceShape;
 use isthmus_translate::inputs::Unknowns;
 

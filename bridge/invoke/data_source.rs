@@ -10,7 +10,7 @@ use isthmus_provider::{DataSourceAnswer, Provider, rules};
 
 use super::invocation::{ResultOptions, refusal, remember};
 use crate::daemon::Instance;
-use crate::resource::{OperationError, OperationWarnings, Target, Timeouts, describe};
+use isthmus_operations::resource::{OperationError, OperationWarnings, Target, Timeouts, describe};
 use isthmus_package::shape::ResourceShape;
 use isthmus_translate::inputs::{Config, Unknowns};
 

@@ -4,7 +4,7 @@ use isthmus_cty::Value;
 use isthmus_proto::property::{Struct, Value as Property};
 use isthmus_provider::{FunctionError, Provider, ProviderError};
 
-use crate::resource::{Failure, Inputs, OperationError, OperationWarnings};
+use isthmus_operations::resource::{Failure, Inputs, OperationError, OperationWarnings};
 use isthmus_package::function::{FunctionParameter, FunctionShape};
 use isthmus_package::names::tokens::nearest;
 use isthmus_package::shape::Shape;

@@ -6,7 +6,7 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::{Diagnostic, Provider, ProviderError};
 
 use crate::daemon::{Instance, Session};
-use crate::resource::{OperationError, OperationWarnings, Target, describe};
+use isthmus_operations::resource::{OperationError, OperationWarnings, Target, describe};
 use isthmus_translate::property::{PropertyView, classify, secret};
 
 /// The engine's options for results.

@@ -26,8 +26,8 @@ use super::identity::{identity, type_in_file_name};
 use crate::cli::install::{ProviderError, install_one};
 use crate::cli::output::{fail_as, print};
 use crate::cli::shell;
-use crate::error_code::ErrorCode;
-use crate::settings::Settings;
+use isthmus_context::error_code::ErrorCode;
+use isthmus_context::settings::Settings;
 use isthmus_package::parameters::{EXECUTABLE_PREFIX, is_path};
 
 /// Suffix of the link to the provider, after the plugin's name.

@@ -7,7 +7,7 @@
 
 use isthmus_proto::property::{Struct, Value};
 
-use crate::settings::NAME_PROPERTIES;
+use isthmus_context::settings::NAME_PROPERTIES;
 use isthmus_package::shape::ResourceShape;
 use isthmus_translate::inputs::canonical;
 use isthmus_translate::property::is_unknown_sentinel;

@@ -26,12 +26,13 @@ use crate::cli::starter::Starter;
 use crate::config;
 use crate::daemon::{self, Calls, Daemon, Instance, OwnProcess, ProviderProcess, ProviderSource};
 use crate::engine::{Engine, EngineError, EngineLog, Generation, LogLine, Severity};
-use crate::error_code::{ErrorCode, of_open_store, of_start};
-use crate::home::OpenStoreError;
+use crate::error_code::{of_open_store, of_start};
 use crate::process_context::{ProcessContext, StartedBy};
-use crate::resource::{self, OperationError, OperationWarnings};
 use crate::serve::{Listener, ServeError};
-use crate::settings::{InvalidSettings, RECORD, Settings};
+use isthmus_context::error_code::ErrorCode;
+use isthmus_context::home::OpenStoreError;
+use isthmus_context::settings::{InvalidSettings, RECORD, Settings};
+use isthmus_operations::resource::{self, OperationError, OperationWarnings};
 use isthmus_package::catalogue::Package;
 use isthmus_package::parameters::EXECUTABLE_PREFIX;
 

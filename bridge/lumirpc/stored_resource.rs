@@ -3,7 +3,7 @@
 //! The legacy engine stores a resource's id, inputs and outputs, and sends only the inputs to Diff
 //! and Update. So a result is stored before it is returned, and later calls look their prior state
 //! up by id. Objects without a record (the store was lost, or something else created them) are
-//! imported by id. The operations themselves are those of [`crate::resource`].
+//! imported by id. The operations themselves are those of [`isthmus_operations::resource`].
 
 mod delete;
 mod error;
@@ -20,10 +20,10 @@ use std::collections::BTreeSet;
 use isthmus_proto::property::Struct;
 use isthmus_provider::Limit;
 
-use crate::resource::timeouts::Remedy;
-use crate::resource::{self, Changes, Comparison, Operation, OperationError, OperationWarnings};
 pub(crate) use error::StoredResourceError;
 pub(crate) use import_object::{Conflicts, Foreign, ImportOutcome};
+use isthmus_operations::resource::timeouts::Remedy;
+use isthmus_operations::resource::{self, Changes, Comparison, Operation, OperationError, OperationWarnings};
 use lookup::LookupPurpose;
 use object::ID;
 pub(crate) use object::StoredResource;

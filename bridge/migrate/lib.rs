@@ -7,7 +7,7 @@
 //! literals (`configuration`, `references`). What a stack cannot have is refused (`reserved`).
 //!
 //! It does no I/O. What needs a provider (upgrades, properties, inputs) is in
-//! `bridge/resource/foreign.rs`; files and providers are the command's, in `bridge/cli/migrate`.
+//! `bridge/operations/resource/foreign.rs`; files and providers are the command's, in `bridge/cli/migrate`.
 
 pub mod addresses;
 pub mod configuration;

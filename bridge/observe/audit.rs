@@ -19,7 +19,7 @@ use isthmus_common::require_regular;
 use rustix::fs::OFlags;
 use serde_json::{Map, Value, json};
 
-use crate::timestamp::timestamp;
+use isthmus_context::timestamp::timestamp;
 
 /// A failure to open or write the log.
 #[derive(Debug, thiserror::Error)]

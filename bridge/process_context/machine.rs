@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 
 use isthmus_common::Environment;
 
-use crate::settings::{Settings, VariableNames};
+use isthmus_context::settings::{Settings, VariableNames};
 
 /// The names; `*` at the end stands for the rest of a name. `docs/daemon.md` lists them.
 const OF_MACHINE: &str = "PATH,HOME,USER,LOGNAME,SHELL,PWD,OLDPWD,TMPDIR,TMP,TEMP,TZ,LANG,LC_*,XDG_*,LD_*,DYLD_*,\

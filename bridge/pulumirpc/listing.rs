@@ -16,9 +16,9 @@ use tonic::Status;
 
 use crate::daemon::{Instance, Session};
 use crate::list;
-use crate::resource::OperationWarnings;
 use crate::serve::{redacted_status, show_warnings};
 use crate::status::{self, RequestError};
+use isthmus_operations::resource::OperationWarnings;
 
 /// How many results are buffered before the provider waits.
 const LISTED_AHEAD: usize = 64;

@@ -6,8 +6,8 @@ use isthmus_proto::pulumirpc::check_request::{AutonamingOptions, autonaming_opti
 use isthmus_proto::pulumirpc::{CheckFailure, DiffResponse, PropertyDiff, diff_response, property_diff};
 use tonic::Status;
 
-use crate::resource::{AutonamingMode, Change, ChangeKind, Difference, Display, Failure};
 use crate::status::RequestError;
+use isthmus_operations::resource::{AutonamingMode, Change, ChangeKind, Difference, Display, Failure};
 use isthmus_translate::property_path::PropertyPath;
 
 /// Engines send strict versions only.

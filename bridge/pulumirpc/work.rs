@@ -9,10 +9,12 @@ use isthmus_provider::{Limit, Provider};
 use tonic::{Request, Status};
 
 use crate::daemon::{Call, Instance, Session};
-use crate::resource::{EarlierPlans, Memory, OperationError, OperationWarnings, Target, Timeouts};
 use crate::serve::{limit, session_of, show_warnings};
-use crate::settings::WriteOnly;
 use crate::status::{self, RequestError};
+use isthmus_context::settings::WriteOnly;
+use isthmus_operations::resource::{
+    EarlierPlans, Memory, OperationError, OperationWarnings, Target, Timeouts,
+};
 use isthmus_package::catalogue::TokenError;
 use isthmus_package::urn::Urn;
 use isthmus_translate::meta::Meta;

@@ -27,7 +27,7 @@ use crate::daemon::{
 use crate::engine::EngineLog;
 use crate::process_context::{ProcessContext, StartedBy};
 use crate::serve::{Listener, ServeError};
-use crate::settings::{DaemonChoice, Settings};
+use isthmus_context::settings::{DaemonChoice, Settings};
 use isthmus_package::catalogue::{Identity, IdentityError, Package};
 use isthmus_package::parameters::{Arguments, ArgumentsError, Parameter, ParameterError};
 

@@ -20,7 +20,9 @@ use crate::authorization::{
     ServerCertificates, Tokens, TokensError,
 };
 use crate::process_context::ProcessContext;
-use crate::settings::{Identification, LISTEN, Security, TLS_CERTIFICATE, TLS_CLIENT_AUTHORITIES, TLS_KEY};
+use isthmus_context::settings::{
+    Identification, LISTEN, Security, TLS_CERTIFICATE, TLS_CLIENT_AUTHORITIES, TLS_KEY,
+};
 
 /// Connections at a time that have not identified themselves yet.
 const MOST_UNAUTHENTICATED: usize = 128;

@@ -28,8 +28,8 @@ use crate::daemon::{ClientSide, Session, SessionGuard, Sessions};
 use crate::engine::OfferedConnections;
 use crate::handover::{Handover, HandoverError};
 use crate::process_context::{ProcessContext, StartedBy};
-use crate::settings::{self, Settings};
 use crate::status::RequestError;
+use isthmus_context::settings::{self, Settings};
 
 /// Bytes in each direction between a plugin and the engine's client.
 const BUFFER: usize = 64 * 1024;

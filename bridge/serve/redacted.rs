@@ -21,8 +21,8 @@ use super::subject::HasSubject;
 use crate::daemon::Session;
 use crate::engine::Severity;
 use crate::observe::AuditedCall;
-use crate::settings::RECORD;
 use crate::status::{RequestError, with_texts};
+use isthmus_context::settings::RECORD;
 use isthmus_translate::marked_secrets::note_secrets;
 
 #[derive(Clone, Debug)]

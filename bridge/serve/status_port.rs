@@ -21,7 +21,7 @@ use tokio::net::TcpListener;
 
 use super::http::{self, TEXT, response};
 use crate::daemon::Sessions;
-use crate::settings::HttpAddress;
+use isthmus_context::settings::HttpAddress;
 
 /// How often a port in use is tried again.
 const PAUSE: Duration = Duration::from_millis(50);

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStringExt as _;
 
 use bytes::Bytes;
 use isthmus::fuzzing;
-use isthmus::settings::{ALL, Settings};
+use isthmus_context::settings::{ALL, Settings};
 use isthmus_cty::json::Json;
 use isthmus_package::parameters::{Arguments, Parameter};
 use isthmus_package::urn::Urn;
@@ -150,7 +150,7 @@ pub(crate) fn inspect(bytes: &[u8]) {
 pub(crate) fn project(bytes: &[u8]) {
     let (line, rest) = input::line(bytes);
     if let (Ok(name), Ok(text)) = (std::str::from_utf8(line), std::str::from_utf8(rest)) {
-        fuzzing::project(name, text);
+        isthmus_context::fuzzing::project(name, text);
     }
 }
 

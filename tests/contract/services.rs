@@ -25,7 +25,7 @@ const HEAD: &str = "\
 <!-- Generated from the scenarios in tests/contract/services. UPDATE_EXPECT=1 cargo test --test contract services::the_page -->
 
 Isthmus serves `pulumirpc.ResourceProvider` for today's engines and `lumirpc.ResourceProvider` for the legacy engine, and
-implements each operation once for both (`bridge/resource`, on the rules of Terraform core in `shim/provider/rules`). Each row
+implements each operation once for both (`bridge/operations/resource`, on the rules of Terraform core in `shim/provider/rules`). Each row
 is a scenario that runs on protocols 5 and 6 through every service with *yes* or *differs*; *no* comes with the reason why the
 legacy contract (`proto/lumirpc/provider.proto`) cannot express the rule.
 
@@ -50,7 +50,7 @@ struct Rule {
     /// For the page, in the words of users.
     text: &'static str,
     legacy: Legacy,
-    /// The files that implement it, below `shim/provider/rules` or `bridge/resource`.
+    /// The files that implement it, below `shim/provider/rules` or `bridge/operations/resource`.
     files: &'static [&'static str],
 }
 
@@ -130,7 +130,7 @@ fn the_page_has_the_rules_that_were_run() {
 fn every_file_of_rules_and_operations_is_in_the_table() {
     let named: BTreeSet<&str> = all_rules().flat_map(|rule| rule.files).copied().collect();
     let mut found = BTreeSet::new();
-    for directory in ["shim/provider/rules", "bridge/resource"] {
+    for directory in ["shim/provider/rules", "bridge/operations/resource"] {
         let entries = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(directory));
         let files = entries.expect("a directory of sources").map(|entry| entry.expect("an entry").path());
         let is_source = |file: &PathBuf| file.extension().is_some_and(|extension| extension == "rs");
@@ -138,7 +138,7 @@ fn every_file_of_rules_and_operations_is_in_the_table() {
             let name = file.file_stem().and_then(|name| name.to_str()).expect("a name in UTF-8");
             found.insert(format!(
                 "{}/{name}",
-                if directory == "bridge/resource" { "resource" } else { "rules" }
+                if directory == "bridge/operations/resource" { "resource" } else { "rules" }
             ));
         }
     }

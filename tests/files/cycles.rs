@@ -13,9 +13,11 @@ use regex::Regex;
 use super::root;
 
 /// The crates, by the directories of their `lib.rs`.
-const CRATES: [&str; 13] = [
+const CRATES: [&str; 15] = [
     "bridge",
+    "bridge/context",
     "bridge/migrate",
+    "bridge/operations",
     "bridge/package",
     "bridge/reference",
     "bridge/translate",

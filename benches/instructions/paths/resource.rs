@@ -1,6 +1,6 @@
 //! What Check and Diff do beside their calls of the provider.
 
-use isthmus::counting;
+use isthmus_operations::resource::counting;
 use isthmus_proto::property::Struct;
 
 use super::{Execution, counted};

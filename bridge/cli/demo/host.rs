@@ -26,7 +26,7 @@ use crate::cli::role::{PULUMI_PLUGIN, SANDBOX_PROVIDER};
 use crate::daemon::CALL_MARK;
 use crate::lumirpc::PLUGIN_PREFIX;
 
-use crate::settings;
+use isthmus_context::settings;
 
 #[derive(Debug)]
 pub(super) struct Host {

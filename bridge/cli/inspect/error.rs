@@ -6,7 +6,7 @@ use isthmus_common::listed;
 
 use crate::cli::state::StateError;
 use crate::daemon::OpenPackageError;
-use crate::project::names_file::NamesFileError;
+use isthmus_context::project::names_file::NamesFileError;
 use isthmus_migrate::property_json::ExportedValueError;
 use isthmus_package::catalogue::TokenError;
 use isthmus_package::parameters::ArgumentsError;

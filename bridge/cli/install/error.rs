@@ -4,8 +4,9 @@ use isthmus_install::{AddressError, ConstraintError, InstallError, LockFileError
 
 use crate::cli::runtime::RuntimeError;
 use crate::daemon::InstallationError;
-use crate::error_code::{ErrorCode, of_configuration, of_installation};
-use crate::project::document::PLUGIN;
+use crate::error_code::{of_configuration, of_installation};
+use isthmus_context::error_code::ErrorCode;
+use isthmus_context::project::document::PLUGIN;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProviderError {

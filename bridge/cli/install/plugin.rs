@@ -23,13 +23,13 @@ use semver::Version;
 use super::progress::Reporter;
 use super::stacks::{self, StackError};
 use crate::cli::output::{fail, print, warn};
-use crate::home;
-use crate::installed_plugins::{
+use isthmus_context::home;
+use isthmus_context::installed_plugins::{
     CHECKSUM_LABEL, InstalledPlugin, MARK, highest_of_others, installed_plugins, is_same,
     is_taken_unversioned, may_be_asked_for,
 };
-use crate::project::document::parse_version;
-use crate::project::{Project, ProjectError, stale};
+use isthmus_context::project::document::parse_version;
+use isthmus_context::project::{Project, ProjectError, stale};
 use isthmus_package::releases::{PLUGIN_VERSION, RELEASES};
 
 /// How many backups a directory may have.

@@ -22,8 +22,8 @@ use crate::cli::output::{detail, fail_as, print, warn};
 use crate::cli::{json_root, runtime, verification};
 use crate::daemon::{Installation, InstallationError};
 use crate::process_context::{ProcessContext, StartedBy};
-use crate::project::document::PLUGIN;
-use crate::settings::Settings;
+use isthmus_context::project::document::PLUGIN;
+use isthmus_context::settings::Settings;
 use isthmus_package::parameters::is_path;
 
 #[derive(Debug, Args)]

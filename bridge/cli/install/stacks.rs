@@ -14,9 +14,9 @@ use semver::Version;
 use serde_json::Value;
 
 use crate::cli::missing_file::explain_missing;
-use crate::project::Project;
-use crate::project::document::{PLUGIN, parse_version};
 use isthmus_common::file_fault::FileFault;
+use isthmus_context::project::Project;
+use isthmus_context::project::document::{PLUGIN, parse_version};
 
 /// The largest export of a stack.
 const LARGEST: u64 = 1 << 30;

@@ -9,8 +9,8 @@ use isthmus_state::tfstate::{Collision, TfStateError};
 
 use crate::cli::consent::NoConsent;
 use crate::cli::state::StateError;
-use crate::project::names_file::NamesFileError;
 use isthmus_common::file_fault::FileFault;
+use isthmus_context::project::names_file::NamesFileError;
 use isthmus_migrate::addresses::AddressesError;
 use isthmus_migrate::deployment::ExportError;
 use isthmus_migrate::shown::ShownError;

@@ -14,12 +14,12 @@ use isthmus_provider::Provider;
 use crate::cli::output::{inform, warn};
 use crate::daemon::{Chosen, Instance, OpenPackageError, open_package};
 use crate::engine::EngineLog;
-use crate::home;
 use crate::process_context::{ProcessContext, StartedBy};
-use crate::project::names_file::NamesFile;
-use crate::resource::{Target, Timeouts};
-use crate::settings::Settings;
+use isthmus_context::home;
+use isthmus_context::project::names_file::NamesFile;
+use isthmus_context::settings::Settings;
 use isthmus_migrate::names::unique;
+use isthmus_operations::resource::{Target, Timeouts};
 use isthmus_package::names::choices::NameChoices;
 use isthmus_package::parameters::{
     Arguments, LocalArguments, Parameter, ParameterSource, RemoteArguments, Source,

@@ -20,12 +20,12 @@ use crate::cli::output::print;
 use crate::cli::random_uuid::random_uuid;
 use crate::cli::state::read_file;
 use crate::daemon::Instance;
-use crate::resource::{Released, release};
-use crate::settings::Settings;
+use isthmus_context::settings::Settings;
 use isthmus_migrate::addresses::Addresses;
 use isthmus_migrate::dependencies::without_keys;
 use isthmus_migrate::deployment::{ReadExport, ReadProvider, ReadResource, read_export};
 use isthmus_migrate::property_json::ExportedValueError;
+use isthmus_operations::resource::{Released, release};
 use isthmus_package::parameters::Parameter;
 use isthmus_translate::property::{PropertyView, classify};
 

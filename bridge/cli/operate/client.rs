@@ -14,9 +14,10 @@ use tonic::{Status, Streaming};
 
 use crate::attach::{DaemonSocket, SocketError};
 use crate::cli::output::detail;
-use crate::error_code::{ErrorCode, of_socket};
+use crate::error_code::of_socket;
 use crate::process_context::ProcessContext;
-use crate::settings::{self, DaemonChoice};
+use isthmus_context::error_code::ErrorCode;
+use isthmus_context::settings::{self, DaemonChoice};
 
 const SETTINGS: ChannelSettings =
     ChannelSettings { stream_window: 1 << 20, connection_window: 1 << 20, largest_headers: 1 << 16 };

@@ -7,7 +7,7 @@ use isthmus_proto::daemon::log_line::Severity;
 
 use super::client::{Client, ClientError};
 use crate::cli::output::{is_failed, print};
-use crate::timestamp::timestamp;
+use isthmus_context::timestamp::timestamp;
 
 /// Prints the recent lines, and follows further ones until the daemon ends, or nothing reads them.
 pub(super) async fn follow(client: &mut Client, follow: bool) -> Result<(), ClientError> {

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::super::json_root;
 use super::super::table::{bytes, table};
-use crate::timestamp::two_units;
+use isthmus_context::timestamp::two_units;
 
 /// The calls of an earlier moment, which rates are counted from.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use isthmus_install::{Inventory, ProviderCache};
 
 use super::error::ProvidersError;
 use crate::cli::output::inform;
-use crate::home;
+use isthmus_context::home;
 
 /// Reports an empty cache, which would otherwise look like a verified one.
 pub(super) fn note_if_empty(cache: &ProviderCache, inventory: &Inventory) {

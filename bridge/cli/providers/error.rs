@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use isthmus_install::{AddressError, ConstraintError, InstallError, MirrorError, NoVersion};
 
 use crate::daemon::InstallationError;
-use crate::error_code::{ErrorCode, of_configuration, of_installation};
-use crate::home::NoProviderCache;
+use crate::error_code::{of_configuration, of_installation};
+use isthmus_context::error_code::ErrorCode;
+use isthmus_context::home::NoProviderCache;
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ProvidersError {

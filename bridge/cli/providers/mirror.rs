@@ -21,7 +21,7 @@ use super::error::ProvidersError;
 use crate::cli::install::{Reporter, installer, platform};
 use crate::cli::outcome::Outcome;
 use crate::cli::{json_root, print, verification, warn};
-use crate::settings::Settings;
+use isthmus_context::settings::Settings;
 
 const EXAMPLES: &str = "\
 Examples:

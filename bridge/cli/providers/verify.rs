@@ -17,7 +17,7 @@ use super::selection;
 use crate::cli::install::{Reporter, installer};
 use crate::cli::outcome::Outcome;
 use crate::cli::{json_root, print, verification, warn};
-use crate::settings::Settings;
+use isthmus_context::settings::Settings;
 
 const EXAMPLES: &str = "\
 Examples:

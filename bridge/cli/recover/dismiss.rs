@@ -8,7 +8,7 @@ use super::error::RecoverError;
 use super::open::Journals;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::print;
-use crate::settings::Settings;
+use isthmus_context::settings::Settings;
 
 const EXAMPLES: &str = "\
 Examples:

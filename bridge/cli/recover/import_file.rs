@@ -17,9 +17,9 @@ use crate::cli::json_root::readable;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{print, warn};
 use crate::process_context::own_plugin_version;
-use crate::resource::Origin;
-use crate::resource::reports::import_command;
-use crate::settings::Settings;
+use isthmus_context::settings::Settings;
+use isthmus_operations::resource::Origin;
+use isthmus_operations::resource::reports::import_command;
 use isthmus_package::schema::BASE_NAME;
 use isthmus_package::urn::Urn;
 

@@ -17,9 +17,9 @@ use crate::cli::json_root::exact_document;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{inform, print};
 use crate::cli::table::table;
-use crate::resource::Origin;
-use crate::resource::reports::{import_command, refresh_command};
-use crate::settings::Settings;
+use isthmus_context::settings::Settings;
+use isthmus_operations::resource::Origin;
+use isthmus_operations::resource::reports::{import_command, refresh_command};
 use isthmus_package::urn::Urn;
 use isthmus_translate::property::{PropertyView, classify};
 

@@ -9,8 +9,8 @@ use isthmus_state::{
 
 use super::error::RecoverError;
 use crate::cli::output::{detail, warn};
-use crate::home;
-use crate::settings::Settings;
+use isthmus_context::home;
+use isthmus_context::settings::Settings;
 
 /// Prefix of the URNs of today's engines.
 const URN: &str = "urn:pulumi:";
@@ -78,7 +78,7 @@ pub(super) fn take_ended(open: &mut OpenIntents) -> usize {
 /// Warns of what cannot be read, or is in the way; `false` if operations may be unknown.
 pub(super) fn warn_of_faults(open: &OpenIntents) -> bool {
     for fault in &open.faults {
-        warn(&crate::resource::reports::of_fault(fault));
+        warn(&isthmus_operations::resource::reports::of_fault(fault));
     }
     open.faults.iter().all(|fault| fault.effect != FaultEffect::Unread)
 }

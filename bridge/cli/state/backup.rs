@@ -14,8 +14,8 @@ use super::error::StateError;
 use crate::cli::install::Reporter;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::print;
-use crate::home;
-use crate::settings::Settings;
+use isthmus_context::home;
+use isthmus_context::settings::Settings;
 
 const BACKUP: &str = "\
 Examples:

@@ -11,8 +11,9 @@ use isthmus_state::{AddressSyntaxError, BackupError, EncryptedStoreError};
 use crate::cli::consent::NoConsent;
 use crate::cli::missing_file::explain_missing;
 use crate::cli::output::USAGE_ERROR;
-use crate::error_code::{ErrorCode, of_encrypted_store, of_open_store};
-use crate::home::OpenStoreError;
+use crate::error_code::{of_encrypted_store, of_open_store};
+use isthmus_context::error_code::ErrorCode;
+use isthmus_context::home::OpenStoreError;
 
 /// Exit code if there is no such record.
 const NO_SUCH_RECORD: u8 = 3;
@@ -50,7 +51,7 @@ pub(in crate::cli) enum StateError {
     )]
     ConfiguredKey,
     #[error(transparent)]
-    Home(#[from] crate::home::StateDirectoryError),
+    Home(#[from] isthmus_context::home::StateDirectoryError),
     /// A terminal would show the passphrase.
     #[error(
         "a passphrase is not read from a terminal, which would show it\nhelp: redirect standard input from a file or a pipe"

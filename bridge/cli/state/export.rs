@@ -24,9 +24,9 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output;
 use crate::cli::output::{inform, print, warn};
 use crate::cli::random_uuid::random_uuid;
-use crate::home::{self, OpenStoreError};
-use crate::settings::Settings;
 use addresses::Addresses;
+use isthmus_context::home::{self, OpenStoreError};
+use isthmus_context::settings::Settings;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -32,8 +32,8 @@ use crate::daemon::Instance as Provider;
 use crate::lumirpc::stored_resource::{
     Conflicts, Foreign, ImportOutcome, StoredResource, StoredResourceError,
 };
-use crate::resource::{OperationWarnings, Target, Timeouts, describe};
-use crate::settings::Settings;
+use isthmus_context::settings::Settings;
+use isthmus_operations::resource::{OperationWarnings, Target, Timeouts, describe};
 use isthmus_package::catalogue::TokenError;
 use isthmus_translate::exact_numbers::NumberForm;
 use providers::{Providers, Unavailable};

@@ -12,7 +12,7 @@ use crate::cli::json_root::exact_document;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{inform, print};
 use crate::cli::table::table;
-use crate::settings::Settings;
+use isthmus_context::settings::Settings;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -4,8 +4,8 @@ use isthmus_state::EncryptedStore;
 
 use super::error::StateError;
 use crate::cli::output::{detail, warn};
-use crate::home::{self, OpenStoreError};
-use crate::settings::Settings;
+use isthmus_context::home::{self, OpenStoreError};
+use isthmus_context::settings::Settings;
 
 /// Shown for an empty store: users of today's engine look for their objects here.
 pub(super) const EMPTY: &str = "\

@@ -15,8 +15,8 @@ use super::open::{open_existing_state_store, open_state_store};
 use crate::cli::install::Reporter;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::print;
-use crate::home;
-use crate::settings::Settings;
+use isthmus_context::home;
+use isthmus_context::settings::Settings;
 
 const ENCRYPTING: &str = "encrypting the records with the new key";
 

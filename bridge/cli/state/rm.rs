@@ -10,7 +10,7 @@ use super::selector::Selector;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::print;
 use crate::cli::table::in_one_line;
-use crate::settings::Settings;
+use isthmus_context::settings::Settings;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -26,7 +26,9 @@ use super::lookup::{Candidate, Chosen, LookupPurpose, choose, retain_known};
 use super::object::{ID, StoredResource};
 use super::prior::{Owner, Record};
 use super::stored_state::{StoredState, deletion};
-use crate::resource::{self, OperationError, OperationWarnings, Prior, StateError, StateManager as _};
+use isthmus_operations::resource::{
+    self, OperationError, OperationWarnings, Prior, StateError, StateManager as _,
+};
 use isthmus_package::shape::IdRule;
 use isthmus_translate::raw_state::raw_state_without_delta;
 

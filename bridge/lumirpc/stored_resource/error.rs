@@ -2,7 +2,7 @@
 
 use isthmus_state::{EncryptedStoreError, RecordNumber, StoreKey};
 
-use crate::resource::OperationError;
+use isthmus_operations::resource::OperationError;
 
 /// How an object differs from what the engine sent. Properties are named without values, which may
 /// be secret.

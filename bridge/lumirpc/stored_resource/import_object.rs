@@ -16,7 +16,7 @@ use isthmus_state::{RecordNumber, RecordRef, Saved, SavedObject};
 
 use super::error::StoredResourceError;
 use super::object::StoredResource;
-use crate::resource::{OperationWarnings, StateError};
+use isthmus_operations::resource::{OperationWarnings, StateError};
 use isthmus_translate::meta::StoredIdentity;
 use isthmus_translate::raw_state::raw_state;
 

@@ -15,7 +15,7 @@ use super::import_object;
 use super::last_reported::{LastReported, digest_of};
 use super::lookup::{Candidate, Chosen, LookupPurpose, choose, differing, retain_known};
 use super::object::{Annotations, StoredResource};
-use crate::resource::{OperationError, OperationWarnings, Prior};
+use isthmus_operations::resource::{OperationError, OperationWarnings, Prior};
 use isthmus_translate::inputs::Unknowns;
 use isthmus_translate::outputs::{OutputOptions, outputs_from_state};
 

@@ -9,7 +9,7 @@ use isthmus_proto::property::{Struct, Value};
 use isthmus_provider::Diagnostic;
 use prost::Message as _;
 
-use crate::settings::SENSITIVE_OUTPUTS;
+use isthmus_context::settings::SENSITIVE_OUTPUTS;
 use isthmus_translate::property::{PropertyView, classify};
 
 /// The largest message that the engine receives, in bytes: the default of grpc-go.

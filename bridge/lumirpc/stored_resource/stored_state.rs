@@ -24,8 +24,10 @@ use super::last_reported::{digest_of, is_same};
 use super::lookup::is_mistakable;
 use super::object::{Annotations, StoredResource};
 use super::prior::Record;
-use crate::resource::intents::{close, end, leave_open, warn_on_failure};
-use crate::resource::{OperationError, OperationWarnings, Outcome, Prior, StateManager, reports};
+use isthmus_operations::resource::intents::{close, end, leave_open, warn_on_failure};
+use isthmus_operations::resource::{
+    OperationError, OperationWarnings, Outcome, Prior, StateManager, reports,
+};
 
 /// One resource in the state store, for one operation.
 #[derive(Debug)]

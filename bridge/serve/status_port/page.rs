@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::daemon::{Inventory, ProcessView, SessionView};
 use crate::observe::{Failure, Observation, ProviderName, outcome};
-use crate::timestamp::{timestamp, two_units};
+use isthmus_context::timestamp::{timestamp, two_units};
 
 const STYLE: &str = include_str!("page.css");
 

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use isthmus::settings::{ALL, Setting};
+use isthmus_context::settings::{ALL, Setting};
 use isthmus_sandbox::Protocol;
 use prost_reflect::DescriptorPool;
 use tonic::codegen::http::uri::PathAndQuery;
@@ -43,7 +43,7 @@ const KEY: &[u8] = b"0123456789abcdef0123456789ABCDEF0123456789abcdef0123456789A
 const ROWS: &[Row] = &[
     row(
         "ISTHMUS_DAEMON",
-        // Addresses are understood as well (`bridge/settings/daemon_address.rs`): a plugin warns of these, which it cannot reach.
+        // Addresses are understood as well (`bridge/context/settings/daemon_address.rs`): a plugin warns of these, which it cannot reach.
         &[b"", b"off", b"OFF"],
         &[b"daemon", b"~/daemon.sock", b"https://a.example.org", b"http://a.example.org:80", b"https://a:1,"],
     ),

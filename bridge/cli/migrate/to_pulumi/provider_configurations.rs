@@ -12,7 +12,7 @@ use crate::cli::output::inform;
 use crate::cli::random_uuid::random_uuid;
 use crate::daemon::Instance;
 use crate::process_context::own_plugin_version;
-use crate::project::PLUGIN;
+use isthmus_context::project::PLUGIN;
 use isthmus_migrate::configuration::Configuration;
 use isthmus_migrate::deployment::StackProvider;
 use isthmus_migrate::hcl_names::{instance, within};

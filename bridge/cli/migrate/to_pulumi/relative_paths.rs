@@ -9,7 +9,7 @@ use isthmus_common::listed;
 use isthmus_cty::json::Json;
 
 use crate::cli::output::warn;
-use crate::settings::PROVIDER_DIRECTORY;
+use isthmus_context::settings::PROVIDER_DIRECTORY;
 
 /// The longest text that is looked up in the file system.
 const LONGEST_PATH: usize = 4096;

@@ -8,7 +8,7 @@ use isthmus_install::{CachedPackage, ProviderAddress};
 use semver::Version;
 
 use crate::cli::warn;
-use crate::project::Project;
+use isthmus_context::project::Project;
 use isthmus_package::parameters::ParameterSource;
 
 #[derive(Debug)]

@@ -16,10 +16,10 @@ use semver::Version;
 use crate::cli::output::warn;
 use crate::daemon::{self, Chosen, Installation, InstallationError, Instance};
 use crate::engine::EngineLog;
-use crate::home::{self};
 use crate::lumirpc::plugin as lumi;
 use crate::process_context::{ProcessContext, StartedBy};
-use crate::settings::Settings;
+use isthmus_context::home::{self};
+use isthmus_context::settings::Settings;
 use isthmus_package::catalogue::TERRAFORM_HOST;
 use isthmus_package::parameters::EXECUTABLE_PREFIX;
 

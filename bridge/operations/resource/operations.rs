@@ -1,0 +1,420 @@
+//! The operations of today's engines that are not settled: the journal, and what is known of it in memory.
+//!
+//! `docs/decisions/journal.md` says when an operation is settled, and what is reported. Calls bring the
+//! evidence: the URN and id of a resource that the engine has. Looking for it costs nothing while no
+//! operation is open.
+
+mod known;
+mod origin;
+
+use std::collections::HashSet;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use isthmus_provider::Diagnostic;
+use isthmus_state::{
+    Condition, Intent, JournalError, JournalFault, LeftStates, Mark, OpenIntent, OpenIntents, OperationId,
+    OperationJournal, OperationKind,
+};
+
+use known::{KnownOperation, KnownOperations};
+
+use super::warnings::OperationWarnings;
+use isthmus_context::home::StateDirectoryError;
+use isthmus_package::urn::Urn;
+
+pub use origin::{Caller, Origin};
+
+/// A creation is reported when so many runs of its stack have passed without mentioning it: the preview
+/// and the update of one `pulumi up`, of which only the update deletes what the program does not have.
+const RUNS: usize = 2;
+
+/// How the journal names a resource of today's engine.
+#[derive(Clone, Copy, Debug)]
+pub struct Memory<'a> {
+    pub urn: &'a str,
+    /// The engine's id for it; empty before it is created.
+    pub id: &'a str,
+    pub caller: &'a Caller,
+    pub operations: &'a Operations,
+}
+
+/// The journal, and the operations that are open in it.
+#[derive(Debug)]
+pub struct Operations {
+    journal: Result<OperationJournal, StateDirectoryError>,
+    open: Mutex<OpenOperations>,
+    /// Reading the journal: how many were asked for, and, while it is held, how many of them the last one has served.
+    asked: AtomicU64,
+    learning: tokio::sync::Mutex<u64>,
+    /// Hashes of the warnings that were shown: texts may be of any length.
+    warned: Mutex<HashSet<u64>>,
+    hashes: RandomState,
+}
+
+#[derive(Debug, Default)]
+struct OpenOperations {
+    known: KnownOperations,
+    /// The connections that are open. A change may end after its connection.
+    sessions: HashSet<u64>,
+    /// What cannot be read, and was not reported.
+    faults: Vec<JournalFault>,
+    /// What was settled while the journal is being read.
+    settled: Option<HashSet<OperationId>>,
+}
+
+/// What is to be reported to the engine of a stack.
+#[derive(Debug, Default)]
+pub struct Reports {
+    pub intents: Vec<OpenIntent>,
+    pub faults: Vec<JournalFault>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum OperationsError {
+    /// Its directory is missing or not trusted.
+    #[error(transparent)]
+    Directory(#[from] StateDirectoryError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+impl Operations {
+    /// The operations of a journal, or why there is none.
+    pub fn new(journal: Result<OperationJournal, StateDirectoryError>) -> Self {
+        let (open, warned, hashes) = (Mutex::default(), Mutex::default(), RandomState::new());
+        let (asked, learning) = (AtomicU64::default(), tokio::sync::Mutex::default());
+        Self { journal, open, asked, learning, warned, hashes }
+    }
+
+    fn journal(&self) -> Result<&OperationJournal, OperationsError> {
+        Ok(self.journal.as_ref().map_err(StateDirectoryError::clone)?)
+    }
+
+    /// Whether replicas share the journal: then nothing may be changed without it.
+    pub(super) fn are_shared(&self) -> bool {
+        self.journal.as_ref().is_ok_and(OperationJournal::is_shared)
+    }
+
+    /// Whether an operation that was journalled is still this process's.
+    pub(super) async fn is_held(&self, id: OperationId) -> Result<bool, OperationsError> {
+        Ok(self.journal()?.is_held(id).await?)
+    }
+
+    /// Journals an intent.
+    pub(super) async fn begin(&self, intent: Intent) -> Result<OperationId, OperationsError> {
+        Ok(self.journal()?.begin(intent).await?)
+    }
+
+    /// Journals that an object was made, of which the engine of `session` is about to be told.
+    pub(super) async fn made(
+        &self,
+        mut open: OpenIntent,
+        caller: &Caller,
+        object: Bytes,
+    ) -> Result<(), OperationsError> {
+        let made = self.journal()?.made(open.id, &open.intent.key.id, object).await;
+        open.condition = Condition::Unconfirmed;
+        open.id = made.as_ref().map_or(open.id, |id| *id);
+        self.add(open, caller);
+        made?;
+        Ok(())
+    }
+
+    /// Journals that the outcome of an operation is unknown.
+    pub(super) async fn unknown(
+        &self,
+        mut open: OpenIntent,
+        caller: &Caller,
+        known: &str,
+    ) -> Result<(), OperationsError> {
+        let noted = self.journal()?.unknown(open.id, known).await;
+        open.condition = Condition::Ended { text: known.to_owned(), object: None };
+        open.id = noted.as_ref().map_or(open.id, |id| *id);
+        self.add(open, caller);
+        noted?;
+        Ok(())
+    }
+
+    /// Settles an update or a deletion that has succeeded.
+    pub(super) async fn changed(&self, id: OperationId) -> Result<(), OperationsError> {
+        let journal = self.journal()?;
+        self.open().settled(&[id]);
+        journal.changed(id).await?;
+        journal.write().await?;
+        Ok(())
+    }
+
+    /// Settles an operation. With `now`, that survives this process when it returns.
+    pub(super) async fn settle(&self, ids: &[OperationId], now: bool) -> Result<(), OperationsError> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let journal = self.journal()?;
+        self.open().settled(ids);
+        journal.settle(ids).await?;
+        if now {
+            journal.write().await?;
+        }
+        Ok(())
+    }
+
+    fn add(&self, open: OpenIntent, caller: &Caller) {
+        let mut all = self.open();
+        let session = Some(caller.number()).filter(|number| all.sessions.contains(number));
+        all.known.insert(KnownOperation::own(open, session));
+    }
+
+    /// A connection has opened.
+    pub fn session_began(&self, caller: &Caller) {
+        self.open().sessions.insert(caller.number());
+    }
+
+    /// A connection has ended: whether its engine has what it was answered is as uncertain as with a process that has ended.
+    pub fn session_ended(&self, caller: &Caller) {
+        let mut all = self.open();
+        all.sessions.remove(&caller.number());
+        for known in all.known.iter_mut().filter(|known| known.session == Some(caller.number())) {
+            known.session = None;
+        }
+    }
+
+    /// Reads what other processes have left in the journal.
+    pub async fn learn(&self) -> Result<(), OperationsError> {
+        let Ok(journal) = &self.journal else { return Ok(()) };
+        let asked = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut served = self.learning.lock().await;
+        if *served >= asked {
+            return Ok(());
+        }
+        // It serves all that wait by now.
+        let serves = self.asked.load(Ordering::Relaxed);
+        journal.forget_cached().await;
+        let own: HashSet<OperationId> = {
+            let mut all = self.open();
+            all.settled = Some(HashSet::new());
+            all.known.iter().filter(|known| known.is_own).map(|known| known.open.id).collect()
+        };
+        let OpenIntents { intents, faults, .. } = journal.open_intents().await?;
+        *served = serves;
+        let mut all = self.open();
+        let settled = all.settled.take().unwrap_or_default();
+        let found: HashSet<OperationId> = intents.iter().map(|open| open.id).collect();
+        let is_whole = faults.is_empty();
+        // They may have been settled elsewhere: other processes have heard of what this one has made.
+        all.known.remove_where(|known| {
+            let id = known.open.id;
+            !known.is_own || is_whole && own.contains(&id) && !found.contains(&id)
+        });
+        let own: HashSet<OperationId> = all.known.iter().map(|known| known.open.id).collect();
+        for open in intents {
+            if !own.contains(&open.id) && !settled.contains(&open.id) {
+                all.known.insert(KnownOperation::of_others(open));
+            }
+        }
+        all.faults = faults.into_iter().filter(|fault| !fault.is_shown).collect();
+        Ok(())
+    }
+
+    /// A call of the engine mentions a resource of a package: the creation of it is settled.
+    pub async fn mentioned(&self, urn: &str, id: &str, package: &str, caller: &Caller) {
+        let settled = self.take(|known| {
+            let of_object = known.of_object(id).filter(|known| known.is_known_by(urn, package, caller));
+            of_object.map(|known| known.open.id).collect()
+        });
+        // If it cannot be written, there will be evidence again.
+        self.settle(&settled, false).await.ok();
+    }
+
+    /// An update, a deletion or a refresh of a resource has succeeded: earlier ones of unknown outcome are
+    /// settled.
+    pub(super) async fn superseded(&self, urn: &str, id: &str) {
+        let settled = self.take(|known| {
+            let changes = known.of_urn(urn).filter(|known| is_change_of(&known.open, id));
+            changes.map(|known| known.open.id).collect()
+        });
+        self.settle(&settled, false).await.ok();
+    }
+
+    /// An update or a deletion of a resource whose outcome is unknown.
+    pub(super) fn interrupted_change(&self, urn: &str, id: &str) -> Option<OpenIntent> {
+        let all = self.open();
+        all.known.of_urn(urn).map(|known| &known.open).find(|open| is_change_of(open, id)).cloned()
+    }
+
+    /// Creations of this URN that this connection was not told of, and that were not reported. A creation
+    /// that it asks for now shows that it does not know them.
+    pub(super) fn lost_creations(&self, urn: &str, caller: &Caller) -> Vec<OpenIntent> {
+        let all = self.open();
+        let lost = all.known.of_urn(urn).filter(|known| {
+            known.open.intent.intention == OperationKind::Create
+                && !known.open.is_shown
+                && !known.open.is_ended
+                && known.session != Some(caller.number())
+                && known.may_be_of(caller)
+        });
+        lost.map(|known| known.open.clone()).collect()
+    }
+
+    /// The engine creates a resource whose earlier creation it presumably knew, without having mentioned it:
+    /// perhaps it could not save its state then. Or it replaces the resource without comparing it, and mentions
+    /// it yet, or has renamed it, and mentions it under its new URN.
+    pub(super) async fn doubt(&self, urn: &str, caller: &Caller) {
+        let doubted: Vec<OperationId> = {
+            let mut all = self.open();
+            let doubted = all.known.of_urn(urn).filter(|known| {
+                known.open.is_presumably_known()
+                    && known.session != Some(caller.number())
+                    && known.may_be_of(caller)
+            });
+            let doubted = doubted.map(|known| known.open.id).collect::<Vec<_>>();
+            for id in &doubted {
+                all.known.get_mut(*id).into_iter().for_each(|known| known.open.is_doubted = true);
+            }
+            doubted
+        };
+        let Ok(journal) = &self.journal else { return };
+        journal.mark(&doubted, Mark::Doubted).await.ok();
+    }
+
+    /// The engine of a connection has ended in order: it presumably knows what it was answered. `stack`: the
+    /// one that it has worked on, of which a run has passed.
+    pub async fn run_ended(&self, caller: &Caller, stack: Option<&str>) {
+        let mut ended = Vec::new();
+        let mut passed = Vec::new();
+        {
+            let mut all = self.open();
+            let unconfirmed = |known: &&mut KnownOperation| {
+                matches!(known.open.condition, Condition::Unconfirmed) && !known.open.is_presumably_known()
+            };
+            for known in all.known.iter_mut().filter(unconfirmed) {
+                let is_of_stack = known.may_be_of(caller) && Urn(&known.open.intent.subject).stack() == stack;
+                let open = &mut known.open;
+                if known.session == Some(caller.number()) {
+                    open.is_ended = true;
+                    ended.push(open.id);
+                } else if stack.is_some() && is_of_stack && !known.is_held {
+                    open.passed += 1;
+                    passed.push(open.id);
+                }
+            }
+        }
+        let Ok(journal) = &self.journal else { return };
+        // What is not written is shown by later calls, or reported a run later.
+        journal.mark(&ended, Mark::Ended).await.ok();
+        journal.mark(&passed, Mark::Passed).await.ok();
+        journal.write().await.ok();
+    }
+
+    /// How many operations have an outcome that is not known, or that no open connection can confirm any more.
+    pub fn unconfirmed(&self) -> usize {
+        let is_unconfirmed = |known: &&KnownOperation| match known.open.condition {
+            Condition::Interrupted | Condition::Ended { .. } => true,
+            Condition::Unconfirmed => {
+                known.session.is_none() && !known.is_held && !known.open.is_presumably_known()
+            }
+            Condition::InProgress => false,
+        };
+        self.open().known.iter().filter(is_unconfirmed).count()
+    }
+
+    /// What the engine of a stack has to be told about a package.
+    pub fn reports(&self, package: &str, stack: &str, caller: &Caller) -> Reports {
+        let all = self.open();
+        let is_due = |known: &&KnownOperation| {
+            let open = &known.open;
+            let is_due = match open.condition {
+                Condition::Interrupted | Condition::Ended { .. } => true,
+                Condition::Unconfirmed => open.passed >= RUNS && !open.is_presumably_known(),
+                Condition::InProgress => false,
+            };
+            is_due
+                && !open.is_shown
+                && !known.is_held
+                && known.session.is_none()
+                && open.intent.intention == OperationKind::Create
+                && open.intent.key.package == package
+                && Urn(&open.intent.subject).stack() == Some(stack)
+                && known.may_be_of(caller)
+        };
+        let mut intents: Vec<OpenIntent> =
+            all.known.iter().filter(is_due).map(|known| known.open.clone()).collect();
+        intents.sort_by_key(|open| open.since);
+        Reports { intents, faults: all.faults.clone() }
+    }
+
+    /// Records that reports were delivered.
+    pub async fn shown(&self, ids: &[OperationId]) {
+        {
+            let mut all = self.open();
+            for id in ids {
+                all.known.get_mut(*id).into_iter().for_each(|known| known.open.is_shown = true);
+            }
+            all.faults.retain(|fault| fault.id.is_none_or(|id| !ids.contains(&id)));
+        }
+        let Ok(journal) = &self.journal else { return };
+        // Otherwise they are reported once more.
+        journal.mark(ids, Mark::Shown).await.ok();
+    }
+
+    /// Writes what is settled and was not written yet, before this process ends.
+    pub async fn write(&self) {
+        let Ok(journal) = &self.journal else { return };
+        journal.write().await.ok();
+    }
+
+    /// What failed deletions have left; `None` if there is no journal, of which writing warns.
+    pub(super) fn left_states(&self) -> Option<LeftStates<'_>> {
+        self.journal.as_ref().ok().map(OperationJournal::left_states)
+    }
+
+    /// The same, to be written to.
+    pub(super) fn left_states_to_write(&self) -> Result<LeftStates<'_>, OperationsError> {
+        Ok(self.journal()?.left_states())
+    }
+
+    /// Warns of a journal that cannot be used. Resources of a program usually share the reason,
+    /// which is shown once.
+    pub(super) fn warn(
+        &self,
+        summary: &str,
+        error: &OperationsError,
+        consequence: &str,
+        warnings: &mut OperationWarnings,
+    ) {
+        let reason = isthmus_common::error_chain(error);
+        let hash = self.hashes.hash_one((summary, &reason));
+        if self.warned.lock().unwrap_or_else(PoisonError::into_inner).insert(hash) {
+            warnings.diagnostics.push(Diagnostic::warning(summary, format!("{reason}. {consequence}")));
+        }
+    }
+
+    /// Removes what `find` finds.
+    fn take(&self, find: impl FnOnce(&KnownOperations) -> Vec<OperationId>) -> Vec<OperationId> {
+        let mut all = self.open();
+        let found = find(&all.known);
+        all.settled(&found);
+        found
+    }
+
+    fn open(&self) -> MutexGuard<'_, OpenOperations> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl OpenOperations {
+    /// They are settled, or about to be.
+    fn settled(&mut self, ids: &[OperationId]) {
+        ids.iter().for_each(|id| self.known.remove(*id));
+        self.settled.iter_mut().for_each(|settled| settled.extend(ids));
+    }
+}
+
+/// Whether this is an update or a deletion of the object `id` whose outcome is unknown.
+fn is_change_of(open: &OpenIntent, id: &str) -> bool {
+    open.intent.intention != OperationKind::Create
+        && open.intent.key.id == id
+        && matches!(open.condition, Condition::Interrupted | Condition::Ended { .. })
+}

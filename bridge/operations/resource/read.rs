@@ -1,0 +1,131 @@
+//! Read: refreshes a resource in the engine's state, or imports one.
+
+mod import_form;
+mod imported_inputs;
+
+use std::borrow::Cow;
+
+use isthmus_proto::property::{Struct, Value as Property};
+use isthmus_provider::Object;
+use isthmus_state::Status;
+
+use super::prior::Prior;
+use super::state::{RenderOptions, properties_of};
+use super::{OperationError, OperationWarnings, Target};
+use isthmus_package::shape::{IdRule, ResourceShape, Shape};
+use isthmus_translate::exact_numbers::with_exact_numbers;
+use isthmus_translate::import::inputs_after_refresh;
+use isthmus_translate::meta::META_KEY;
+use isthmus_translate::raw_state::DELTA_KEY;
+use isthmus_translate::sets::in_order_of;
+use isthmus_translate::unread::{add_unread_inputs, unread_in};
+
+#[derive(Debug)]
+pub struct Found {
+    pub id: String,
+    pub properties: Struct,
+    /// The inputs that would create it.
+    pub inputs: Struct,
+}
+
+/// Reads the object; `None` if it does not exist.
+pub async fn read(
+    target: &Target<'_>,
+    prior: &Prior,
+    warnings: &mut OperationWarnings,
+) -> Result<Option<Object>, OperationError> {
+    let sent = target.allow_in_state(&prior.object);
+    let sent = sent.as_ref().unwrap_or(&prior.object);
+    let (resource, diagnostics) = (target.resource()?, &mut warnings.diagnostics);
+    let read = match prior.is_unrefreshed {
+        true => resource.read_now(sent, diagnostics).await,
+        false => resource.read(sent, diagnostics).await,
+    };
+    let read = read.map_err(|error| target.failed(error))?;
+    Ok(read.map(|object| target.without_timeout(object, sent, &prior.object)))
+}
+
+/// Refreshes the resource; `None` if it does not exist.
+///
+/// `properties` may be a program's own description of the resource, as for `.get` with a state.
+pub async fn refresh(
+    target: &Target<'_>,
+    id: &str,
+    inputs: &Struct,
+    properties: &Struct,
+    warnings: &mut OperationWarnings,
+) -> Result<Option<Found>, OperationError> {
+    let prior = target.stored(&with_id(properties, id, &target.shape), warnings).await?;
+    // Whether it is there or not, the engine takes what was found for its state.
+    let supersede = async || {
+        if let Some(memory) = target.memory {
+            memory.operations.superseded(memory.urn, memory.id).await;
+        }
+    };
+    let Some(object) = read(target, &prior, warnings).await? else {
+        supersede().await;
+        return Ok(None);
+    };
+    let secrets = target.secrets_of(inputs);
+    let identity = target.identity_of(&object, warnings).await;
+    let id = target.id_after_refresh(&object, id, identity.as_ref(), &secrets, warnings);
+    let options =
+        RenderOptions { secrets: &secrets, like: properties, unread: prior.unread(), is_unrefreshed: false };
+    let value = in_order_of(&object.value, &target.shape.object, properties);
+    let properties = properties_of(target, &object, identity, options, prior.status, warnings)?;
+    let mut exact = with_exact_numbers(properties.clone(), &value, &target.shape.object);
+    // Inputs that no read returns stay, as write-only ones do.
+    add_unread_inputs(&mut exact, &target.shape.object, prior.unread(), inputs);
+    let inputs = inputs_after_refresh(inputs, &exact, &target.shape);
+    target.overtake_failed_delete(&id, &properties, warnings).await;
+    supersede().await;
+    Ok(Some(Found { id, properties, inputs }))
+}
+
+/// Adds the id to a program's description, which lacks it; stored properties have one if the type
+/// does.
+fn with_id<'a>(properties: &'a Struct, id: &str, shape: &ResourceShape) -> Cow<'a, Struct> {
+    let is_stored = properties.contains_key(META_KEY) || properties.contains_key(DELTA_KEY);
+    match shape.object.terraform("id") {
+        Some(field)
+            if !is_stored
+                && !id.is_empty()
+                && matches!(field.shape, Shape::String)
+                && matches!(shape.id, IdRule::Computed | IdRule::Property(_))
+                && !properties.contains_key(&field.pulumi) =>
+        {
+            let mut properties = properties.clone();
+            properties.insert(field.pulumi.clone(), Property::from(id));
+            Cow::Owned(properties)
+        }
+        _ => Cow::Borrowed(properties),
+    }
+}
+
+/// Imports the resource with this `id`, which may be an identity in JSON; `None` if there is none.
+pub async fn import(
+    target: &Target<'_>,
+    id: &str,
+    warnings: &mut OperationWarnings,
+) -> Result<Option<Found>, OperationError> {
+    let read = match target.import_object(id, warnings).await {
+        Ok(read) => read,
+        Err(error) => return Err(target.failed_import(error).await),
+    };
+    let Some(object) = read else {
+        if let Some(form) = target.import_form().await {
+            warnings.texts.push(format!("There is no {} with this id; {form}", target.shape.terraform_type));
+        }
+        return Ok(None);
+    };
+    let identity = target.identity_of(&object, warnings).await;
+    let id = target.new_id(&object, identity.as_ref(), Some(id), &[], warnings);
+    let unread = unread_in(&object.value, &target.shape.object);
+    let options =
+        RenderOptions { secrets: &[], like: &Struct::default(), unread: &unread, is_unrefreshed: false };
+    let properties = properties_of(target, &object, identity, options, Status::Ready, warnings)?;
+    let exact = with_exact_numbers(properties.clone(), &object.value, &target.shape.object);
+    let inputs = target.inputs_of_imported(&object, &exact, warnings).await;
+    target.overtake_failed_delete(&id, &properties, warnings).await;
+    Ok(Some(Found { id, properties, inputs }))
+}
