@@ -43,10 +43,10 @@ use tokio_util::task::TaskTracker;
 use crate::engine::{EngineLog, LogLine, Severity};
 use crate::observe::{LogTap, Observation};
 use crate::process_context::{ProcessContext, StartedBy};
-use crate::recording;
 use isthmus_context::home::{self, OpenStoreError, StateDirectoryError};
 use isthmus_context::settings::{InvalidSettings, Settings};
 use isthmus_operations::resource::Operations;
+use isthmus_trace::recording;
 use packages::Packages;
 
 pub(crate) use calls::{Call, CallSnapshot, Calls};

@@ -21,7 +21,6 @@ mod lumirpc;
 mod observe;
 mod process_context;
 mod pulumirpc;
-mod recording;
+mod replay;
 mod serve;
 mod status;
-mod transcript;

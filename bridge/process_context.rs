@@ -11,10 +11,10 @@ use isthmus_package::releases::PLUGIN_VERSION;
 use isthmus_provider::schema_cache::{EnvironmentPrint, LaunchContext};
 
 use crate::authorization::Identity;
-use crate::recording::Recording;
 use isthmus_context::project::Project;
 use isthmus_context::project::backend::Backend;
 use isthmus_context::settings::Settings;
+use isthmus_trace::recording::Recording;
 
 /// What has started a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -30,9 +30,10 @@ use crate::daemon::{Instance, Session, SessionError};
 use crate::invoke::{self, Invocation};
 use crate::list;
 use crate::serve::{
-    LARGEST_MESSAGE, connected_session, limit, run_to_completion, session_of as session, show_texts, streamed,
+    connected_session, limit, run_to_completion, session_of as session, show_texts, streamed,
 };
 use crate::status::{self, RequestError};
+use isthmus_context::LARGEST_MESSAGE;
 use isthmus_context::settings::WriteOnly;
 use isthmus_operations::resource::{
     self, Changes, Comparison, EngineState, Naming, Operation, OperationError, OperationWarnings,

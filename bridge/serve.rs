@@ -40,9 +40,6 @@ pub(crate) use redacted::redacted_status;
 pub(crate) use status_port::{StatusPort, StatusPortError};
 pub(crate) use streamed::streamed;
 
-/// The largest message in either direction, in bytes: 400 MiB, the engine's own limit.
-pub(crate) const LARGEST_MESSAGE: usize = 400 * 1024 * 1024;
-
 /// The session of a call's connection, unless settings are invalid: then nothing is served.
 pub(crate) fn session_of<Message>(request: &Request<Message>) -> Result<Arc<Session>, Status> {
     let session = connected_session(request)?;

@@ -24,8 +24,8 @@ use super::destination::Destination;
 use super::link::{Link, LinkError};
 use super::socket::SocketError;
 use crate::daemon::Session;
-use crate::serve::LARGEST_MESSAGE;
 use crate::status::RequestError;
+use isthmus_context::LARGEST_MESSAGE;
 
 /// Bytes before the message of a gRPC call: whether it is compressed, and its length.
 const PREFIX: usize = 5;

@@ -19,10 +19,10 @@ use crate::attach::Relay;
 use crate::daemon::{Daemon, Sessions};
 use crate::engine::{Engine, EngineLog, Generation, LogLine, Severity};
 use crate::process_context::{ProcessContext, StartedBy, own_plugin_version};
-use crate::recording::Recording;
 use crate::serve::{Listener, StatusPort};
 use isthmus_context::settings::{InvalidSettings, RECORD, Settings};
 use isthmus_package::mapping;
+use isthmus_trace::recording::Recording;
 
 /// Engine flags whose value may be the next argument: those of Go's logging and of tracing.
 const FLAGS_WITH_VALUE: [&str; 8] =

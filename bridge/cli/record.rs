@@ -10,11 +10,11 @@ use isthmus_common::counted;
 use tokio::process::Command;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::new_file::write_file;
 use super::output::{fail, inform, warn};
 use super::runtime;
-use crate::recording::{MODE, RecordingError, count, header};
+use isthmus_context::new_file::write_file;
 use isthmus_context::settings::RECORD;
+use isthmus_trace::recording::{MODE, RecordingError, count, header};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -12,8 +12,9 @@ use super::json_root::document;
 use super::outcome::Outcome;
 use super::output::{USAGE_ERROR, fail, print, warn};
 use super::runtime;
-use crate::recording::{Difference, OtherProvider, Replayed, replay};
+use crate::replay::{OtherProvider, Replayed, replay};
 use isthmus_context::settings::Settings;
+use isthmus_trace::recording::Difference;
 
 const EXAMPLES: &str = "\
 Examples:

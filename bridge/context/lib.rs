@@ -10,6 +10,11 @@ pub mod error_code;
 pub mod fuzzing;
 pub mod home;
 pub mod installed_plugins;
+pub mod new_file;
 pub mod project;
+pub mod random_uuid;
 pub mod settings;
 pub mod timestamp;
+
+/// The largest message in either direction, in bytes: 400 MiB, the engine's own limit.
+pub const LARGEST_MESSAGE: usize = 400 * 1024 * 1024;

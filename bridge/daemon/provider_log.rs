@@ -9,7 +9,7 @@ use super::log_file::{Format, LogFile};
 use super::rpc_log::RpcLog;
 use crate::engine::{EngineLog, LogLine, Severity};
 use crate::process_context::ProcessContext;
-use crate::recording;
+use isthmus_trace::recording;
 
 /// Returns a sink that forwards a provider's lines to the engine at debug severity. If one of
 /// [`LOG_VARIABLES`] sets a level, lines of that level and above keep their severity, or go to a

@@ -24,8 +24,8 @@ use serde_json::Value as Json;
 
 use crate::engine::{EngineLog, LogLine, Severity};
 use crate::process_context::ProcessContext;
-use crate::transcript::key_text;
-use crate::transcript::methods::{METHODS, Method};
+use isthmus_trace::transcript::key_text;
+use isthmus_trace::transcript::methods::{METHODS, Method};
 
 /// The Go bridge's variable for the file.
 pub(super) const VARIABLE: &str = "PULUMI_TF_DEBUG_GRPC";

@@ -17,7 +17,6 @@ use crate::engine::{Engine, EngineError, EngineLog, Generation, OfferedConnectio
 use crate::error_code::of_start;
 use crate::observe::ObservedSession;
 use crate::process_context::{ProcessContext, StartedBy};
-use crate::recording::SessionRecorder;
 use isthmus_context::error_code::ErrorCode;
 use isthmus_context::installed_plugins::warning_of_higher;
 use isthmus_context::project::backend::Backend;
@@ -31,6 +30,7 @@ use isthmus_package::parameters::{
 };
 use isthmus_package::urn::Urn;
 use isthmus_package::{plain_forms, selection, unused_choices};
+use isthmus_trace::recording::SessionRecorder;
 
 #[derive(Debug)]
 pub(crate) struct Session {

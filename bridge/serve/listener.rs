@@ -23,7 +23,6 @@ use tonic::codegen::http::{Request, Response};
 use tonic::{Code, Status};
 use tracing::{Instrument as _, Span};
 
-use super::LARGEST_MESSAGE;
 use super::accept::AcceptPacer;
 use super::access_control::{Admission, Authenticated, Bytes, Unauthenticated};
 use super::health::StandardServices;
@@ -43,6 +42,7 @@ use crate::lumirpc::LumiService;
 use crate::observe::ObservedCall;
 use crate::pulumirpc::PulumiService;
 use crate::status::RequestError;
+use isthmus_context::LARGEST_MESSAGE;
 
 /// How long a connection is open whose calls no token identifies.
 const LONGEST_UNAUTHENTICATED: Duration = Duration::from_secs(10);

@@ -41,7 +41,7 @@ struct StreamedMessage {
 }
 
 /// A response with the text in a field of the message, which has no higher one. The message has at
-/// most [`LARGEST_MESSAGE`](super::LARGEST_MESSAGE) bytes.
+/// most [`LARGEST_MESSAGE`](isthmus_context::LARGEST_MESSAGE) bytes.
 pub(crate) fn streamed<Answer: Message>(
     session: &Session,
     answer: Answer,

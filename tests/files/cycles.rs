@@ -13,13 +13,14 @@ use regex::Regex;
 use super::root;
 
 /// The crates, by the directories of their `lib.rs`.
-const CRATES: [&str; 15] = [
+const CRATES: [&str; 16] = [
     "bridge",
     "bridge/context",
     "bridge/migrate",
     "bridge/operations",
     "bridge/package",
     "bridge/reference",
+    "bridge/trace",
     "bridge/translate",
     "proto",
     "sandbox",

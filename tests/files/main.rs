@@ -14,6 +14,7 @@ mod deployment;
 mod links;
 mod measurements;
 mod named_tests;
+mod plain_english;
 mod releases;
 mod troubleshooting;
 mod units;
@@ -334,7 +335,7 @@ fn one_module_turns_failures_into_statuses() {
         }
     }
     // The provider of a replay answers isthmus, and no engine.
-    let others = ["bridge/engine/client.rs: ", "bridge/recording/scripted.rs: "];
+    let others = ["bridge/engine/client.rs: ", "bridge/trace/recording/scripted.rs: "];
     places.retain(|place| !others.iter().any(|other| place.starts_with(other)));
     assert_eq!(places, [""; 0], "these belong into bridge/status.rs");
 }

@@ -5,7 +5,7 @@ use isthmus_common::printable;
 use super::report::{Report, Step};
 use super::schema_rows::SchemaRow;
 use crate::cli::table::table;
-use crate::transcript::{Shown, Side};
+use isthmus_trace::transcript::{Shown, Side};
 
 /// Between the columns.
 const GAP: &str = " | ";
@@ -150,7 +150,7 @@ fn wrapped(line: &str, width: usize) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::cli::inspect::report::Action;
-    use crate::transcript::ProviderCall;
+    use isthmus_trace::transcript::ProviderCall;
 
     fn report() -> Report {
         let step = Step {

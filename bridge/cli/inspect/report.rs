@@ -4,7 +4,7 @@ use isthmus_cty::json::Json;
 
 use super::schema_rows::SchemaRow;
 use crate::cli::json_root::exact_document;
-use crate::transcript::{ProviderCall, Shown};
+use isthmus_trace::transcript::{ProviderCall, Shown};
 
 #[derive(Debug)]
 pub(super) struct Report {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::error::MigrateError;
 use isthmus_common::permissions::{DIRECTORY, FILE, PRIVATE_DIRECTORY, PRIVATE_FILE};
 
-use crate::cli::new_file::write_file;
+use isthmus_context::new_file::write_file;
 
 /// A file to write.
 #[derive(Debug)]

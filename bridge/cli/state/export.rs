@@ -19,13 +19,13 @@ use isthmus_state::{ComponentAddress, ObjectAddress, ProviderConfigAddress, Stor
 use super::error::StateError;
 use super::open::{EMPTY, open_existing_state_store};
 use super::record::{Record, Records, records, warn_of};
-use crate::cli::new_file::write_file;
 use crate::cli::outcome::Outcome;
 use crate::cli::output;
 use crate::cli::output::{inform, print, warn};
-use crate::cli::random_uuid::random_uuid;
 use addresses::Addresses;
 use isthmus_context::home::{self, OpenStoreError};
+use isthmus_context::new_file::write_file;
+use isthmus_context::random_uuid::random_uuid;
 use isthmus_context::settings::Settings;
 
 const EXAMPLES: &str = "\

@@ -22,11 +22,11 @@ const FORMAT_VERSION: &str = "1.0";
 const LONGEST_HEADER: usize = 1024;
 
 /// The mode of the file: its owner's alone.
-pub(crate) const MODE: u32 = 0o600;
+pub const MODE: u32 = 0o600;
 
 /// A file cannot be used for a recording.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum RecordingError {
+pub enum RecordingError {
     #[error("failed to open {}", path.display())]
     Open {
         path: PathBuf,
@@ -56,7 +56,7 @@ pub(crate) enum RecordingError {
 }
 
 /// The first line.
-pub(crate) fn header() -> String {
+pub fn header() -> String {
     let text = |text: &str| Json::String(text.to_owned());
     let header = object([
         ("kind", text("header")),
@@ -67,11 +67,11 @@ pub(crate) fn header() -> String {
 }
 
 /// Opens a recording to append to, or creates it.
-pub(super) fn open(path: &Path) -> Result<File, RecordingError> {
+pub fn open(path: &Path) -> Result<File, RecordingError> {
     let failed = |source| RecordingError::Open { path: path.to_owned(), source };
     // One that exists needs no space on the disk.
     if matches!(path.symlink_metadata(), Err(error) if error.kind() == io::ErrorKind::NotFound) {
-        match crate::cli::new_file::write_file(path, header().as_bytes(), MODE, false) {
+        match isthmus_context::new_file::write_file(path, header().as_bytes(), MODE, false) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(failed(error)),
@@ -120,7 +120,7 @@ fn check(path: &Path, line: &str) -> Result<(), RecordingError> {
 }
 
 /// Appends lines, without those of another process between them: all of them, or none if there is no space.
-pub(super) fn append(mut file: &File, lines: &[Json]) -> io::Result<()> {
+pub fn append(mut file: &File, lines: &[Json]) -> io::Result<()> {
     let mut text = String::new();
     for line in lines {
         line.write(&mut text);
@@ -136,7 +136,7 @@ pub(super) fn append(mut file: &File, lines: &[Json]) -> io::Result<()> {
 }
 
 /// The lines of a recording behind its header.
-pub(crate) fn read(path: &Path) -> Result<Vec<Json>, RecordingError> {
+pub fn read(path: &Path) -> Result<Vec<Json>, RecordingError> {
     // What is no file may never end, or never begin.
     let opened = open_regular(path, Links::Follow);
     let file = opened.map_err(|source| RecordingError::Open { path: path.to_owned(), source })?;

@@ -1,21 +1,20 @@
 //! Recordings: the calls of a session on both sides, in one file, without its secrets; and their replay.
 //!
-//! - [`SessionRecorder`] is what a session has while it is recorded: it gets the engine's calls from `crate::serve`, and those of
+//! - [`SessionRecorder`] is what a session has while it is recorded: it gets the engine's calls from the server, and those of
 //!   the provider from an observer. A call is written when it has ended, because all of its secrets are known by then.
 //! - `messages`, `values` and `bags` are both directions of the file's JSON. Values are decoded as `crate::transcript` does.
 //! - `placeholders` replaces secrets so that what is recorded can be replayed.
-//! - [`replay`()] makes the engine's calls again, through the same services, which are recorded again for the comparison.
+//! - `player`, `scripted` and `comparison` are for a replay: the provider's side, the engine's calls, and what differs.
 
 mod bags;
 mod call;
-mod comparison;
-mod file;
+pub mod comparison;
+pub mod file;
 mod messages;
 mod placeholders;
-mod player;
-mod recorded;
-mod replay;
-mod scripted;
+pub mod player;
+pub mod recorded;
+pub mod scripted;
 mod session;
 mod values;
 
@@ -26,16 +25,15 @@ use std::sync::{Mutex, PoisonError};
 
 use isthmus_cty::json::Json;
 
-pub(crate) use call::{continued, observer};
-pub(crate) use comparison::Difference;
-pub(crate) use file::{MODE, RecordingError, header};
-pub(crate) use recorded::count;
-pub(crate) use replay::{OtherProvider, Replayed, replay};
-pub(crate) use session::SessionRecorder;
+pub use call::{continued, observer};
+pub use comparison::Difference;
+pub use file::{MODE, RecordingError, header};
+pub use recorded::count;
+pub use session::SessionRecorder;
 
 /// Where the lines of a process go.
 #[derive(Debug)]
-pub(crate) struct Recording {
+pub struct Recording {
     sink: Sink,
     has_failed: AtomicBool,
 }
@@ -49,20 +47,20 @@ enum Sink {
 
 impl Recording {
     /// Opens a recording to append to, or creates it.
-    pub(crate) fn open(path: &Path) -> Result<Self, RecordingError> {
+    pub fn open(path: &Path) -> Result<Self, RecordingError> {
         Ok(Self { sink: Sink::File(file::open(path)?), has_failed: AtomicBool::new(false) })
     }
 
-    fn in_memory() -> Self {
+    pub fn in_memory() -> Self {
         Self { sink: Sink::Memory(Mutex::default()), has_failed: AtomicBool::new(false) }
     }
 
-    fn is_replay(&self) -> bool {
+    pub fn is_replay(&self) -> bool {
         matches!(self.sink, Sink::Memory(_))
     }
 
     /// Appends lines. The first failure ends the recording, and is returned once.
-    fn append(&self, lines: Vec<Json>) -> Result<(), std::io::Error> {
+    pub fn append(&self, lines: Vec<Json>) -> Result<(), std::io::Error> {
         match &self.sink {
             Sink::Memory(memory) => memory.lock().unwrap_or_else(PoisonError::into_inner).extend(lines),
             Sink::File(_) if self.has_failed.load(Ordering::Relaxed) => {}
@@ -74,7 +72,7 @@ impl Recording {
     }
 
     /// Takes the lines of a replay since the last time.
-    fn take(&self) -> Vec<Json> {
+    pub fn take(&self) -> Vec<Json> {
         match &self.sink {
             Sink::Memory(memory) => {
                 std::mem::take(&mut memory.lock().unwrap_or_else(PoisonError::into_inner))

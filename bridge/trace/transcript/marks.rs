@@ -13,13 +13,13 @@ use isthmus_translate::property::{PropertyView, classify, secret};
 use isthmus_translate::raw_state::DELTA_KEY;
 
 /// Marks what is secret by the shape, or may be.
-pub(crate) fn mark_what_may_be_secret(bag: &mut Struct, shape: &ObjectShape) {
+pub fn mark_what_may_be_secret(bag: &mut Struct, shape: &ObjectShape) {
     let has_secrets = has_secrets_in(shape);
     mark_object(bag, shape, has_secrets);
 }
 
 /// The same in a provider's configuration, in which lists, maps and objects may be texts of JSON.
-pub(crate) fn mark_configuration(bag: &mut Struct, shape: &ObjectShape) {
+pub fn mark_configuration(bag: &mut Struct, shape: &ObjectShape) {
     let mut open = Vec::new();
     for (name, value) in bag.iter() {
         let field = shape.pulumi(name).filter(|field| !field.is_secret() && !has_secrets_below(&field.shape));

@@ -15,7 +15,7 @@ use super::{Masks, Shown};
 
 /// The calls of a provider since they were taken last.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct CapturedCalls(Arc<Mutex<Vec<CapturedCall>>>);
+pub struct CapturedCalls(Arc<Mutex<Vec<CapturedCall>>>);
 
 #[derive(Debug)]
 struct CapturedCall {
@@ -27,21 +27,21 @@ struct CapturedCall {
 
 /// A call of a provider, decoded and masked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ProviderCall {
+pub struct ProviderCall {
     /// The method's name in the protocol in use.
-    pub(crate) method: String,
-    pub(crate) request: Shown,
+    pub method: String,
+    pub request: Shown,
     /// The response, or why there is none.
-    pub(crate) response: Result<Shown, String>,
+    pub response: Result<Shown, String>,
 }
 
 /// The schemas that values are decoded by.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Schemas<'a>(pub(crate) &'a Catalogue);
+pub struct Schemas<'a>(pub &'a Catalogue);
 
 impl Schemas<'_> {
     /// The schema of a value in a message, by the method and the type that it is about; `None` if it has none.
-    pub(crate) fn of(self, method: &str, field: &str, type_name: &str) -> Option<Arc<Schema>> {
+    pub fn of(self, method: &str, field: &str, type_name: &str) -> Option<Arc<Schema>> {
         let catalogue = self.0;
         match (method, field) {
             (_, "provider_meta") => catalogue.provider_meta(),
@@ -70,7 +70,7 @@ impl Schemas<'_> {
 
 impl CapturedCalls {
     /// Captures the calls that it observes.
-    pub(crate) fn observer(&self) -> CallObserver {
+    pub fn observer(&self) -> CallObserver {
         let calls = self.clone();
         CallObserver::default().with_messages(move |messages| calls.add(messages))
     }
@@ -88,7 +88,7 @@ impl CapturedCalls {
     }
 
     /// Takes the calls that were captured, decoded.
-    pub(crate) fn take(&self, schemas: Schemas<'_>, masks: &Masks) -> Vec<ProviderCall> {
+    pub fn take(&self, schemas: Schemas<'_>, masks: &Masks) -> Vec<ProviderCall> {
         let calls = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         calls.into_iter().map(|call| call.decoded(schemas, masks)).collect()
     }
@@ -125,7 +125,7 @@ fn decode(message: &MessageDescriptor, bytes: &Bytes) -> Option<DynamicMessage> 
 }
 
 /// The resource type, or the like, that a request is about.
-pub(crate) fn type_name(request: &DynamicMessage) -> Option<String> {
+pub fn type_name(request: &DynamicMessage) -> Option<String> {
     let fields = ["type_name", "target_type_name"].into_iter();
     fields
         .filter_map(|name| request.get_field_by_name(name))
@@ -218,7 +218,7 @@ impl Subject<'_> {
     }
 }
 
-pub(crate) fn bytes_of(message: &DynamicMessage, field: &str) -> Bytes {
+pub fn bytes_of(message: &DynamicMessage, field: &str) -> Bytes {
     let value = message.get_field_by_name(field);
     value.and_then(|value| value.as_bytes().cloned()).unwrap_or_default()
 }
@@ -243,7 +243,7 @@ fn path_text(path: &DynamicMessage) -> String {
 }
 
 /// A key of a protobuf map.
-pub(crate) fn key_text(key: &MapKey) -> String {
+pub fn key_text(key: &MapKey) -> String {
     match key {
         MapKey::String(key) => key.clone(),
         MapKey::Bool(key) => key.to_string(),

@@ -1,7 +1,7 @@
 //! Random UUIDs: lineages of states, ids of providers in stacks.
 
 /// A random UUID, of version 4.
-pub(crate) fn random_uuid() -> String {
+pub fn random_uuid() -> String {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).expect("the system's random numbers are there once it has started");
     bytes[6] = bytes[6] & 0x0f | 0x40;

@@ -87,10 +87,10 @@ pub(super) fn read_open_bytes(json: &Json) -> Option<Bytes> {
 
 /// Writes messages.
 pub(super) struct MessageWriter<'a> {
-    pub(super) subject: Subject<'a>,
-    pub(super) placeholders: &'a mut Placeholders,
-    pub(super) masks: &'a Masks,
-    pub(super) configuration: Configuration,
+    pub subject: Subject<'a>,
+    pub placeholders: &'a mut Placeholders,
+    pub masks: &'a Masks,
+    pub configuration: Configuration,
 }
 
 impl MessageWriter<'_> {

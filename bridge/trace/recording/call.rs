@@ -16,28 +16,28 @@ tokio::task_local! {
 
 /// A call of an engine that has not ended.
 #[derive(Debug)]
-pub(crate) struct OpenCall {
-    pub(super) sequence: u64,
+pub struct OpenCall {
+    pub sequence: u64,
     /// The method, as the service has it: `CheckConfig`.
-    pub(super) method: String,
-    pub(super) request: Bytes,
-    pub(super) begun: Instant,
+    pub method: String,
+    pub request: Bytes,
+    pub begun: Instant,
     provider: Mutex<Vec<Captured>>,
 }
 
 /// A call of the provider.
 #[derive(Debug)]
-pub(super) struct Captured {
-    pub(super) path: &'static str,
-    pub(super) request: Bytes,
+pub struct Captured {
+    pub path: &'static str,
+    pub request: Bytes,
     /// The response, or the status's code and text.
-    pub(super) response: Result<Bytes, (tonic::Code, String)>,
-    pub(super) elapsed: Duration,
+    pub response: Result<Bytes, (tonic::Code, String)>,
+    pub elapsed: Duration,
 }
 
 impl OpenCall {
     /// A call that begins now. The method is in the form of Rust: `check_config`.
-    pub(super) fn begin(sequence: u64, method: &str, request: Bytes) -> Arc<Self> {
+    pub fn begin(sequence: u64, method: &str, request: Bytes) -> Arc<Self> {
         let method = method.split('_').map(|word| {
             let (first, rest) = word.split_at(word.len().min(1));
             first.to_uppercase() + rest
@@ -47,12 +47,12 @@ impl OpenCall {
     }
 
     /// Makes the call: those of the provider belong to it.
-    pub(crate) async fn observe<T>(self: &Arc<Self>, call: impl Future<Output = T>) -> T {
+    pub async fn observe<T>(self: &Arc<Self>, call: impl Future<Output = T>) -> T {
         CURRENT.scope(Arc::clone(self), call).await
     }
 
     /// The calls of the provider so far.
-    pub(super) fn take(&self) -> Vec<Captured> {
+    pub fn take(&self) -> Vec<Captured> {
         std::mem::take(&mut *self.provider.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -71,7 +71,7 @@ impl OpenCall {
 }
 
 /// Work of a task that belongs to the same call as the task that starts it.
-pub(crate) fn continued<T>(work: impl Future<Output = T> + Send + 'static) -> BoxFuture<'static, T> {
+pub fn continued<T>(work: impl Future<Output = T> + Send + 'static) -> BoxFuture<'static, T> {
     match CURRENT.try_with(Arc::clone) {
         Ok(call) => Box::pin(CURRENT.scope(call, work)),
         Err(_) => Box::pin(work),
@@ -79,7 +79,7 @@ pub(crate) fn continued<T>(work: impl Future<Output = T> + Send + 'static) -> Bo
 }
 
 /// Also passes a provider's messages to the call of an engine that it is called for.
-pub(crate) fn observer(others: impl Fn(CallMessages<'_>) + Send + Sync + 'static) -> CallObserver {
+pub fn observer(others: impl Fn(CallMessages<'_>) + Send + Sync + 'static) -> CallObserver {
     CallObserver::default().with_messages(move |messages| {
         others(messages);
         // Outside of any call there is none.

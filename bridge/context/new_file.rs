@@ -8,7 +8,7 @@ use isthmus_common::scratch::ScratchDirectory;
 
 /// Writes a file with this mode, before the umask, atomically. Without `overwrite`, a file that
 /// exists is an error of the kind `AlreadyExists`.
-pub(crate) fn write_file(file: &Path, bytes: &[u8], mode: u32, overwrite: bool) -> io::Result<()> {
+pub fn write_file(file: &Path, bytes: &[u8], mode: u32, overwrite: bool) -> io::Result<()> {
     let scratch = ScratchDirectory::beside(file)?;
     let mut new = scratch.file(mode)?;
     new.write_all(bytes)?;

@@ -29,7 +29,7 @@ const PRIVATE: &str = "placeholder";
 
 /// The placeholders of a session.
 #[derive(Debug)]
-pub(crate) struct Placeholders {
+pub(super) struct Placeholders {
     known: KnownSecrets,
     /// By what they replace.
     replaced: HashMap<String, String>,
@@ -51,7 +51,7 @@ const UNMARKED: usize = 40_000;
 
 impl Placeholders {
     /// The placeholders of a session with these secrets.
-    pub(crate) fn new(known: KnownSecrets, is_replay: bool) -> Self {
+    pub(super) fn new(known: KnownSecrets, is_replay: bool) -> Self {
         Self {
             known,
             replaced: HashMap::new(),
@@ -65,12 +65,12 @@ impl Placeholders {
     }
 
     /// Those of a provider's configuration without marks, apart from the others: what is open elsewhere is replaced here.
-    pub(crate) fn of_unmarked(known: KnownSecrets, is_replay: bool) -> Self {
+    pub(super) fn of_unmarked(known: KnownSecrets, is_replay: bool) -> Self {
         Self { offset: UNMARKED, found_anywhere: SHORTEST, ..Self::new(known, is_replay) }
     }
 
     /// A text of a value, or what it is replaced by. One that repeats a secret of the provider's configuration is a secret.
-    pub(crate) fn text(&mut self, text: &str, is_secret: bool) -> String {
+    pub(super) fn text(&mut self, text: &str, is_secret: bool) -> String {
         if is_secret || self.known.has_configured() && self.known.is_configured(text) {
             return self.secret(text);
         }
@@ -82,7 +82,7 @@ impl Placeholders {
     }
 
     /// A text of a message, in which known secrets are replaced.
-    pub(crate) fn message(&mut self, text: &str) -> String {
+    pub(super) fn message(&mut self, text: &str) -> String {
         let redacted = self.known.redact(text);
         // What has no marks is known to nothing but this.
         if redacted == text && (self.offset == 0 || !self.parts.iter().any(|(part, _)| text.contains(part))) {
@@ -162,7 +162,7 @@ impl Placeholders {
     }
 
     /// The decimal text of a number, or what it is replaced by.
-    pub(crate) fn number(&mut self, decimal: &str, is_secret: bool) -> String {
+    pub(super) fn number(&mut self, decimal: &str, is_secret: bool) -> String {
         let is_known = || decimal.len() >= SHORTEST && self.replaced.contains_key(decimal);
         if is_secret || is_known() || self.known.redact(decimal) != decimal {
             // The same number without an exponent, whose placeholder is a number.
@@ -176,7 +176,7 @@ impl Placeholders {
     }
 
     /// A boolean. A secret one is replaced by a value that only says which are equal.
-    pub(crate) fn boolean(&mut self, value: bool, is_secret: bool) -> bool {
+    pub(super) fn boolean(&mut self, value: bool, is_secret: bool) -> bool {
         if !is_secret || self.is_replay {
             return value;
         }
@@ -184,17 +184,17 @@ impl Placeholders {
     }
 
     /// A text that no secret may be added for: what is not known as a whole is replaced in parts.
-    pub(crate) fn known(&mut self, text: &str) -> String {
+    pub(super) fn known(&mut self, text: &str) -> String {
         self.replaced.get(text).cloned().unwrap_or_else(|| self.message(text))
     }
 
     /// The same of a number.
-    pub(crate) fn known_number(&mut self, decimal: &str) -> String {
+    pub(super) fn known_number(&mut self, decimal: &str) -> String {
         self.replaced.get(decimal).cloned().unwrap_or_else(|| self.number(decimal, false))
     }
 
     /// Private data of a provider, which may hold anything.
-    pub(crate) fn private(&mut self, bytes: &[u8]) -> String {
+    pub(super) fn private(&mut self, bytes: &[u8]) -> String {
         if bytes.is_empty() {
             return String::new();
         }
@@ -223,7 +223,7 @@ impl Placeholders {
     }
 
     /// The JSON text of `__meta`.
-    pub(crate) fn meta(&mut self, text: &str) -> String {
+    pub(super) fn meta(&mut self, text: &str) -> String {
         let Ok(Json::Object(mut members)) = serde_json::from_str(text) else { return self.secret(text) };
         if let Some(private) = members.get_mut("private_state") {
             let bytes = private.as_str().and_then(|text| BASE64.decode(text).ok()).unwrap_or_default();
@@ -234,7 +234,7 @@ impl Placeholders {
 }
 
 /// Private data, or the text of `__meta`, as another provider than that of the recording takes it: without placeholders.
-pub(crate) fn without_placeholder(private: &[u8]) -> Vec<u8> {
+pub(super) fn without_placeholder(private: &[u8]) -> Vec<u8> {
     match serde_json::from_slice(private) {
         Ok(Json::Object(mut members)) => {
             members.remove(PRIVATE);

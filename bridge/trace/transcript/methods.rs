@@ -8,13 +8,13 @@ use prost_reflect::{DescriptorPool, MessageDescriptor};
 
 /// The messages of a method.
 #[derive(Clone, Debug)]
-pub(crate) struct Method {
-    pub(crate) request: MessageDescriptor,
-    pub(crate) response: MessageDescriptor,
+pub struct Method {
+    pub request: MessageDescriptor,
+    pub response: MessageDescriptor,
 }
 
 /// The methods of all services by path, such as `/tfplugin6.Provider/ReadResource`.
-pub(crate) static METHODS: LazyLock<HashMap<String, Method>> = LazyLock::new(|| {
+pub static METHODS: LazyLock<HashMap<String, Method>> = LazyLock::new(|| {
     let pool = DescriptorPool::decode(DESCRIPTOR_SET).expect("the contracts were compiled to this");
     let methods = pool.services().flat_map(|service| service.methods().collect::<Vec<_>>());
     let methods = methods.map(|method| {

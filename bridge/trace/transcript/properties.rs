@@ -10,7 +10,7 @@ use isthmus_translate::property::{PropertyView, classify};
 use isthmus_translate::raw_state::DELTA_KEY;
 
 /// A bag of properties. What only serves to rebuild the state is left out.
-pub(crate) fn shown_bag(bag: &Struct, shape: &ObjectShape, masks: &Masks) -> Shown {
+pub fn shown_bag(bag: &Struct, shape: &ObjectShape, masks: &Masks) -> Shown {
     let mut marked = bag.clone();
     marked.remove(META_KEY);
     marked.remove(DELTA_KEY);

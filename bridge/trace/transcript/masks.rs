@@ -7,40 +7,40 @@ use super::Shown;
 
 /// Decides what of a value is not shown.
 #[derive(Clone, Debug)]
-pub(crate) struct Masks {
+pub struct Masks {
     paths: Vec<Vec<Step>>,
     known: KnownSecrets,
 }
 
 /// A step of a path. Attributes and keys of maps are the same in JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub enum Step {
     Name(String),
     Index(usize),
 }
 
 impl Masks {
-    pub(crate) fn new(known: KnownSecrets) -> Self {
+    pub fn new(known: KnownSecrets) -> Self {
         Self { paths: Vec::new(), known }
     }
 
     /// Also masks what these paths lead to.
-    pub(crate) fn add_paths(&mut self, paths: &[AttributePath]) {
+    pub fn add_paths(&mut self, paths: &[AttributePath]) {
         self.paths.extend(paths.iter().map(|path| path.0.iter().map_while(step).collect()));
     }
 
     /// Whether the value at a path is secret.
-    pub(crate) fn is_secret(&self, path: &[Step]) -> bool {
+    pub fn is_secret(&self, path: &[Step]) -> bool {
         self.paths.iter().any(|secret| path.starts_with(secret))
     }
 
     /// Whether anything at or below a path is secret: a set is masked as a whole then, because no path leads into it.
-    pub(crate) fn is_partly_secret(&self, path: &[Step]) -> bool {
+    pub fn is_partly_secret(&self, path: &[Step]) -> bool {
         self.is_secret(path) || self.paths.iter().any(|secret| secret.starts_with(path))
     }
 
     /// A text, without known secrets.
-    pub(crate) fn text(&self, text: &str) -> Shown {
+    pub fn text(&self, text: &str) -> Shown {
         let redacted = self.known.redact(text);
         if redacted == "[secret]" && text != "[secret]" {
             Shown::Secret
@@ -50,12 +50,12 @@ impl Masks {
     }
 
     /// A number by its decimal text, unless it is a known secret.
-    pub(super) fn number(&self, decimal: String) -> Shown {
+    pub fn number(&self, decimal: String) -> Shown {
         if self.known.redact(&decimal) == decimal { Shown::Number(decimal) } else { Shown::Secret }
     }
 
     /// A text of a failure, without known secrets.
-    pub(crate) fn redacted(&self, text: &str) -> String {
+    pub fn redacted(&self, text: &str) -> String {
         self.known.redact(text).into_owned()
     }
 }

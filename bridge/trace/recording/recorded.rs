@@ -12,25 +12,25 @@ use super::session::{SCHEMAS, SERVICE};
 
 /// A call of a recording.
 #[derive(Debug)]
-pub(super) struct RecordedCall {
-    pub(super) sequence: u64,
-    pub(super) service: String,
-    pub(super) method: String,
+pub struct RecordedCall {
+    pub sequence: u64,
+    pub service: String,
+    pub method: String,
     parent: Option<u64>,
-    pub(super) request: Json,
+    pub request: Json,
     /// The response or the status.
-    pub(super) outcome: Result<Json, Json>,
+    pub outcome: Result<Json, Json>,
 }
 
 /// A session of a recording.
 #[derive(Debug, Default)]
-pub(super) struct RecordedSession {
-    pub(super) id: String,
+pub struct RecordedSession {
+    pub id: String,
     /// The name of the package.
-    pub(super) package: String,
-    pub(super) parameter: Option<Json>,
+    pub package: String,
+    pub parameter: Option<Json>,
     /// Those of both sides, in order.
-    pub(super) calls: Vec<Arc<RecordedCall>>,
+    pub calls: Vec<Arc<RecordedCall>>,
 }
 
 fn text(json: &Json, name: &str) -> String {
@@ -48,7 +48,7 @@ fn number(json: &Json, name: &str) -> Option<u64> {
 }
 
 impl RecordedCall {
-    pub(super) fn read(line: &Json) -> Option<Self> {
+    pub fn read(line: &Json) -> Option<Self> {
         let outcome = match (line.member("response"), line.member("status")) {
             (Some(response), _) => Ok(response.clone()),
             (None, Some(status)) => Err(status.clone()),
@@ -64,12 +64,12 @@ impl RecordedCall {
         })
     }
 
-    pub(super) fn is_engines(&self) -> bool {
+    pub fn is_engines(&self) -> bool {
         self.service == SERVICE
     }
 
     /// The URN or the token that it is about.
-    pub(super) fn subject(&self) -> String {
+    pub fn subject(&self) -> String {
         ["urn", "tok", "token"]
             .iter()
             .map(|name| text(&self.request, name))
@@ -78,7 +78,7 @@ impl RecordedCall {
     }
 
     /// Whether it is made again. Against another provider only what changes nothing is.
-    pub(super) fn is_replayed(&self, is_other: bool) -> bool {
+    pub fn is_replayed(&self, is_other: bool) -> bool {
         let is_preview = self.request.member("preview") == Some(&Json::Bool(true));
         match self.method.as_str() {
             "Handshake" | "Configure" | "Check" | "Diff" => true,
@@ -92,7 +92,7 @@ impl RecordedCall {
 }
 
 /// The sessions of a file that have a provider, with their calls in order.
-pub(super) fn sessions(path: &Path) -> Result<Vec<RecordedSession>, RecordingError> {
+pub fn sessions(path: &Path) -> Result<Vec<RecordedSession>, RecordingError> {
     let mut sessions: Vec<RecordedSession> = Vec::new();
     let mut positions = HashMap::new();
     for (number, line) in file::read(path)?.into_iter().enumerate() {
@@ -120,7 +120,7 @@ pub(super) fn sessions(path: &Path) -> Result<Vec<RecordedSession>, RecordingErr
 }
 
 /// The calls of engines in a recording, and the sessions that have made them.
-pub(crate) fn count(path: &Path) -> Result<(usize, usize), RecordingError> {
+pub fn count(path: &Path) -> Result<(usize, usize), RecordingError> {
     let lines = file::read(path)?;
     let calls: Vec<_> = lines.iter().filter(|line| text(line, "service") == SERVICE).collect();
     let sessions: BTreeSet<_> = calls.iter().map(|line| text(line, "session")).collect();
@@ -129,7 +129,7 @@ pub(crate) fn count(path: &Path) -> Result<(usize, usize), RecordingError> {
 
 impl RecordedSession {
     /// The protocol of its provider, if that was started.
-    pub(super) fn protocol(&self) -> Option<ProtocolVersion> {
+    pub fn protocol(&self) -> Option<ProtocolVersion> {
         self.calls.iter().find_map(|call| match call.service.as_str() {
             "tfplugin5.Provider" => Some(ProtocolVersion::V5),
             "tfplugin6.Provider" => Some(ProtocolVersion::V6),
@@ -138,13 +138,13 @@ impl RecordedSession {
     }
 
     /// The calls of the provider that belong to one of the engine.
-    pub(super) fn children(&self, sequence: u64) -> Vec<Arc<RecordedCall>> {
+    pub fn children(&self, sequence: u64) -> Vec<Arc<RecordedCall>> {
         let children = self.calls.iter().filter(|call| call.parent == Some(sequence));
         children.filter(|call| !is_about_process(&call.method)).cloned().collect()
     }
 }
 
 /// Calls that depend on when a process was started or stopped.
-pub(super) fn is_about_process(method: &str) -> bool {
+pub fn is_about_process(method: &str) -> bool {
     SCHEMAS.contains(&method) || matches!(method, "StopProvider" | "Stop")
 }

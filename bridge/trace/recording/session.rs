@@ -19,9 +19,9 @@ use super::call::{Captured, OpenCall};
 use super::messages::{Configuration, MessageWriter, Subject, decode, open_bytes, withheld};
 use super::placeholders::Placeholders;
 use super::values::object;
-use crate::cli::random_uuid::random_uuid;
 use crate::transcript::methods::METHODS;
 use crate::transcript::{Masks, Schemas, type_name};
+use isthmus_context::random_uuid::random_uuid;
 use isthmus_package::catalogue::Package;
 use isthmus_package::parameters::ParameterSource;
 use isthmus_package::shape::ResourceShape;
@@ -39,7 +39,7 @@ pub(super) const SCHEMAS: [&str; 3] = ["GetProviderSchema", "GetSchema", "GetRes
 
 /// Records a session.
 #[derive(Debug)]
-pub(crate) struct SessionRecorder {
+pub struct SessionRecorder {
     recording: Arc<Recording>,
     id: String,
     sequence: AtomicU64,
@@ -84,7 +84,7 @@ impl About {
 
 impl SessionRecorder {
     /// Records a session with these secrets.
-    pub(crate) fn new(recording: Arc<Recording>, secrets: KnownSecrets) -> Self {
+    pub fn new(recording: Arc<Recording>, secrets: KnownSecrets) -> Self {
         let placeholders = Mutex::new(Placeholders::new(secrets.clone(), recording.is_replay()));
         let unmarked = Mutex::new(Placeholders::of_unmarked(secrets.clone(), recording.is_replay()));
         Self {
@@ -99,7 +99,7 @@ impl SessionRecorder {
     }
 
     /// A call of the engine begins.
-    pub(crate) fn begin(&self, method: &str, request: &impl prost::Message) -> Arc<OpenCall> {
+    pub fn begin(&self, method: &str, request: &impl prost::Message) -> Arc<OpenCall> {
         OpenCall::begin(self.next(), method, request.encode_to_vec().into())
     }
 
@@ -108,7 +108,7 @@ impl SessionRecorder {
     }
 
     /// Whether the end of a call needs the package. Others must not wait for a call that chooses it.
-    pub(crate) fn needs_package(&self, call: &OpenCall) -> bool {
+    pub fn needs_package(&self, call: &OpenCall) -> bool {
         call.method == "Parameterize" || has_bags(&call.method)
     }
 
@@ -116,7 +116,7 @@ impl SessionRecorder {
     ///
     /// # Errors
     /// Once, when the file cannot be written: the session is recorded no further.
-    pub(crate) fn end(
+    pub fn end(
         &self,
         call: &OpenCall,
         package: Option<Arc<Package>>,

@@ -19,27 +19,28 @@ use super::recorded::{RecordedCall, RecordedSession, is_about_process};
 use super::scripted::{Script, only_confirms};
 use super::session::SERVICE;
 use super::values::object;
-use crate::serve::LARGEST_MESSAGE;
 use crate::transcript::methods::METHODS;
+use isthmus_context::LARGEST_MESSAGE;
 use isthmus_translate::meta::META_KEY;
 
 /// In a line about private data of a provider.
 const PRIVATE_LINE: &str = "_private.(private): ";
 
 /// Makes the calls of a session.
-pub(super) struct Player<'a> {
-    pub(super) session: &'a RecordedSession,
-    pub(super) channel: Channel,
-    pub(super) recording: Arc<Recording>,
-    pub(super) script: Option<Script>,
-    pub(super) is_other: bool,
+#[derive(Debug)]
+pub struct Player<'a> {
+    pub session: &'a RecordedSession,
+    pub channel: Channel,
+    pub recording: Arc<Recording>,
+    pub script: Option<Script>,
+    pub is_other: bool,
     /// Of all of its calls.
-    pub(super) bound: Mutex<Bound>,
+    pub bound: Mutex<Bound>,
 }
 
 impl Player<'_> {
     /// Makes a call again. Returns whether it could be made.
-    pub(super) async fn play(&self, call: &RecordedCall, differences: &mut Vec<Difference>) -> bool {
+    pub async fn play(&self, call: &RecordedCall, differences: &mut Vec<Difference>) -> bool {
         let path = format!("/{SERVICE}/{}", call.method);
         let Some((types, target)) =
             METHODS.get(&path).zip(PathAndQuery::from_maybe_shared(path.clone()).ok())

@@ -14,12 +14,6 @@ use isthmus_grpc::{Channel, ChannelSettings};
 use isthmus_provider::plugin::{Address, ProtocolVersion, ReattachConfig};
 use tokio_util::sync::CancellationToken;
 
-use super::Recording;
-use super::comparison::Difference;
-use super::file::RecordingError;
-use super::player::Player;
-use super::recorded::{RecordedSession, sessions};
-use super::scripted::Script;
 use crate::daemon::{
     Calls, Daemon, Instance, OpenPackageError, OwnProcess, Program, ProviderProcess, ProviderSource,
     Sessions, StartError, open_package, start,
@@ -30,6 +24,12 @@ use crate::serve::{Listener, ServeError};
 use isthmus_context::settings::{DaemonChoice, Settings};
 use isthmus_package::catalogue::{Identity, IdentityError, Package};
 use isthmus_package::parameters::{Arguments, ArgumentsError, Parameter, ParameterError};
+use isthmus_trace::recording::Recording;
+use isthmus_trace::recording::comparison::Difference;
+use isthmus_trace::recording::file::RecordingError;
+use isthmus_trace::recording::player::Player;
+use isthmus_trace::recording::recorded::{RecordedSession, sessions};
+use isthmus_trace::recording::scripted::Script;
 
 const CONNECTION: ChannelSettings = ChannelSettings {
     stream_window: 8 * 1024 * 1024,
@@ -169,13 +169,13 @@ async fn replay_session(
                 Script::new(session.calls.iter().filter(|call| !call.is_engines()).cloned().collect());
             let socket = directory.path().join("provider");
             script.serve(&socket, ended.clone()).map_err(ReplayError::Directory)?;
-            let instance = session.open(socket, daemon.context(), &log).await?;
+            let instance = open_recorded(session, socket, daemon.context(), &log).await?;
             script.set_catalogue(Arc::clone(instance.package.catalogue()));
             (instance, Some(script))
         }
     };
     let provider_type = &instance.package.identity().provider_type;
-    if *provider_type != Identity::new(session.parameter()?)?.provider_type {
+    if *provider_type != Identity::new(parameter(session)?)?.provider_type {
         // It would know none of the session's resources.
         replayed.other_sessions += 1;
         count_skipped(session, replayed);
@@ -208,40 +208,36 @@ async fn replay_session(
     Ok(())
 }
 
-impl RecordedSession {
-    fn parameter(&self) -> Result<Parameter, ReplayError> {
-        let json = self.parameter.as_ref().map(ToString::to_string).unwrap_or_default();
-        Parameter::decode(json.as_bytes())
-            .map_err(|source| ReplayError::Parameter { session: self.id.clone(), source })
-    }
+fn parameter(session: &RecordedSession) -> Result<Parameter, ReplayError> {
+    let json = session.parameter.as_ref().map(ToString::to_string).unwrap_or_default();
+    Parameter::decode(json.as_bytes())
+        .map_err(|source| ReplayError::Parameter { session: session.id.clone(), source })
+}
 
-    /// Connects to the provider that answers from the recording.
-    async fn open(
-        &self,
-        socket: std::path::PathBuf,
-        context: &Arc<ProcessContext>,
-        log: &EngineLog,
-    ) -> Result<Arc<Instance>, ReplayError> {
-        let identity = Identity::new(self.parameter()?)?;
-        let protocol = self.protocol().unwrap_or(ProtocolVersion::V6);
-        let running =
-            ReattachConfig { protocol, process_id: None, test: true, address: Address::Unix(socket) };
-        let source =
-            ProviderSource { name: identity.provider_type.clone(), program: Program::Running(running) };
-        let (calls, mut warnings) = (Calls::default(), Vec::new());
-        let (provider, _) = start(&source, context, log.clone(), &calls, &mut warnings)
-            .await
-            .map_err(|error| ReplayError::Start(Box::new(error)))?;
-        let package = Arc::new(Package::new(identity, Arc::clone(provider.catalogue())));
-        let settings = Arc::clone(context.settings());
-        Ok(Arc::new(Instance::new(
-            package,
-            ProviderProcess::Own(OwnProcess::new(provider)),
-            source,
-            calls,
-            settings,
-        )))
-    }
+/// Connects to the provider that answers from the recording.
+async fn open_recorded(
+    session: &RecordedSession,
+    socket: std::path::PathBuf,
+    context: &Arc<ProcessContext>,
+    log: &EngineLog,
+) -> Result<Arc<Instance>, ReplayError> {
+    let identity = Identity::new(parameter(session)?)?;
+    let protocol = session.protocol().unwrap_or(ProtocolVersion::V6);
+    let running = ReattachConfig { protocol, process_id: None, test: true, address: Address::Unix(socket) };
+    let source = ProviderSource { name: identity.provider_type.clone(), program: Program::Running(running) };
+    let (calls, mut warnings) = (Calls::default(), Vec::new());
+    let (provider, _) = start(&source, context, log.clone(), &calls, &mut warnings)
+        .await
+        .map_err(|error| ReplayError::Start(Box::new(error)))?;
+    let package = Arc::new(Package::new(identity, Arc::clone(provider.catalogue())));
+    let settings = Arc::clone(context.settings());
+    Ok(Arc::new(Instance::new(
+        package,
+        ProviderProcess::Own(OwnProcess::new(provider)),
+        source,
+        calls,
+        settings,
+    )))
 }
 
 impl OtherProvider {
@@ -253,7 +249,7 @@ impl OtherProvider {
         log: &EngineLog,
         warnings: &mut Vec<String>,
     ) -> Result<Arc<Instance>, ReplayError> {
-        let recorded = session.parameter()?;
+        let recorded = parameter(session)?;
         let mut arguments = vec![self.provider.clone()];
         arguments.extend(self.version.clone());
         arguments.extend(["--provider-name".to_owned(), session.package.clone()]);

@@ -33,7 +33,7 @@ const SETTINGS: ServerSettings = ServerSettings { window: 8 * 1024 * 1024, most_
 
 /// What the provider answers. Clones share it.
 #[derive(Clone, Debug)]
-pub(super) struct Script(Arc<Shared>);
+pub struct Script(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
@@ -45,23 +45,23 @@ struct Shared {
 }
 
 impl Script {
-    pub(super) fn new(all: Vec<Arc<RecordedCall>>) -> Self {
+    pub fn new(all: Vec<Arc<RecordedCall>>) -> Self {
         Self(Arc::new(Shared { all, next: Mutex::default(), catalogue: OnceLock::new() }))
     }
 
     /// The schemas by which values are encoded.
-    pub(super) fn set_catalogue(&self, catalogue: Arc<Catalogue>) {
+    pub fn set_catalogue(&self, catalogue: Arc<Catalogue>) {
         // It is set once.
         self.0.catalogue.set(catalogue).ok();
     }
 
     /// The next calls are those.
-    pub(super) fn play(&self, calls: &[Arc<RecordedCall>]) {
+    pub fn play(&self, calls: &[Arc<RecordedCall>]) {
         *self.0.next.lock().unwrap_or_else(PoisonError::into_inner) = calls.iter().cloned().collect();
     }
 
     /// Serves at a socket, in tasks of their own, until `ended`.
-    pub(super) fn serve(&self, socket: &PathBuf, ended: CancellationToken) -> std::io::Result<()> {
+    pub fn serve(&self, socket: &PathBuf, ended: CancellationToken) -> std::io::Result<()> {
         let listener = UnixListener::bind(socket)?;
         let script = self.clone();
         tokio::spawn(async move {
@@ -136,7 +136,7 @@ impl Script {
 
 /// Whether a call only confirms what is known: a configuration that was validated, or a state that is of the current schema.
 /// Isthmus makes it once, and which call of the engine makes it depends on what was there before.
-pub(super) fn only_confirms(method: &str) -> bool {
+pub fn only_confirms(method: &str) -> bool {
     method.starts_with("Validate") || matches!(method, "PrepareProviderConfig" | "UpgradeResourceState")
 }
 
@@ -153,7 +153,7 @@ fn unrecorded(method: &str, request: &DynamicMessage) -> Option<Bytes> {
 }
 
 /// A status that was recorded.
-pub(super) fn read_status(status: &Json) -> Status {
+pub fn read_status(status: &Json) -> Status {
     let text = |name: &str| match status.member(name) {
         Some(Json::String(text)) => text.clone(),
         _ => String::new(),

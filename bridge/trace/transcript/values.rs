@@ -12,7 +12,7 @@ use super::masks::{Masks, Step};
 
 /// The schema at a place in a value.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Place<'a> {
+pub enum Place<'a> {
     /// An object of attributes and nested blocks, or a collection of such objects.
     Object {
         attributes: &'a [Attribute],
@@ -31,28 +31,28 @@ struct Walk<'a> {
 }
 
 /// A value of a schema.
-pub(super) fn shown_value(value: &Value, block: &Block, masks: &Masks) -> Shown {
+pub fn shown_value(value: &Value, block: &Block, masks: &Masks) -> Shown {
     Walk { masks, path: Vec::new() }.value(value, Place::block(block))
 }
 
 /// A value without a schema, such as an identity.
-pub(super) fn shown_untyped(value: &Value, masks: &Masks) -> Shown {
+pub fn shown_untyped(value: &Value, masks: &Masks) -> Shown {
     Walk { masks, path: Vec::new() }.value(value, Place::Plain)
 }
 
 /// A stored state as JSON, which may be by an older schema than this. Where a schema has secrets, an attribute that it does not
 /// have may be one by its older name.
-pub(super) fn shown_state(json: &Json, block: &Block, masks: &Masks) -> Shown {
+pub fn shown_state(json: &Json, block: &Block, masks: &Masks) -> Shown {
     Walk { masks, path: Vec::new() }.json(json, Place::block(block))
 }
 
 impl<'a> Place<'a> {
-    pub(crate) fn block(block: &'a Block) -> Self {
+    pub fn block(block: &'a Block) -> Self {
         Self::Object { attributes: &block.attributes, block: Some(block), is_map: false }
     }
 
     /// The schema of a member; `None` if the member is a secret.
-    pub(crate) fn member(self, name: &str, is_stored: bool) -> Option<Self> {
+    pub fn member(self, name: &str, is_stored: bool) -> Option<Self> {
         let Self::Object { attributes, block, is_map } = self else { return Some(Self::Plain) };
         if is_map {
             return Some(self.element());
@@ -81,7 +81,7 @@ impl<'a> Place<'a> {
     }
 
     /// The schema of an element of a collection.
-    pub(crate) fn element(self) -> Self {
+    pub fn element(self) -> Self {
         match self {
             Self::Object { attributes, block, .. } => Self::Object { attributes, block, is_map: false },
             Self::Plain => Self::Plain,

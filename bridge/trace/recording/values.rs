@@ -39,10 +39,10 @@ pub(super) fn unescaped(name: &str) -> &str {
 
 /// Writes a value and its schema.
 pub(super) struct ValueWriter<'a> {
-    pub(super) placeholders: &'a mut Placeholders,
-    pub(super) masks: &'a Masks,
+    pub placeholders: &'a mut Placeholders,
+    pub masks: &'a Masks,
     /// Whether keys of secret elements are secret too: in a provider's configuration, whose properties are secret as a whole.
-    pub(super) has_secret_keys: bool,
+    pub has_secret_keys: bool,
     path: Vec<Step>,
 }
 

@@ -11,14 +11,14 @@ const UNKNOWN: &str = "(known after apply)";
 
 /// Whose stand-ins a text has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
+pub enum Side {
     Terraform,
     Pulumi,
 }
 
 impl Side {
     /// The title of a column.
-    pub(crate) const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Terraform => "TERRAFORM",
             Self::Pulumi => "PULUMI",
@@ -43,7 +43,7 @@ impl Side {
 
 /// A value to be shown. It holds no secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Shown {
+pub enum Shown {
     Null,
     Bool(bool),
     /// A number's text.
@@ -60,17 +60,17 @@ pub(crate) enum Shown {
 }
 
 impl Shown {
-    pub(crate) fn text(text: impl Into<String>) -> Self {
+    pub fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
 
     /// An object of these members.
-    pub(crate) fn object<const N: usize>(members: [(&str, Self); N]) -> Self {
+    pub fn object<const N: usize>(members: [(&str, Self); N]) -> Self {
         Self::Object(members.map(|(name, value)| (name.to_owned(), value)).into())
     }
 
     /// As JSON, complete.
-    pub(crate) fn to_json(&self) -> Json {
+    pub fn to_json(&self) -> Json {
         match self {
             Self::Null => Json::Null,
             Self::Bool(value) => Json::Bool(*value),
@@ -87,7 +87,7 @@ impl Shown {
     }
 
     /// Appends lines of an indented text. Attributes that are null are left out of objects, except of the outermost one.
-    pub(crate) fn add_lines(&self, side: Side, indent: usize, lines: &mut Vec<String>) {
+    pub fn add_lines(&self, side: Side, indent: usize, lines: &mut Vec<String>) {
         self.add_within(side, indent, true, lines);
     }
 

@@ -9,25 +9,25 @@ use isthmus_cty::json::Json;
 
 /// A difference of one message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Difference {
+pub struct Difference {
     /// The id of the session.
-    pub(crate) session: String,
+    pub session: String,
     /// The number of the engine's call in it.
-    pub(crate) sequence: u64,
+    pub sequence: u64,
     /// The engine's method.
-    pub(crate) method: String,
+    pub method: String,
     /// The URN or the token that the call is about; may be empty.
-    pub(crate) subject: String,
+    pub subject: String,
     /// What differs: `response`, or the provider's method and `request` or `response`.
-    pub(crate) part: String,
+    pub part: String,
     /// Those of the recording begin with `-`, those of the replay with `+`.
-    pub(crate) lines: Vec<String>,
+    pub lines: Vec<String>,
 }
 
 /// Secrets of a replay, and what they are in the recording: a value that is secret only by its place in a message of the
 /// provider has another placeholder when it is replayed.
 #[derive(Debug, Default)]
-pub(super) struct Bound(BTreeMap<String, String>);
+pub struct Bound(BTreeMap<String, String>);
 
 impl Bound {
     /// Whether two different placeholders stand for one secret, as far as is known.
@@ -46,7 +46,7 @@ impl Bound {
 }
 
 /// The lines in which two messages differ.
-pub(super) fn lines(recorded: &Json, replayed: &Json, bound: &mut Bound) -> Vec<String> {
+pub fn lines(recorded: &Json, replayed: &Json, bound: &mut Bound) -> Vec<String> {
     let [recorded, replayed] = [recorded, replayed].map(|json| {
         let mut lines = BTreeMap::new();
         flatten(&canonical(json), "", &mut lines);
