@@ -17,9 +17,9 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 pub(crate) use connection::{Here, RelayConnection};
 use destination::Destination;
-pub(crate) use socket::{DaemonSocket, SocketError};
+pub(crate) use socket::{DaemonSocket, SocketError, of_socket};
 
-use crate::process_context::ProcessContext;
+use isthmus_session::process_context::ProcessContext;
 
 /// The way to a daemon.
 #[derive(Debug)]

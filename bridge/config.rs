@@ -13,9 +13,9 @@ mod terraform_config;
 use isthmus_proto::property::Struct;
 use isthmus_provider::Provider;
 
-use crate::daemon::Instance;
 use isthmus_operations::resource::{OperationError, Target, Timeouts};
 use isthmus_package::shape::ObjectShape;
+use isthmus_session::daemon::Instance;
 use isthmus_translate::inputs::{Renamed, rename};
 use isthmus_translate::property_path::PropertyPath;
 

@@ -4,13 +4,9 @@
 //! Public items are for its tests.
 
 mod attach;
-mod authorization;
 pub mod cli;
 mod config;
-mod daemon;
 mod doctor;
-mod engine;
-mod error_code;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -18,8 +14,6 @@ mod handover;
 mod invoke;
 mod list;
 mod lumirpc;
-mod observe;
-mod process_context;
 mod pulumirpc;
 mod replay;
 mod serve;

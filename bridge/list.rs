@@ -8,10 +8,10 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::schema::CatalogueError;
 use isthmus_provider::{ListRequest, Listed, Provider};
 
-use crate::daemon::{Instance, Paused};
 use isthmus_operations::resource::{Inputs, OperationError, OperationWarnings, Target, Timeouts, describe};
 use isthmus_package::catalogue::TokenError;
 use isthmus_package::shape::ObjectShape;
+use isthmus_session::daemon::{Instance, Paused};
 use isthmus_translate::inputs::{Unknowns, canonical};
 
 /// Default page size, as in Pulumi's own bridge.

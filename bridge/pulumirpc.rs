@@ -26,7 +26,6 @@ use tonic::codegen::BoxStream;
 use tonic::{Request, Response, Status};
 
 use crate::config;
-use crate::daemon::{Instance, Session, SessionError};
 use crate::invoke::{self, Invocation};
 use crate::list;
 use crate::serve::{
@@ -41,6 +40,7 @@ use isthmus_operations::resource::{
 use isthmus_package::catalogue::{Identity, Package, TokenError};
 use isthmus_package::urn::Urn;
 use isthmus_package::{mapping, schema};
+use isthmus_session::daemon::{Instance, Session, SessionError};
 use messages::{autonaming_mode, difference, failures, paths, strict_version};
 use work::{Work, parameterized};
 

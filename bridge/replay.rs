@@ -14,16 +14,16 @@ use isthmus_grpc::{Channel, ChannelSettings};
 use isthmus_provider::plugin::{Address, ProtocolVersion, ReattachConfig};
 use tokio_util::sync::CancellationToken;
 
-use crate::daemon::{
-    Calls, Daemon, Instance, OpenPackageError, OwnProcess, Program, ProviderProcess, ProviderSource,
-    Sessions, StartError, open_package, start,
-};
-use crate::engine::EngineLog;
-use crate::process_context::{ProcessContext, StartedBy};
 use crate::serve::{Listener, ServeError};
 use isthmus_context::settings::{DaemonChoice, Settings};
 use isthmus_package::catalogue::{Identity, IdentityError, Package};
 use isthmus_package::parameters::{Arguments, ArgumentsError, Parameter, ParameterError};
+use isthmus_session::daemon::{
+    Calls, Daemon, Instance, OpenPackageError, OwnProcess, Program, ProviderProcess, ProviderSource,
+    Sessions, StartError, open_package, start,
+};
+use isthmus_session::engine::EngineLog;
+use isthmus_session::process_context::{ProcessContext, StartedBy};
 use isthmus_trace::recording::Recording;
 use isthmus_trace::recording::comparison::Difference;
 use isthmus_trace::recording::file::RecordingError;

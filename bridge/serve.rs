@@ -29,10 +29,10 @@ use isthmus_provider::Limit;
 use tonic::{Request, Response, Status};
 use tracing::Instrument as _;
 
-use crate::daemon::{Call, Session};
 use crate::status::RequestError;
 use isthmus_operations::resource::{self, OperationWarnings};
 use isthmus_package::shape::ObjectShape;
+use isthmus_session::daemon::{Call, Session};
 
 pub(crate) use access_control::AccessControl;
 pub(crate) use listener::{Listener, ServeError};

@@ -11,16 +11,16 @@ use prost::Message as _;
 use tonic::{Code, Status};
 
 use crate::config::MethodError;
-use crate::daemon::{ResolveError, SessionError};
-use crate::error_code;
 use crate::handover::HandoverError;
 use crate::lumirpc::stored_resource::StoredResourceError;
-use crate::observe::AuditError;
 use isthmus_context::error_code::ErrorCode;
 use isthmus_context::home::OpenStoreError;
 use isthmus_context::settings::InvalidSettings;
 use isthmus_operations::resource::{MissingKey, NoSalt, OperationError, Partial};
 use isthmus_package::catalogue::TokenError;
+use isthmus_session::daemon::{ResolveError, SessionError};
+use isthmus_session::error_code;
+use isthmus_session::observe::AuditError;
 
 /// A call that cannot be served or answered, independent of its operation.
 #[derive(Debug, thiserror::Error)]

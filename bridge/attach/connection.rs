@@ -23,9 +23,9 @@ use tonic::codegen::http::{HeaderMap, Request, Response, Uri, header, request};
 use super::destination::Destination;
 use super::link::{Link, LinkError};
 use super::socket::SocketError;
-use crate::daemon::Session;
 use crate::status::RequestError;
 use isthmus_context::LARGEST_MESSAGE;
+use isthmus_session::daemon::Session;
 
 /// Bytes before the message of a gRPC call: whether it is compressed, and its length.
 const PREFIX: usize = 5;

@@ -10,8 +10,8 @@ use isthmus_proto::daemon::{OpenRequest, Variable};
 
 use super::network::Replicas;
 use super::socket::DaemonSocket;
-use crate::process_context::{ProcessContext, StartedBy};
 use isthmus_context::settings::{self, DaemonChoice};
+use isthmus_session::process_context::{ProcessContext, StartedBy};
 
 /// A daemon.
 #[derive(Clone)]

@@ -21,14 +21,14 @@ use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use crate::authorization::{
-    AccessDenied, CertificatesError, HTTP2, LocalUsers, NamedFile, certificates, header_of, is_token,
-    private_key,
-};
-use crate::process_context::ProcessContext;
 use isthmus_context::settings::{
     DAEMON_AUTHORITIES, DAEMON_CERTIFICATE, DAEMON_KEY, DAEMON_TOKEN_FILE, DaemonAddress, DaemonHost, Setting,
 };
+use isthmus_session::authorization::{
+    AccessDenied, CertificatesError, HTTP2, LocalUsers, NamedFile, certificates, header_of, is_token,
+    private_key,
+};
+use isthmus_session::process_context::ProcessContext;
 
 /// How long a daemon may take to accept a connection.
 const CONNECTING: Duration = Duration::from_secs(5);

@@ -1,5 +1,6 @@
 //! The socket of a daemon on this machine: where it is, and whether to believe that it is the daemon's.
 
+use isthmus_context::error_code::ErrorCode;
 use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
@@ -8,9 +9,9 @@ use std::path::{Path, PathBuf};
 use isthmus_common::permissions::{PermissionsError, require_trusted};
 use tokio::net::UnixStream;
 
-use crate::process_context::ProcessContext;
 use isthmus_context::home;
 use isthmus_context::settings::DaemonChoice;
+use isthmus_session::process_context::ProcessContext;
 
 /// The directory of the socket in the runtime directory of a user, or in the home directory.
 const DIRECTORY: &str = "isthmus";
@@ -99,4 +100,12 @@ impl DaemonSocket {
 fn require_socket(path: &Path) -> Result<Metadata, SocketError> {
     let metadata = path.metadata().map_err(|source| SocketError::Absent { path: path.to_owned(), source })?;
     if metadata.file_type().is_socket() { Ok(metadata) } else { Err(SocketError::Kind(path.to_owned())) }
+}
+
+/// The code of a daemon's socket that is not used.
+pub(crate) fn of_socket(error: &SocketError) -> ErrorCode {
+    match error {
+        SocketError::Absent { .. } | SocketError::Kind(_) => ErrorCode::NoDaemon,
+        SocketError::Directory(_) | SocketError::Owner { .. } => ErrorCode::DaemonNotTrusted,
+    }
 }

@@ -1,4 +1,4 @@
-//! The consent of the user to providers that only a file of others names ([`Chosen`](crate::daemon::Chosen)).
+//! The consent of the user to providers that only a file of others names ([`Chosen`](isthmus_session::daemon::Chosen)).
 
 use std::collections::BTreeSet;
 use std::io::{self, BufRead as _, IsTerminal as _};

@@ -30,13 +30,13 @@ use super::plugin::{Signals, serve_until_ended};
 use super::runtime;
 use super::service_manager::{self, ActivationError};
 use crate::attach::DaemonSocket;
-use crate::daemon::{Daemon as State, Pool};
-use crate::engine::EngineLog;
 use crate::handover::{Handover, ListeningSocket, TakeOverError, take_over};
-use crate::observe::{AuditError, AuditLog, Observation, Traces};
-use crate::process_context::{ProcessContext, StartedBy};
 use crate::serve::{AccessControl, Listener, StatusPort, StatusPortError};
 use isthmus_context::settings::Settings;
+use isthmus_session::daemon::{Daemon as State, Pool};
+use isthmus_session::engine::EngineLog;
+use isthmus_session::observe::{AuditError, AuditLog, Observation, Traces};
+use isthmus_session::process_context::{ProcessContext, StartedBy};
 
 /// Longest path of a socket, in bytes, which is the system's.
 const LONGEST: usize = 107;

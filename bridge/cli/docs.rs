@@ -15,13 +15,13 @@ use isthmus_common::counted;
 
 use super::output::{fail, inform, print};
 use super::runtime;
-use crate::daemon::{Daemon, Sessions};
-use crate::engine::EngineLog;
-use crate::process_context::StartedBy;
 use error::DocsError;
 use isthmus_context::settings::Settings;
 use isthmus_package::catalogue::Package;
 use isthmus_reference::{Documents, Language, Site, text};
+use isthmus_session::daemon::{Daemon, Sessions};
+use isthmus_session::engine::EngineLog;
+use isthmus_session::process_context::StartedBy;
 
 const EXAMPLES: &str = "\
 Examples:

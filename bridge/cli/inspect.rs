@@ -20,15 +20,15 @@ use isthmus_proto::property::Struct;
 
 use super::output::{USAGE_ERROR, fail, inform, is_terminal, print, terminal_size, warn};
 use super::runtime;
-use crate::daemon::{Instance, open_package};
-use crate::engine::EngineLog;
-use crate::process_context::{ProcessContext, StartedBy};
 use error::InspectError;
 use files::PriorFile;
 use isthmus_context::project::names_file::NamesFile;
 use isthmus_context::settings::Settings;
 use isthmus_package::parameters::Arguments;
 use isthmus_reference::{Kind, Members};
+use isthmus_session::daemon::{Instance, open_package};
+use isthmus_session::engine::EngineLog;
+use isthmus_session::process_context::{ProcessContext, StartedBy};
 use report::Report;
 use steps::Subject;
 

@@ -16,9 +16,9 @@ use clap::Args;
 
 use super::output::{fail_as, print};
 use super::runtime;
-use crate::process_context::{ProcessContext, StartedBy};
 use client::{Client, ClientError};
 use isthmus_context::settings::Settings;
+use isthmus_session::process_context::{ProcessContext, StartedBy};
 
 const PS_EXAMPLES: &str = "\
 Examples:

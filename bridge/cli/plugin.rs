@@ -16,12 +16,12 @@ use super::output::{self, fail, print};
 use super::runtime;
 use super::starter::Starter;
 use crate::attach::Relay;
-use crate::daemon::{Daemon, Sessions};
-use crate::engine::{Engine, EngineLog, Generation, LogLine, Severity};
-use crate::process_context::{ProcessContext, StartedBy, own_plugin_version};
 use crate::serve::{Listener, StatusPort};
 use isthmus_context::settings::{InvalidSettings, RECORD, Settings};
 use isthmus_package::mapping;
+use isthmus_session::daemon::{Daemon, Sessions};
+use isthmus_session::engine::{Engine, EngineLog, Generation, LogLine, Severity};
+use isthmus_session::process_context::{ProcessContext, StartedBy, own_plugin_version};
 use isthmus_trace::recording::Recording;
 
 /// Engine flags whose value may be the next argument: those of Go's logging and of tracing.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::json_root;
 use super::output::print;
-use crate::process_context::own_plugin_version;
+use isthmus_session::process_context::own_plugin_version;
 
 const EXAMPLES: &str = "\
 Examples:

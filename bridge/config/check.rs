@@ -5,8 +5,8 @@ use isthmus_provider::{Provider, ProviderError, Retention};
 
 use super::check_failures::CheckFailures;
 use super::{by_pulumi_names, sorted, target};
-use crate::daemon::Instance;
 use isthmus_operations::resource::{Checked, Failure, Inputs, OperationError, OperationWarnings};
+use isthmus_session::daemon::Instance;
 use isthmus_translate::config_values::{fold, unfold, unfold_if_possible};
 use isthmus_translate::inputs::{Unknowns, canonical_config, config_from_inputs};
 use isthmus_translate::marked_secrets::note_secrets;

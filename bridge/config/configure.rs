@@ -7,11 +7,11 @@ use isthmus_provider::{Provider, ProviderError, Retention};
 
 use super::check_failures::in_pulumis_names;
 use super::{by_pulumi_names, sorted, target};
-use crate::daemon::{ConfigureError, Instance};
-use crate::error_code::of_start;
 use isthmus_context::error_code::ErrorCode;
 use isthmus_operations::resource::{Failure, Inputs, MissingKey, OperationError, OperationWarnings, Target};
 use isthmus_package::shape::ObjectShape;
+use isthmus_session::daemon::{ConfigureError, Instance};
+use isthmus_session::error_code::of_start;
 use isthmus_translate::config_values::{from_variables, unfold};
 use isthmus_translate::inputs::{Unknowns, canonical_config, config_from_stored, missing_required};
 use isthmus_translate::marked_secrets::note_secrets;

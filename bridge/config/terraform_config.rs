@@ -9,9 +9,9 @@ use isthmus_provider::rules::empty_block;
 use isthmus_provider::schema::{Block, NestedBlock};
 
 use super::target;
-use crate::daemon::Instance;
 use isthmus_operations::resource::OperationError;
 use isthmus_package::schema::TERRAFORM_CONFIG;
+use isthmus_session::daemon::Instance;
 use isthmus_translate::outputs::number_property;
 use isthmus_translate::property::secret;
 

@@ -6,10 +6,10 @@ use isthmus_install::{CliConfig, Installer, MirrorError, unread_mirrors};
 
 use super::finding::{Finding, Judgement};
 use super::world::World;
-use crate::daemon::Installation;
-use crate::error_code::of_configuration;
 use isthmus_context::error_code::ErrorCode;
 use isthmus_context::settings;
+use isthmus_session::daemon::Installation;
+use isthmus_session::error_code::of_configuration;
 
 #[derive(Debug)]
 pub(super) struct Facts {

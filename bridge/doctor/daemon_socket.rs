@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::finding::{Finding, Judgement};
 use super::world::World;
 use crate::attach::DaemonSocket;
-use crate::error_code::of_socket;
+use crate::attach::of_socket;
 use isthmus_context::error_code::ErrorCode;
 use isthmus_context::settings::DaemonChoice;
 

@@ -5,10 +5,10 @@ use isthmus_state::{Condition, FaultEffect, JournalError, OpenIntents, StoreAddr
 use super::finding::{Finding, Judgement};
 use super::state_store::Store;
 use super::world::World;
-use crate::error_code::of_journal;
 use isthmus_context::error_code::ErrorCode;
 use isthmus_context::home;
 use isthmus_operations::resource::reports;
+use isthmus_session::error_code::of_journal;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Facts {

@@ -10,11 +10,11 @@ use super::cache;
 use super::finding::{Finding, Judgement};
 use super::project_files;
 use super::world::World;
-use crate::daemon::{self, Calls, Chosen, ProviderSource, StartError};
-use crate::engine::EngineLog;
-use crate::error_code::of_start;
 use isthmus_context::error_code::ErrorCode;
 use isthmus_package::parameters::{EXECUTABLE_PREFIX, ParameterSource};
+use isthmus_session::daemon::{self, Calls, Chosen, ProviderSource, StartError};
+use isthmus_session::engine::EngineLog;
+use isthmus_session::error_code::of_start;
 
 /// A provider to start.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,9 +7,9 @@ use isthmus_install::{Installer, ProviderAddress};
 use super::finding::{Finding, Judgement};
 use super::project_files;
 use super::world::World;
-use crate::error_code::of_installation;
 use isthmus_context::error_code::ErrorCode;
 use isthmus_package::parameters::ParameterSource;
+use isthmus_session::error_code::of_installation;
 
 /// Queried where neither the user nor a project names a provider.
 const USUAL: &str = "hashicorp/random";

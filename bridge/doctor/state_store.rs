@@ -8,9 +8,9 @@ use isthmus_state::{LazyEncryptedStore, StoreAddress, probe_database};
 
 use super::finding::{Finding, Judgement};
 use super::world::World;
-use crate::error_code::{of_encrypted_store, of_store};
 use isthmus_context::error_code::ErrorCode;
 use isthmus_context::home::{self, StateDirectoryError};
+use isthmus_session::error_code::{of_encrypted_store, of_store};
 
 /// How long a server may take.
 const PATIENCE: Duration = Duration::from_secs(15);

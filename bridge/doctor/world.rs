@@ -6,8 +6,8 @@ use std::sync::Arc;
 use isthmus_common::Environment;
 use isthmus_install::ProviderAddress;
 
-use crate::process_context::{ProcessContext, StartedBy};
 use isthmus_context::settings::{self, InvalidSettings, Settings};
+use isthmus_session::process_context::{ProcessContext, StartedBy};
 
 /// What is examined.
 #[derive(Clone, Debug)]

@@ -9,9 +9,9 @@ use isthmus_provider::{ProviderError, Rpc};
 
 use super::function::RESULT;
 use super::invocation::{Invocation, refusal, remember};
-use crate::engine::Severity;
 use isthmus_operations::resource::{OperationError, OperationWarnings, Target, Timeouts};
 use isthmus_package::shape::ResourceShape;
+use isthmus_session::engine::Severity;
 use isthmus_translate::inputs::Unknowns;
 
 /// Maximum length of a progress message, which the protocol does not limit.

@@ -9,9 +9,9 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::{DataSourceAnswer, Provider, rules};
 
 use super::invocation::{ResultOptions, refusal, remember};
-use crate::daemon::Instance;
 use isthmus_operations::resource::{OperationError, OperationWarnings, Target, Timeouts, describe};
 use isthmus_package::shape::ResourceShape;
+use isthmus_session::daemon::Instance;
 use isthmus_translate::inputs::{Config, Unknowns};
 
 pub(super) async fn read(

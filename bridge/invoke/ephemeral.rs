@@ -8,9 +8,9 @@ use std::sync::Arc;
 use isthmus_proto::property::Struct;
 
 use super::invocation::{Invocation, all_secret, refusal, remember};
-use crate::daemon::{MOST_LEASES, NoRoom};
 use isthmus_operations::resource::{OperationError, OperationWarnings, Target, Timeouts};
 use isthmus_package::shape::ResourceShape;
+use isthmus_session::daemon::{MOST_LEASES, NoRoom};
 use isthmus_translate::inputs::Unknowns;
 use isthmus_translate::property::unknown;
 

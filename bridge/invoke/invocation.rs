@@ -5,8 +5,8 @@ use std::sync::Arc;
 use isthmus_proto::property::Struct;
 use isthmus_provider::{Diagnostic, Provider, ProviderError};
 
-use crate::daemon::{Instance, Session};
 use isthmus_operations::resource::{OperationError, OperationWarnings, Target, describe};
+use isthmus_session::daemon::{Instance, Session};
 use isthmus_translate::property::{PropertyView, classify, secret};
 
 /// The engine's options for results.

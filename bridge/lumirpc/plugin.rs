@@ -24,10 +24,6 @@ use crate::cli::plugin::{PortError, Signals, announce, serve_until_ended};
 use crate::cli::runtime;
 use crate::cli::starter::Starter;
 use crate::config;
-use crate::daemon::{self, Calls, Daemon, Instance, OwnProcess, ProviderProcess, ProviderSource};
-use crate::engine::{Engine, EngineError, EngineLog, Generation, LogLine, Severity};
-use crate::error_code::{of_open_store, of_start};
-use crate::process_context::{ProcessContext, StartedBy};
 use crate::serve::{Listener, ServeError};
 use isthmus_context::error_code::ErrorCode;
 use isthmus_context::home::OpenStoreError;
@@ -35,6 +31,10 @@ use isthmus_context::settings::{InvalidSettings, RECORD, Settings};
 use isthmus_operations::resource::{self, OperationError, OperationWarnings};
 use isthmus_package::catalogue::Package;
 use isthmus_package::parameters::EXECUTABLE_PREFIX;
+use isthmus_session::daemon::{self, Calls, Daemon, Instance, OwnProcess, ProviderProcess, ProviderSource};
+use isthmus_session::engine::{Engine, EngineError, EngineLog, Generation, LogLine, Severity};
+use isthmus_session::error_code::{of_open_store, of_start};
+use isthmus_session::process_context::{ProcessContext, StartedBy};
 
 /// Prefix of the URNs of today's engines.
 const URN: &str = "urn:pulumi:";

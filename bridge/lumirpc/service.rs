@@ -14,10 +14,10 @@ use isthmus_proto::lumirpc::{
 use isthmus_proto::property::Struct;
 use tonic::{Request, Response, Status};
 
-use crate::daemon::{Session, SessionError};
 use crate::serve::{run_to_completion, session_of};
 use crate::status::{self, RequestError};
 use isthmus_operations::resource::{self, AutonamingMode, Naming, Operation, OperationWarnings};
+use isthmus_session::daemon::{Session, SessionError};
 
 use super::name::{resource_name, without_names};
 use super::work::{Work, confirm_answer};

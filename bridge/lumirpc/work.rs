@@ -10,11 +10,11 @@ use isthmus_state::Unconfirmed;
 use tonic::{Request, Status};
 
 use super::stored_resource::{StoredResource, StoredResourceError};
-use crate::daemon::{Call, Instance, Session};
 use crate::serve::{limit, session_of, show_warnings};
 use crate::status::{self, RequestError};
 use isthmus_context::settings::SensitiveOutputs;
 use isthmus_operations::resource::{EarlierPlans, OperationWarnings, Target, Timeouts};
+use isthmus_session::daemon::{Call, Instance, Session};
 
 /// When an answer counts as given. Passing it to the system takes microseconds, and then it arrives
 /// even if this process is killed.

@@ -14,11 +14,11 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
-use crate::daemon::{Instance, Session};
 use crate::list;
 use crate::serve::{redacted_status, show_warnings};
 use crate::status::{self, RequestError};
 use isthmus_operations::resource::OperationWarnings;
+use isthmus_session::daemon::{Instance, Session};
 
 /// How many results are buffered before the provider waits.
 const LISTED_AHEAD: usize = 64;

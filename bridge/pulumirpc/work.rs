@@ -8,7 +8,6 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::{Limit, Provider};
 use tonic::{Request, Status};
 
-use crate::daemon::{Call, Instance, Session};
 use crate::serve::{limit, session_of, show_warnings};
 use crate::status::{self, RequestError};
 use isthmus_context::settings::WriteOnly;
@@ -17,6 +16,7 @@ use isthmus_operations::resource::{
 };
 use isthmus_package::catalogue::TokenError;
 use isthmus_package::urn::Urn;
+use isthmus_session::daemon::{Call, Instance, Session};
 use isthmus_translate::meta::Meta;
 
 pub(super) struct Work {

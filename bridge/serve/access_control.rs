@@ -15,14 +15,14 @@ use tokio::time::Instant;
 
 use super::limits::Peer;
 use super::places::{Place, Places, Source};
-use crate::authorization::{
-    AccessDenied, CertificateFiles, CertificatesError, HandshakeError, Identity, LocalUsers, NamedFile,
-    ServerCertificates, Tokens, TokensError,
-};
-use crate::process_context::ProcessContext;
 use isthmus_context::settings::{
     Identification, LISTEN, Security, TLS_CERTIFICATE, TLS_CLIENT_AUTHORITIES, TLS_KEY,
 };
+use isthmus_session::authorization::{
+    AccessDenied, CertificateFiles, CertificatesError, HandshakeError, Identity, LocalUsers, NamedFile,
+    ServerCertificates, Tokens, TokensError,
+};
+use isthmus_session::process_context::ProcessContext;
 
 /// Connections at a time that have not identified themselves yet.
 const MOST_UNAUTHENTICATED: usize = 128;

@@ -22,9 +22,9 @@ use isthmus_proto::{pulumirpc, rpc};
 use prost::Message as _;
 use tonic::Status;
 
-use crate::daemon::Session;
-use crate::engine::Severity;
 use crate::status::with_texts;
+use isthmus_session::daemon::Session;
+use isthmus_session::engine::Severity;
 
 /// The detail with the reasons by which an engine keeps a partially created resource.
 pub(super) const INIT_FAILED: &str = "type.googleapis.com/pulumirpc.ErrorResourceInitFailed";

@@ -14,10 +14,10 @@ use tonic::codegen::BoxStream;
 use tonic::{Request, Response, Status};
 
 use super::plugins::connection;
-use crate::daemon::{Inventory, ProcessView, SessionView};
-use crate::engine::Severity;
-use crate::observe::{self, Line, Observation};
 use crate::status::RequestError;
+use isthmus_session::daemon::{Inventory, ProcessView, SessionView};
+use isthmus_session::engine::Severity;
+use isthmus_session::observe::{self, Line, Observation};
 
 /// Lines between the daemon and a reader that is slower.
 const BUFFERED: usize = 16;

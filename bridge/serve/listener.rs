@@ -35,14 +35,14 @@ use super::refusal::Refuser;
 use super::rejection::of_undecodable;
 use super::streamed::with_text;
 use crate::attach::{Here, Relay, RelayConnection};
-use crate::authorization::{HandshakeError, Identity, LocalUsers, TokenDenied, Tokens};
-use crate::daemon::{Daemon, Memory, Session, Sessions};
 use crate::handover::Handover;
 use crate::lumirpc::LumiService;
-use crate::observe::ObservedCall;
 use crate::pulumirpc::PulumiService;
 use crate::status::RequestError;
 use isthmus_context::LARGEST_MESSAGE;
+use isthmus_session::authorization::{HandshakeError, Identity, LocalUsers, TokenDenied, Tokens};
+use isthmus_session::daemon::{Daemon, Memory, Session, Sessions};
+use isthmus_session::observe::ObservedCall;
 
 /// How long a connection is open whose calls no token identifies.
 const LONGEST_UNAUTHENTICATED: Duration = Duration::from_secs(10);

@@ -23,13 +23,13 @@ use tonic::codegen::BoxStream;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::turns::Turns;
-use crate::authorization::Identity;
-use crate::daemon::{ClientSide, Session, SessionGuard, Sessions};
-use crate::engine::OfferedConnections;
 use crate::handover::{Handover, HandoverError};
-use crate::process_context::{ProcessContext, StartedBy};
 use crate::status::RequestError;
 use isthmus_context::settings::{self, Settings};
+use isthmus_session::authorization::Identity;
+use isthmus_session::daemon::{ClientSide, Session, SessionGuard, Sessions};
+use isthmus_session::engine::OfferedConnections;
+use isthmus_session::process_context::{ProcessContext, StartedBy};
 
 /// Bytes in each direction between a plugin and the engine's client.
 const BUFFER: usize = 64 * 1024;

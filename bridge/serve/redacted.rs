@@ -3,7 +3,7 @@
 //! Providers quote values in diagnostics, statuses and panic traces. Secrets marked by an engine
 //! are noted here when a call comes in; those that schemas call sensitive are noted where values
 //! pass to and from a provider (`isthmus_provider`). Log lines are redacted by
-//! `crate::engine::EngineLog`. Control characters are escaped in the same texts: engines print them.
+//! `isthmus_session::engine::EngineLog`. Control characters are escaped in the same texts: engines print them.
 
 use std::borrow::Cow;
 
@@ -18,11 +18,11 @@ use tonic::{Code, Request, Response, Status};
 use super::bounded::{INIT_FAILED, bounded};
 use super::connected_session;
 use super::subject::HasSubject;
-use crate::daemon::Session;
-use crate::engine::Severity;
-use crate::observe::AuditedCall;
 use crate::status::{RequestError, with_texts};
 use isthmus_context::settings::RECORD;
+use isthmus_session::daemon::Session;
+use isthmus_session::engine::Severity;
+use isthmus_session::observe::AuditedCall;
 use isthmus_translate::marked_secrets::note_secrets;
 
 #[derive(Clone, Debug)]

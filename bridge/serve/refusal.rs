@@ -14,8 +14,8 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
-use crate::authorization::AccessDenied;
 use crate::status::RequestError;
+use isthmus_session::authorization::AccessDenied;
 
 const MOST_CONNECTIONS: usize = 16;
 

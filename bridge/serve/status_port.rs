@@ -20,8 +20,8 @@ use hyper::body::Incoming;
 use tokio::net::TcpListener;
 
 use super::http::{self, TEXT, response};
-use crate::daemon::Sessions;
 use isthmus_context::settings::HttpAddress;
+use isthmus_session::daemon::Sessions;
 
 /// How often a port in use is tried again.
 const PAUSE: Duration = Duration::from_millis(50);

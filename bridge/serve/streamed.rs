@@ -25,9 +25,9 @@ use tonic::body::Body;
 use tonic::codegen::http::{self, HeaderMap, HeaderValue};
 use tonic::{Response, Status};
 
-use crate::daemon::{Session, Text};
-use crate::engine::{EngineLog, LogLine, Severity};
 use crate::status::RequestError;
+use isthmus_session::daemon::{Session, Text};
+use isthmus_session::engine::{EngineLog, LogLine, Severity};
 
 /// Bytes before a message: a flag and the length.
 const PREFIX: usize = 5;

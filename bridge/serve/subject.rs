@@ -2,8 +2,8 @@
 
 use isthmus_proto::{lumirpc, pulumirpc};
 
-use crate::observe::Subject;
 use isthmus_package::urn::Urn;
+use isthmus_session::observe::Subject;
 
 /// A request, as far as it says what it is about.
 pub(super) trait HasSubject {

@@ -13,13 +13,14 @@ use regex::Regex;
 use super::root;
 
 /// The crates, by the directories of their `lib.rs`.
-const CRATES: [&str; 16] = [
+const CRATES: [&str; 17] = [
     "bridge",
     "bridge/context",
     "bridge/migrate",
     "bridge/operations",
     "bridge/package",
     "bridge/reference",
+    "bridge/session",
     "bridge/trace",
     "bridge/translate",
     "proto",

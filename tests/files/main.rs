@@ -264,7 +264,7 @@ fn unsafe_code_is_in_two_files() {
     let is_unsafe =
         |text: &str| of_program(text).any(|line| line.contains("unsafe {") || line.contains("unsafe fn"));
     let files: Vec<String> = all.filter(|(_, text)| is_unsafe(text)).map(|(file, _)| file).collect();
-    assert_eq!(files, ["shim/provider/plugin/spawn.rs", "bridge/daemon/memory.rs"]);
+    assert_eq!(files, ["shim/provider/plugin/spawn.rs", "bridge/session/daemon/memory.rs"]);
     for page in ["CONTRIBUTING.md", "SECURITY.md"] {
         let page = std::fs::read_to_string(root().join(page)).expect("a page");
         assert!(files.iter().all(|file| page.contains(&format!("`{file}`"))), "{files:?}");
@@ -335,7 +335,7 @@ fn one_module_turns_failures_into_statuses() {
         }
     }
     // The provider of a replay answers isthmus, and no engine.
-    let others = ["bridge/engine/client.rs: ", "bridge/trace/recording/scripted.rs: "];
+    let others = ["bridge/session/engine/client.rs: ", "bridge/trace/recording/scripted.rs: "];
     places.retain(|place| !others.iter().any(|other| place.starts_with(other)));
     assert_eq!(places, [""; 0], "these belong into bridge/status.rs");
 }

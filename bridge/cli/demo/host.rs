@@ -21,10 +21,10 @@ use tonic::{Request, Response, Status};
 use super::error::DemoError;
 use super::inputs::Role;
 use super::report::Step;
-use crate::authorization::LocalUsers;
 use crate::cli::role::{PULUMI_PLUGIN, SANDBOX_PROVIDER};
-use crate::daemon::CALL_MARK;
 use crate::lumirpc::PLUGIN_PREFIX;
+use isthmus_session::authorization::LocalUsers;
+use isthmus_session::daemon::CALL_MARK;
 
 use isthmus_context::settings;
 

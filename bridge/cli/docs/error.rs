@@ -3,9 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::daemon::SessionError;
 use isthmus_package::catalogue::TokenError;
 use isthmus_reference::MemberError;
+use isthmus_session::daemon::SessionError;
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum DocsError {

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use isthmus_common::listed;
 
 use crate::cli::state::StateError;
-use crate::daemon::OpenPackageError;
 use isthmus_context::project::names_file::NamesFileError;
 use isthmus_migrate::property_json::ExportedValueError;
 use isthmus_package::catalogue::TokenError;
 use isthmus_package::parameters::ArgumentsError;
 use isthmus_reference::MemberError;
+use isthmus_session::daemon::OpenPackageError;
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum InspectError {

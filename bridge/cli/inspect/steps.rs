@@ -12,13 +12,13 @@ use super::files::Prior;
 use super::report::{Action, Report, Step};
 use super::schema_rows::schema_rows;
 use crate::config;
-use crate::daemon::Instance;
 use isthmus_operations::resource::{
     self, AutonamingMode, Change, ChangeKind, Changes, Checked, Comparison, Difference, EarlierPlans,
     Failure, Naming, OperationError, OperationWarnings, Target, Timeouts, describe,
 };
 use isthmus_package::parameters::ParameterSource;
 use isthmus_package::shape::{ObjectShape, ResourceShape};
+use isthmus_session::daemon::Instance;
 use isthmus_trace::transcript::{CapturedCalls, Masks, Schemas, Shown, mark_what_may_be_secret, shown_bag};
 use isthmus_translate::inputs::{Unknowns, config_from_stored};
 use isthmus_translate::marked_secrets::note_secrets;

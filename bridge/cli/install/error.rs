@@ -3,10 +3,10 @@
 use isthmus_install::{AddressError, ConstraintError, InstallError, LockFileError, NotLocked, SumError};
 
 use crate::cli::runtime::RuntimeError;
-use crate::daemon::InstallationError;
-use crate::error_code::{of_configuration, of_installation};
 use isthmus_context::error_code::ErrorCode;
 use isthmus_context::project::document::PLUGIN;
+use isthmus_session::daemon::InstallationError;
+use isthmus_session::error_code::{of_configuration, of_installation};
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProviderError {

@@ -14,7 +14,7 @@ use isthmus_install::{
 
 use crate::cli::output::{is_quiet, write_to_stderr};
 use crate::cli::table::bytes;
-use crate::daemon::ProgressReporter;
+use isthmus_session::daemon::ProgressReporter;
 
 /// What the narrowest terminals show.
 const LINE: usize = 79;

@@ -20,11 +20,11 @@ use super::locking::Locking;
 use super::progress::Reporter;
 use crate::cli::output::{detail, fail_as, print, warn};
 use crate::cli::{json_root, runtime, verification};
-use crate::daemon::{Installation, InstallationError};
-use crate::process_context::{ProcessContext, StartedBy};
 use isthmus_context::project::document::PLUGIN;
 use isthmus_context::settings::Settings;
 use isthmus_package::parameters::is_path;
+use isthmus_session::daemon::{Installation, InstallationError};
+use isthmus_session::process_context::{ProcessContext, StartedBy};
 
 #[derive(Debug, Args)]
 #[group(skip)]

@@ -12,9 +12,6 @@ use isthmus_install::{
 use isthmus_provider::Provider;
 
 use crate::cli::output::{inform, warn};
-use crate::daemon::{Chosen, Instance, OpenPackageError, open_package};
-use crate::engine::EngineLog;
-use crate::process_context::{ProcessContext, StartedBy};
 use isthmus_context::home;
 use isthmus_context::project::names_file::NamesFile;
 use isthmus_context::settings::Settings;
@@ -25,6 +22,9 @@ use isthmus_package::parameters::{
     Arguments, LocalArguments, Parameter, ParameterSource, RemoteArguments, Source,
 };
 use isthmus_package::shape::ResourceShape;
+use isthmus_session::daemon::{Chosen, Instance, OpenPackageError, open_package};
+use isthmus_session::engine::EngineLog;
+use isthmus_session::process_context::{ProcessContext, StartedBy};
 use isthmus_translate::exact_numbers::NumberForm;
 
 const GRACE: Duration = Duration::from_secs(5);

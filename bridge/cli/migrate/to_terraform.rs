@@ -18,7 +18,6 @@ use super::losses::Losses;
 use super::providers::{Providers, target};
 use crate::cli::output::print;
 use crate::cli::state::read_file;
-use crate::daemon::Instance;
 use isthmus_context::random_uuid::random_uuid;
 use isthmus_context::settings::Settings;
 use isthmus_migrate::addresses::Addresses;
@@ -27,6 +26,7 @@ use isthmus_migrate::deployment::{ReadExport, ReadProvider, ReadResource, read_e
 use isthmus_migrate::property_json::ExportedValueError;
 use isthmus_operations::resource::{Released, release};
 use isthmus_package::parameters::Parameter;
+use isthmus_session::daemon::Instance;
 use isthmus_translate::property::{PropertyView, classify};
 
 const STATE_FILE: &str = "terraform.tfstate";

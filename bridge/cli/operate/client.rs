@@ -12,12 +12,12 @@ use isthmus_proto::daemon::inspect_client::InspectClient;
 use isthmus_proto::daemon::{LogLine, LogsRequest, OverviewRequest, OverviewResponse};
 use tonic::{Status, Streaming};
 
+use crate::attach::of_socket;
 use crate::attach::{DaemonSocket, SocketError};
 use crate::cli::output::detail;
-use crate::error_code::of_socket;
-use crate::process_context::ProcessContext;
 use isthmus_context::error_code::ErrorCode;
 use isthmus_context::settings::{self, DaemonChoice};
+use isthmus_session::process_context::ProcessContext;
 
 const SETTINGS: ChannelSettings =
     ChannelSettings { stream_window: 1 << 20, connection_window: 1 << 20, largest_headers: 1 << 16 };

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use isthmus_install::{AddressError, ConstraintError, InstallError, MirrorError, NoVersion};
 
-use crate::daemon::InstallationError;
-use crate::error_code::{of_configuration, of_installation};
 use isthmus_context::error_code::ErrorCode;
 use isthmus_context::home::NoProviderCache;
+use isthmus_session::daemon::InstallationError;
+use isthmus_session::error_code::{of_configuration, of_installation};
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ProvidersError {

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use isthmus_state::{EncryptedStoreError, JournalError, OperationId};
 
 use crate::cli::state::StateError;
-use crate::error_code::{of_encrypted_store, of_journal, of_open_store};
 use isthmus_context::error_code::ErrorCode;
 use isthmus_context::home::{OpenStoreError, StateDirectoryError};
+use isthmus_session::error_code::{of_encrypted_store, of_journal, of_open_store};
 
 /// Exit code if there is no such operation.
 const NO_SUCH_OPERATION: u8 = 3;

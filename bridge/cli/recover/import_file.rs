@@ -16,12 +16,12 @@ use super::open::{Journals, is_importable, is_lost_creation, warn_of_faults};
 use crate::cli::json_root::readable;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{print, warn};
-use crate::process_context::own_plugin_version;
 use isthmus_context::settings::Settings;
 use isthmus_operations::resource::Origin;
 use isthmus_operations::resource::reports::import_command;
 use isthmus_package::schema::BASE_NAME;
 use isthmus_package::urn::Urn;
+use isthmus_session::process_context::own_plugin_version;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -11,9 +11,9 @@ use isthmus_state::{AddressSyntaxError, BackupError, EncryptedStoreError};
 use crate::cli::consent::NoConsent;
 use crate::cli::missing_file::explain_missing;
 use crate::cli::output::USAGE_ERROR;
-use crate::error_code::{of_encrypted_store, of_open_store};
 use isthmus_context::error_code::ErrorCode;
 use isthmus_context::home::OpenStoreError;
+use isthmus_session::error_code::{of_encrypted_store, of_open_store};
 
 /// Exit code if there is no such record.
 const NO_SUCH_RECORD: u8 = 3;

@@ -8,9 +8,9 @@ use http::HeaderValue;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest as _, Sha256};
 
-use crate::daemon::{Inventory, ProcessView, SessionView};
-use crate::observe::{Failure, Observation, ProviderName, outcome};
 use isthmus_context::timestamp::{timestamp, two_units};
+use isthmus_session::daemon::{Inventory, ProcessView, SessionView};
+use isthmus_session::observe::{Failure, Observation, ProviderName, outcome};
 
 const STYLE: &str = include_str!("page.css");
 
@@ -138,7 +138,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::authorization::Identity;
+    use isthmus_session::authorization::Identity;
 
     #[test]
     fn names_of_others_are_text() {

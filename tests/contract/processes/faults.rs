@@ -208,7 +208,7 @@ const OF_THE_HOST: [[&str; 4]; 19] = [
     [
         "the wall clock is set",
         "limits of time use another clock; a renewal of an ephemeral resource looks at it every 30 seconds (by the code: no test sets it)",
-        "bridge/daemon/leases.rs",
+        "bridge/session/daemon/leases.rs",
         "a_renewal_comes_before_it_is_wanted",
     ],
 ];

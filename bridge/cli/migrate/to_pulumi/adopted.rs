@@ -16,7 +16,6 @@ use crate::cli::migrate::error::MigrateError;
 use crate::cli::migrate::losses::Losses;
 use crate::cli::migrate::providers::{Providers, target};
 use crate::cli::output::warn;
-use crate::daemon::Instance;
 use isthmus_migrate::hcl_names::Component;
 use isthmus_migrate::names::Name;
 use isthmus_migrate::numbers::{expressible, ignorable};
@@ -24,6 +23,7 @@ use isthmus_migrate::reserved::{refuse_reserved, refuse_reserved_in_state};
 use isthmus_migrate::shown::with_types;
 use isthmus_operations::resource::{Adoption, Found, InputForms, OperationWarnings, adopt, describe};
 use isthmus_package::shape::{ObjectShape, ResourceShape};
+use isthmus_session::daemon::Instance;
 
 /// A resource that an engine can store.
 pub(super) struct Adopted {

@@ -9,8 +9,6 @@ use super::naming::Naming;
 use crate::cli::migrate::Runtime;
 use crate::cli::migrate::losses::Losses;
 use crate::cli::output::inform;
-use crate::daemon::Instance;
-use crate::process_context::own_plugin_version;
 use isthmus_context::project::PLUGIN;
 use isthmus_context::random_uuid::random_uuid;
 use isthmus_migrate::configuration::Configuration;
@@ -21,6 +19,8 @@ use isthmus_migrate::program::PackageReference;
 use isthmus_package::catalogue::Identity;
 use isthmus_package::parameters::ParameterSource;
 use isthmus_package::shape::Shape;
+use isthmus_session::daemon::Instance;
+use isthmus_session::process_context::own_plugin_version;
 
 /// Providers of a stack, each with the package of a program.
 pub(super) type StackProviders = Vec<(StackProvider, PackageReference)>;

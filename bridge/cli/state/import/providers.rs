@@ -14,14 +14,14 @@ use isthmus_provider::KnownSecrets;
 use semver::Version;
 
 use crate::cli::output::warn;
-use crate::daemon::{self, Chosen, Installation, InstallationError, Instance};
-use crate::engine::EngineLog;
 use crate::lumirpc::plugin as lumi;
-use crate::process_context::{ProcessContext, StartedBy};
 use isthmus_context::home::{self};
 use isthmus_context::settings::Settings;
 use isthmus_package::catalogue::TERRAFORM_HOST;
 use isthmus_package::parameters::EXECUTABLE_PREFIX;
+use isthmus_session::daemon::{self, Chosen, Installation, InstallationError, Instance};
+use isthmus_session::engine::EngineLog;
+use isthmus_session::process_context::{ProcessContext, StartedBy};
 
 const GRACE: Duration = Duration::from_secs(5);
 

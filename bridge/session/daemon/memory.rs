@@ -1,0 +1,75 @@
+//! Free memory goes back to the system, and the heap does not fill with holes.
+//!
+//! glibc keeps what was freed for later allocations, so that after one flood of large messages a daemon would be several times
+//! as large until its process ends: `docs/decisions/allocator.md`. A second after something that uses memory has ended, all
+//! pages that nothing uses go back. An idle daemon does nothing.
+//!
+//! By default glibc gives each thread a heap of its own, and raises the size from which blocks are mapped by themselves with
+//! each large block that is freed. Calls run in one thread, so a second heap gains no time, and each fills with holes of its
+//! own; a large message among small blocks leaves a large hole.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+/// How long after its end the memory of a call is given back. Calls that end within that time share the work.
+const DELAY: Duration = Duration::from_secs(1);
+
+/// Bytes of a block that is mapped by itself. Setting it also keeps glibc from raising it.
+#[cfg(target_env = "gnu")]
+const LARGE_BLOCK: libc::c_int = 64 * 1024;
+
+/// The memory of calls, connections and background tasks.
+#[derive(Clone, Debug, Default)]
+pub struct Memory(Arc<Notify>);
+
+/// Something that uses memory until this is dropped.
+#[derive(Debug)]
+pub struct MemoryUse(Arc<Notify>);
+
+impl Memory {
+    /// Notes that something uses memory.
+    pub fn used(&self) -> MemoryUse {
+        MemoryUse(Arc::clone(&self.0))
+    }
+
+    /// Gives memory back after it was used, for ever.
+    pub async fn give_back(&self) -> Infallible {
+        loop {
+            self.0.notified().await;
+            tokio::time::sleep(DELAY).await;
+            trim();
+        }
+    }
+}
+
+impl Drop for MemoryUse {
+    fn drop(&mut self) {
+        self.0.notify_one();
+    }
+}
+
+/// Lets all threads of this process allocate in one heap, and maps large blocks by themselves. For the start, before there is
+/// a second thread.
+#[cfg_attr(target_env = "gnu", expect(unsafe_code, reason = "glibc's allocator has no other interface"))]
+pub fn limit_holes() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: `mallopt` sets numbers that the allocator reads when it allocates, and takes the allocator's own locks.
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 1);
+        libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_BLOCK);
+    }
+}
+
+/// Gives back what is free. The allocators of other C libraries do so without a call.
+#[cfg_attr(target_env = "gnu", expect(unsafe_code, reason = "glibc's allocator has no other interface"))]
+fn trim() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: `malloc_trim` may be called at any time, in any thread: it takes the allocator's own locks, and touches only pages
+    // that hold no allocation. Its argument is the room to leave at the end of the heap.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}

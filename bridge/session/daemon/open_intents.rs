@@ -1,0 +1,102 @@
+//! Reports of operations that are not settled to the engines that they concern, each once.
+
+use isthmus_common::fail_point;
+use isthmus_state::{
+    Condition, EncryptedStoreError, Intent, Mark, OpenIntent, OpenIntents, OperationId, OperationKind,
+};
+
+use super::Daemon;
+use crate::engine::{EngineLog, LogLine, Severity};
+use isthmus_operations::resource::{Caller, Reports, reports};
+
+/// An unconfirmed creation is reported to a legacy engine after so many starts of its plugin that did not
+/// mention it.
+const STARTS: usize = 2;
+
+impl Daemon {
+    /// Reads what other processes have left in the journal of today's engines.
+    pub async fn learn_operations(&self, log: &EngineLog) {
+        if let Err(error) = self.operations.learn().await {
+            warn_of_journal(&isthmus_common::error_chain(&error), log);
+        }
+    }
+
+    /// Reports to the engine of a stack what it is to be told.
+    pub(crate) async fn report_operations(
+        &self,
+        package: &str,
+        stack: &str,
+        caller: &Caller,
+        log: &EngineLog,
+    ) {
+        let Reports { intents, faults } = self.operations.reports(package, stack, caller);
+        if intents.is_empty() && faults.is_empty() {
+            return;
+        }
+        let texts = intents.iter().map(reports::of_creation).chain(faults.iter().map(reports::of_fault));
+        for message in texts {
+            log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
+        }
+        // They count as shown only when they are delivered.
+        if !log.flush().await {
+            return;
+        }
+        fail_point("reports-delivered");
+        let ids: Vec<OperationId> =
+            intents.iter().map(|open| open.id).chain(faults.iter().filter_map(|fault| fault.id)).collect();
+        self.operations.shown(&ids).await;
+        fail_point("reports-recorded");
+    }
+
+    /// Reports to a legacy engine what it is to be told of the state store's journal. It repeats updates and
+    /// deletions that it has no answer to, so only creations are reported. Operations in progress are left out.
+    pub async fn report_open_intents(&self, concerns: impl Fn(&Intent) -> bool, log: &EngineLog) {
+        // A missing state directory is reported by each call that needs the store.
+        let Ok(lazy) = &self.state_store else { return };
+        let reported = async {
+            let Some(state_store) = lazy.existing().await? else { return Ok(()) };
+            let OpenIntents { intents, faults, .. } = state_store.journal().open_intents().await?;
+            for fault in &faults {
+                let message = reports::of_fault(fault);
+                log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
+            }
+            let creations = intents
+                .into_iter()
+                .filter(|open| open.intent.intention == OperationKind::Create && concerns(&open.intent));
+            let (unconfirmed, lost): (Vec<_>, Vec<_>) =
+                creations.partition(|open| matches!(open.condition, Condition::Unconfirmed));
+            let lost = lost.iter().filter(|open| !matches!(open.condition, Condition::InProgress));
+            // Usually the engine has the answer: it ends its plugin right after the last one.
+            let passed = unconfirmed.iter().filter(|open| open.passed >= STARTS);
+            let due: Vec<&OpenIntent> = lost.chain(passed).filter(|open| !open.is_shown).collect();
+            for open in &due {
+                let message = reports::of_creation_for_legacy_engine(open);
+                log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
+            }
+            let is_delivered = log.flush().await;
+            let journal = state_store.journal();
+            if is_delivered {
+                journal.mark(&numbers(due.into_iter()), Mark::Shown).await?;
+            }
+            journal.mark(&numbers(unconfirmed.iter()), Mark::Passed).await?;
+            for open in unconfirmed {
+                self.unconfirmed.remember(open);
+            }
+            Ok::<_, EncryptedStoreError>(())
+        };
+        if let Err(error) = reported.await {
+            warn_of_journal(&isthmus_common::error_chain(&error), log);
+        }
+        // Delivered before the engine may end this process.
+        log.flush().await;
+    }
+}
+
+fn numbers<'a>(intents: impl Iterator<Item = &'a OpenIntent>) -> Vec<isthmus_state::RecordNumber> {
+    intents.filter_map(|open| open.id.in_store()).collect()
+}
+
+fn warn_of_journal(reason: &str, log: &EngineLog) {
+    let message = format!("cannot check for interrupted operations: {reason}");
+    log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
+}
