@@ -216,7 +216,7 @@ async fn connect(
 
 /// Requires that a process of this user or of root is at the other end of a connection on the loopback.
 async fn listener_is_ours(stream: &TcpStream) -> Result<(), AccessDenied> {
-    let users = LocalUsers::new();
+    let users = LocalUsers::open();
     loop {
         match users.identify(stream).await {
             // It has not accepted the connection yet, which it says nothing of.

@@ -161,7 +161,7 @@ impl Listener {
     ) {
         let daemon = sessions.daemon();
         let pacer = AcceptPacer::new(|message| daemon.warn(message));
-        let users = Arc::new(LocalUsers::new());
+        let users = Arc::new(LocalUsers::open());
         let refuser = Refuser::new();
         let place = |peer| services.limits.connection(peer).or_else(|| pacer.refuse());
         loop {
@@ -240,7 +240,7 @@ async fn answer_probes(
     drop(admission);
     let daemon = sessions.daemon();
     let pacer = AcceptPacer::new(|message| daemon.warn(message));
-    let users = LocalUsers::new();
+    let users = LocalUsers::open();
     let mut connections = JoinSet::new();
     loop {
         let Ok((stream, _)) = pacer.pace(socket.accept().await).await else { continue };

@@ -64,7 +64,7 @@ impl PluginConnection {
         peer: Peer,
         ending: CancellationToken,
     ) -> Self {
-        let (engine, session, calls) = (OfferedConnections::new(), OnceLock::new(), TaskTracker::new());
+        let (engine, session, calls) = (OfferedConnections::default(), OnceLock::new(), TaskTracker::new());
         let turns = Turns::new();
         Self { sessions, handover, identity, peer, engine, session, calls, turns, ending }
     }

@@ -165,7 +165,7 @@ const SERVER: ServerSettings = ServerSettings { window: 1 << 20, most_calls: 100
 
 /// Serves own connections only: the configuration may contain secrets.
 async fn serve(listener: TcpListener, engine: Engine) {
-    let users = LocalUsers::new();
+    let users = LocalUsers::open();
     while let Ok((stream, _)) = listener.accept().await {
         if users.check(&stream).await.is_ok() {
             tokio::spawn(serve_daemon(stream, engine.clone()));

@@ -20,7 +20,7 @@ pub struct LocalUsers {
 }
 
 impl LocalUsers {
-    pub fn new() -> Self {
+    pub fn open() -> Self {
         Self {
             #[cfg(target_os = "linux")]
             owners: SocketOwners::open(),

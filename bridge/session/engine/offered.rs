@@ -18,12 +18,14 @@ pub struct OfferedConnections {
     waiting: Arc<Mutex<mpsc::Receiver<DuplexStream>>>,
 }
 
-impl OfferedConnections {
-    pub fn new() -> Self {
+impl Default for OfferedConnections {
+    fn default() -> Self {
         let (offer, waiting) = mpsc::channel(MOST_WAITING);
         Self { offer, waiting: Arc::new(Mutex::new(waiting)) }
     }
+}
 
+impl OfferedConnections {
     /// Offers a connection. Returns whether it is kept: there is no use for many.
     pub fn offer(&self, connection: DuplexStream) -> bool {
         self.offer.try_send(connection).is_ok()
