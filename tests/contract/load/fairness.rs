@@ -9,15 +9,15 @@ use tokio::task::JoinSet;
 use crate::harness::{Host, Outcome, Protocol, Session, Setup, on_both_protocols};
 
 /// Calls that the one session makes at once.
-const FLOOD: usize = 500;
+const FLOOD: usize = 1_000;
 
 /// Calls that the other one makes meanwhile, one after another.
 const CALM: usize = 3;
 
 /// Most calls of the flood that may be answered from the beginning of a call of the other session to its end, on average. One
 /// that takes its turn behind all others has all of them before it, one that shares has as many as the daemon works on at
-/// once, and those that take their places meanwhile.
-const AHEAD: usize = 100;
+/// once, and those that take their places meanwhile: 40 with the machine for itself, and up to 150 beside builds.
+const AHEAD: usize = 250;
 
 async fn start(protocol: Protocol) -> (Host, Host) {
     let setup = Setup::sandbox(protocol).without_a_record().with_daemon();
