@@ -8,26 +8,28 @@ mod docs;
 mod doctor;
 mod explain;
 mod inspect;
-pub(crate) mod install;
+mod install;
 mod json_root;
-pub(crate) mod limits;
+mod legacy_plugin;
+mod limits;
+mod link;
 mod man;
 mod migrate;
 mod missing_file;
 mod operate;
 mod outcome;
-pub(crate) mod output;
-pub(crate) mod plugin;
+mod output;
+mod plugin;
 mod providers;
 mod record;
 mod recover;
 mod replay;
 mod role;
-pub(crate) mod runtime;
+mod runtime;
 mod secret_settings;
 mod service_manager;
-pub(crate) mod shell;
-pub(crate) mod starter;
+mod shell;
+mod starter;
 mod state;
 mod style;
 mod table;
@@ -43,7 +45,6 @@ use std::sync::Arc;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgAction, CommandFactory as _, Parser, Subcommand};
 
-use crate::lumirpc::{link, plugin as plugin_of_lumi};
 use isthmus_context::error_code::ErrorCode;
 use isthmus_context::settings::{InvalidSettings, Settings};
 use output::USAGE_ERROR;
@@ -109,7 +110,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let code = match role(Path::new(&name)) {
         Role::Plugin => plugin::run(arguments.get(1..).unwrap_or_default()),
         Role::Lumi(package) => {
-            plugin_of_lumi::run(&package, Path::new(&name), arguments.get(1..).unwrap_or_default())
+            legacy_plugin::run(&package, Path::new(&name), arguments.get(1..).unwrap_or_default())
         }
         Role::Sandbox => isthmus_sandbox::main_from_environment(),
         // Its arguments are those of an engine, such as `-version`, which are not parsed as options of a command.

@@ -1,20 +1,8 @@
-//! The Pulumi side of isthmus: serves Pulumi's resource-provider contracts and drives providers
-//! through [`isthmus_provider`].
+//! The executable `isthmus`: the command line, and the resource plugins that it is under other names.
 //!
-//! Public items are for its tests.
+//! Everything else is in crates below this one; see `docs/architecture.md`.
 
-mod attach;
 pub mod cli;
-mod config;
-mod doctor;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
-mod handover;
-mod invoke;
-mod list;
-mod lumirpc;
-mod pulumirpc;
-mod replay;
-mod serve;
-mod status;

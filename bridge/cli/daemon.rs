@@ -4,7 +4,7 @@
 //! It names the socket's device and inode, so that one that a killed daemon has left is distinguished from that of another
 //! program.
 //!
-//! With `--replace`, it takes over the socket and the lock of the daemon that listens (`bridge/handover.rs`). Where the service
+//! With `--replace`, it takes over the socket and the lock of the daemon that listens (`bridge/services/handover.rs`). Where the service
 //! manager passes a socket, that is the manager's: it is neither locked nor removed.
 
 use std::convert::Infallible;
@@ -29,11 +29,11 @@ use super::output::{fail, inform, warn};
 use super::plugin::{Signals, serve_until_ended};
 use super::runtime;
 use super::service_manager::{self, ActivationError};
-use crate::attach::DaemonSocket;
-use crate::handover::{Handover, ListeningSocket, TakeOverError, take_over};
-use crate::serve::{AccessControl, Listener, StatusPort, StatusPortError};
 use isthmus_context::settings::Settings;
-use isthmus_session::daemon::{Daemon as State, Pool};
+use isthmus_services::attach::DaemonSocket;
+use isthmus_services::handover::{Handover, ListeningSocket, TakeOverError, take_over};
+use isthmus_services::serve::{AccessControl, Listener, StatusPort, StatusPortError};
+use isthmus_session::daemon::{self, Pool};
 use isthmus_session::engine::EngineLog;
 use isthmus_session::observe::{AuditError, AuditLog, Observation, Traces};
 use isthmus_session::process_context::{ProcessContext, StartedBy};
@@ -179,7 +179,7 @@ async fn serve(
         None
     });
     let observation = Observation::new(audit, traces);
-    let daemon = State::shared(EngineLog::start(None), context, pool, Arc::clone(&observation));
+    let daemon = daemon::Daemon::shared(EngineLog::start(None), context, pool, Arc::clone(&observation));
     let (signals, mut ending) = (Signals::new(), Signals::new());
     let admission = match (access_control.listen(socket.network.take()).await, &origin) {
         (Ok(admission), _) => admission,

@@ -19,7 +19,7 @@ use super::install::Reporter;
 use super::outcome::Outcome;
 use super::output::{fail, print};
 use super::runtime;
-use crate::doctor::{Check, Level, World, examine};
+use isthmus_doctor::{Check, Level, World, examine};
 use redaction::Redaction;
 
 const EXAMPLES: &str = "\

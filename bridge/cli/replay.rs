@@ -12,8 +12,8 @@ use super::json_root::document;
 use super::outcome::Outcome;
 use super::output::{USAGE_ERROR, fail, print, warn};
 use super::runtime;
-use crate::replay::{OtherProvider, Replayed, replay};
 use isthmus_context::settings::Settings;
+use isthmus_services::replay::{OtherProvider, Replayed, replay};
 use isthmus_trace::recording::Difference;
 
 const EXAMPLES: &str = "\

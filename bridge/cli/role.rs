@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::lumirpc;
+use isthmus_services::lumirpc;
 
 /// The plugin's name for today's engines.
 pub(super) const PULUMI_PLUGIN: &str = "pulumi-resource-terraform-provider";

@@ -11,7 +11,7 @@ use listenfd::ListenFd;
 use sd_notify::NotifyState;
 
 use super::output::warn;
-use crate::handover::listening;
+use isthmus_services::handover::listening;
 
 /// Why a socket of the service manager is not served.
 #[derive(Debug, thiserror::Error)]

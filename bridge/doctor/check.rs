@@ -2,7 +2,7 @@
 
 /// A check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Check {
+pub enum Check {
     Settings,
     Home,
     Space,
@@ -23,7 +23,7 @@ pub(crate) enum Check {
 
 impl Check {
     /// All checks, in the order in which they are made: what others depend on comes first.
-    pub(crate) const ALL: [Self; 16] = [
+    pub const ALL: [Self; 16] = [
         Self::Settings,
         Self::Home,
         Self::Space,
@@ -43,7 +43,7 @@ impl Check {
     ];
 
     /// Its name, in output and options.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Settings => "settings",
             Self::Home => "home",
@@ -65,7 +65,7 @@ impl Check {
     }
 
     /// What it examines, for its help.
-    pub(crate) fn description(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             Self::Settings => "environment variables of isthmus and Terraform",
             Self::Home => "home directory of isthmus: place, owner, permissions",
@@ -87,7 +87,7 @@ impl Check {
     }
 
     /// The check of this name.
-    pub(crate) fn named(name: &str) -> Option<Self> {
+    pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|check| check.name() == name)
     }
 }

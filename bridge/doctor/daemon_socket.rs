@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use super::finding::{Finding, Judgement};
 use super::world::World;
-use crate::attach::DaemonSocket;
-use crate::attach::of_socket;
 use isthmus_context::error_code::ErrorCode;
 use isthmus_context::settings::DaemonChoice;
+use isthmus_services::attach::DaemonSocket;
+use isthmus_services::attach::of_socket;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Facts {

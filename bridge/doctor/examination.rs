@@ -12,20 +12,16 @@ use super::{
 
 /// A check and its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Examined {
-    pub(crate) check: Check,
-    pub(crate) judgement: Judgement,
+pub struct Examined {
+    pub check: Check,
+    pub judgement: Judgement,
 }
 
 /// Why a check is not made.
 const FAULT_ABOVE: &str = "not examined because of a fault above";
 
 /// Makes the checks that are chosen. `begin` is called before each.
-pub(crate) async fn examine(
-    world: &World,
-    chosen: &[Check],
-    begin: &(dyn Fn(Check) + Sync),
-) -> Vec<Examined> {
+pub async fn examine(world: &World, chosen: &[Check], begin: &(dyn Fn(Check) + Sync)) -> Vec<Examined> {
     let mut all: Vec<Examined> = Vec::new();
     let project = in_background(world, project_files::gather).await;
     let project = project.as_ref();

@@ -6,7 +6,7 @@ use isthmus_context::error_code::ErrorCode;
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Level {
+pub enum Level {
     /// Something works otherwise than it seems.
     Warning,
     /// Something does not work.
@@ -15,22 +15,22 @@ pub(crate) enum Level {
 
 /// A fault or a warning, with what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Finding {
-    pub(crate) level: Level,
-    pub(crate) code: ErrorCode,
-    pub(crate) message: String,
+pub struct Finding {
+    pub level: Level,
+    pub code: ErrorCode,
+    pub message: String,
     /// At least one line.
-    pub(crate) help: Vec<String>,
+    pub help: Vec<String>,
 }
 
 impl Finding {
     /// A fault with the text of an error, whose lines of help are the advice. Without any, the page of the code gives it.
-    pub(crate) fn fault(code: ErrorCode, text: &str) -> Self {
+    pub fn fault(code: ErrorCode, text: &str) -> Self {
         Self::new(Level::Fault, code, text)
     }
 
     /// The same of a warning.
-    pub(crate) fn warning(code: ErrorCode, text: &str) -> Self {
+    pub fn warning(code: ErrorCode, text: &str) -> Self {
         Self::new(Level::Warning, code, text)
     }
 
@@ -59,25 +59,25 @@ impl Finding {
 
 /// The result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Judgement {
+pub struct Judgement {
     /// What was found, in a line.
-    pub(crate) summary: String,
-    pub(crate) findings: Vec<Finding>,
+    pub summary: String,
+    pub findings: Vec<Finding>,
     /// Whether it could not be made, for the reason in the summary.
-    pub(crate) is_skipped: bool,
+    pub is_skipped: bool,
 }
 
 impl Judgement {
-    pub(crate) fn new(summary: impl Into<String>, findings: Vec<Finding>) -> Self {
+    pub fn new(summary: impl Into<String>, findings: Vec<Finding>) -> Self {
         Self { summary: summary.into(), findings, is_skipped: false }
     }
 
-    pub(crate) fn skipped(reason: impl Into<String>) -> Self {
+    pub fn skipped(reason: impl Into<String>) -> Self {
         Self { summary: reason.into(), findings: Vec::new(), is_skipped: true }
     }
 
     /// The worst of its findings.
-    pub(crate) fn level(&self) -> Option<Level> {
+    pub fn level(&self) -> Option<Level> {
         self.findings.iter().map(|finding| finding.level).max()
     }
 }

@@ -11,15 +11,15 @@ use isthmus_session::process_context::{ProcessContext, StartedBy};
 
 /// What is examined.
 #[derive(Clone, Debug)]
-pub(crate) struct World {
+pub struct World {
     /// With the settings that are understood.
-    pub(crate) context: Arc<ProcessContext>,
+    pub context: Arc<ProcessContext>,
     /// Those that are not, a line for each.
-    pub(crate) invalid: Vec<String>,
+    pub invalid: Vec<String>,
     /// The directory whose project is examined.
-    pub(crate) directory: PathBuf,
+    pub directory: PathBuf,
     /// The providers that the user has named, besides those of the project.
-    pub(crate) providers: Vec<ProviderAddress>,
+    pub providers: Vec<ProviderAddress>,
     /// Whether what only the project names is started.
     pub(crate) starts_named: bool,
     /// Whether no connection to other machines is made.
@@ -28,7 +28,7 @@ pub(crate) struct World {
 
 impl World {
     /// This process's. Settings that are not understood count as not set, so that the other checks can be made.
-    pub(crate) fn own(
+    pub fn own(
         directory: PathBuf,
         providers: Vec<ProviderAddress>,
         starts_named: bool,
@@ -43,11 +43,11 @@ impl World {
         Self { context, invalid, directory, providers, starts_named, is_offline }
     }
 
-    pub(crate) fn environment(&self) -> &Environment {
+    pub fn environment(&self) -> &Environment {
         self.context.environment()
     }
 
-    pub(crate) fn settings(&self) -> &Arc<Settings> {
+    pub fn settings(&self) -> &Arc<Settings> {
         self.context.settings()
     }
 }

@@ -13,13 +13,15 @@ use regex::Regex;
 use super::root;
 
 /// The crates, by the directories of their `lib.rs`.
-const CRATES: [&str; 17] = [
+const CRATES: [&str; 19] = [
     "bridge",
     "bridge/context",
+    "bridge/doctor",
     "bridge/migrate",
     "bridge/operations",
     "bridge/package",
     "bridge/reference",
+    "bridge/services",
     "bridge/session",
     "bridge/trace",
     "bridge/translate",

@@ -329,7 +329,7 @@ fn one_module_turns_failures_into_statuses() {
                     .iter()
                     .any(|name| behind.strip_prefix(name).is_some_and(|rest| rest.starts_with('(')))
             });
-            if made && file != "bridge/status.rs" {
+            if made && file != "bridge/services/status.rs" {
                 places.push(format!("{file}: {}", line.trim()));
             }
         }
@@ -337,7 +337,7 @@ fn one_module_turns_failures_into_statuses() {
     // The provider of a replay answers isthmus, and no engine.
     let others = ["bridge/session/engine/client.rs: ", "bridge/trace/recording/scripted.rs: "];
     places.retain(|place| !others.iter().any(|other| place.starts_with(other)));
-    assert_eq!(places, [""; 0], "these belong into bridge/status.rs");
+    assert_eq!(places, [""; 0], "these belong into bridge/services/status.rs");
 }
 
 /// Whoever prints an error prints its causes as well (`error_chain`), so a text that has its cause's would say it twice.

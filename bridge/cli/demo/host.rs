@@ -22,7 +22,7 @@ use super::error::DemoError;
 use super::inputs::Role;
 use super::report::Step;
 use crate::cli::role::{PULUMI_PLUGIN, SANDBOX_PROVIDER};
-use crate::lumirpc::PLUGIN_PREFIX;
+use isthmus_services::lumirpc::PLUGIN_PREFIX;
 use isthmus_session::authorization::LocalUsers;
 use isthmus_session::daemon::CALL_MARK;
 

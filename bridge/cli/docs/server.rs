@@ -17,8 +17,8 @@ use tokio::net::TcpListener;
 use super::DocsError;
 use crate::cli::output::{print, warn};
 use crate::cli::plugin::Signals;
-use crate::serve::http::{self as port, TEXT, response};
 use isthmus_reference::{File, Site};
+use isthmus_services::serve::http::{self as port, TEXT, response};
 
 const HEADERS: [(HeaderName, &str); 4] = [
     (

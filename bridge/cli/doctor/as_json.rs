@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::as_text::counts;
 use crate::cli::json_root;
 use crate::cli::version::versions;
-use crate::doctor::{Examined, Level};
+use isthmus_doctor::{Examined, Level};
 
 pub(super) fn document(examined: &[Examined]) -> String {
     let (faults, warnings) = counts(examined);

@@ -3,7 +3,7 @@
 use isthmus_common::{counted, printable};
 
 use crate::cli::style::{Style, styled};
-use crate::doctor::{Examined, Finding, Level};
+use isthmus_doctor::{Examined, Finding, Level};
 
 /// Columns before a check's name, and before its summary.
 const STATUS: usize = 9;

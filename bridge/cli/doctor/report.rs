@@ -7,7 +7,7 @@ use isthmus_common::printable;
 use super::as_text::counts;
 use super::redaction::Redaction;
 use crate::cli::version::versions;
-use crate::doctor::{Examined, Level};
+use isthmus_doctor::{Examined, Level};
 
 pub(super) fn report(examined: &[Examined], redaction: &Redaction) -> String {
     let mut text = String::from("## isthmus doctor\n\n| | |\n|---|---|\n");

@@ -11,13 +11,13 @@ use isthmus_provider::{KnownSecrets, Provider, Retention};
 use super::files::Prior;
 use super::report::{Action, Report, Step};
 use super::schema_rows::schema_rows;
-use crate::config;
 use isthmus_operations::resource::{
     self, AutonamingMode, Change, ChangeKind, Changes, Checked, Comparison, Difference, EarlierPlans,
     Failure, Naming, OperationError, OperationWarnings, Target, Timeouts, describe,
 };
 use isthmus_package::parameters::ParameterSource;
 use isthmus_package::shape::{ObjectShape, ResourceShape};
+use isthmus_services::config;
 use isthmus_session::daemon::Instance;
 use isthmus_trace::transcript::{CapturedCalls, Masks, Schemas, Shown, mark_what_may_be_secret, shown_bag};
 use isthmus_translate::inputs::{Unknowns, config_from_stored};

@@ -12,11 +12,11 @@ use isthmus_proto::daemon::inspect_client::InspectClient;
 use isthmus_proto::daemon::{LogLine, LogsRequest, OverviewRequest, OverviewResponse};
 use tonic::{Status, Streaming};
 
-use crate::attach::of_socket;
-use crate::attach::{DaemonSocket, SocketError};
 use crate::cli::output::detail;
 use isthmus_context::error_code::ErrorCode;
 use isthmus_context::settings::{self, DaemonChoice};
+use isthmus_services::attach::of_socket;
+use isthmus_services::attach::{DaemonSocket, SocketError};
 use isthmus_session::process_context::ProcessContext;
 
 const SETTINGS: ChannelSettings =

@@ -28,12 +28,12 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::{print, warn};
 use crate::cli::table::in_one_line;
 use crate::cli::unknown_provider::warn_of_unknown;
-use crate::lumirpc::stored_resource::{
-    Conflicts, Foreign, ImportOutcome, StoredResource, StoredResourceError,
-};
 use isthmus_context::settings::Settings;
 use isthmus_operations::resource::{OperationWarnings, Target, Timeouts, describe};
 use isthmus_package::catalogue::TokenError;
+use isthmus_services::lumirpc::stored_resource::{
+    Conflicts, Foreign, ImportOutcome, StoredResource, StoredResourceError,
+};
 use isthmus_session::daemon::Instance as Provider;
 use isthmus_translate::exact_numbers::NumberForm;
 use providers::{Providers, Unavailable};

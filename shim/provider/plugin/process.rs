@@ -172,7 +172,7 @@ impl From<ExitStatus> for Ending {
     }
 }
 
-// Limits of what an error quotes, which is a part of a status (`bridge/serve/bounded.rs`); the log has
+// Limits of what an error quotes, which is a part of a status (`bridge/services/serve/bounded.rs`); the log has
 // all of it.
 const SHOWN_MESSAGE_LINES: usize = 8;
 const SHOWN_FRAME_LINES: usize = 12;

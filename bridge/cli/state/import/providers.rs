@@ -13,8 +13,8 @@ use isthmus_install::{
 use isthmus_provider::KnownSecrets;
 use semver::Version;
 
+use super::super::super::legacy_plugin as lumi;
 use crate::cli::output::warn;
-use crate::lumirpc::plugin as lumi;
 use isthmus_context::home::{self};
 use isthmus_context::settings::Settings;
 use isthmus_package::catalogue::TERRAFORM_HOST;

@@ -15,7 +15,7 @@ use crate::cli::output::{print, warn};
 use crate::cli::state::error::StateError;
 use crate::cli::state::record::warn_of;
 use crate::cli::table::in_one_line;
-use crate::lumirpc::stored_resource::Conflicts;
+use isthmus_services::lumirpc::stored_resource::Conflicts;
 
 /// What becomes of the stored records.
 #[derive(Debug)]
