@@ -9,9 +9,7 @@
 
 mod commands;
 mod crates;
-mod cycles;
 mod deployment;
-mod links;
 mod measurements;
 mod named_tests;
 mod plain_english;
@@ -225,24 +223,6 @@ fn every_place_that_changes_files_is_on_the_page() {
         missing.is_empty() && gone.is_empty(),
         "docs/files.md must say what proves that these files are ours:\n{missing}and has these, which are not there:\n{gone}"
     );
-}
-
-/// A provider that crashes, hangs and lies is for tests alone. `.ci/run` looks into the executable besides.
-#[test]
-fn only_tests_turn_the_misbehaviours_of_the_sandbox_on() {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let features = |edges: &str| {
-        let mut command = std::process::Command::new(&cargo);
-        let command =
-            command.current_dir(root()).args(["tree", "--offline", "--locked", "--package", "isthmus"]);
-        let output = command.args(["--edges", edges]).output().expect("cargo runs");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).expect("text")
-    };
-    let misbehaviour = "isthmus-sandbox feature \"misbehaviour\"";
-    let built = features("features,normal,build");
-    assert!(built.contains("isthmus-sandbox") && !built.contains(misbehaviour), "{built}");
-    assert!(features("features,normal,build,dev").contains(misbehaviour));
 }
 
 #[test]
