@@ -250,7 +250,7 @@ pub(crate) fn workspace() -> &'static Path {
 
 /// Where the tests look for the Go programs, too.
 fn in_tools(name: &str) -> PathBuf {
-    let directory = std::env::var_os("ISTHMUS_TOOLS_DIR");
+    let directory = std::env::var_os("TEST_TOOLS_DIR");
     directory.map_or_else(|| workspace().join("target/tools"), PathBuf::from).join(name)
 }
 

@@ -70,7 +70,7 @@ pub(super) fn run(explain: &Explain) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     match &topic {
-        Topic::Codes(codes) if explain.topic.is_some() => codes.iter().for_each(|code| print(code.page())),
+        Topic::Codes(codes) if explain.topic.is_some() => codes.iter().for_each(|code| print(&code.page())),
         Topic::Codes(codes) => codes.iter().for_each(|code| print(&format!("{code}  {}\n", code.title()))),
         Topic::Settings(all) => all.iter().for_each(|setting| print(&setting_as_text(setting))),
         Topic::Names => print(NAMES_PAGE),

@@ -1,4 +1,4 @@
-//! Codes of failures that users meet, each with a page: `isthmus explain CODE`.
+//! Codes of failures that users meet, each with a section of `docs/errors.md`, which `isthmus explain CODE` prints as a page.
 //!
 //! A text changes with every improvement of its wording; a code stays, and can be searched for. It is that of a kind of failure
 //! with one remedy, whichever command or check meets it. A code is never given to another kind, and never removed.
@@ -12,15 +12,18 @@ use std::str::FromStr;
 /// What all codes begin with.
 const PREFIX: &str = "ISTHMUS-";
 
-/// The heading of the second part of a page.
-const REMEDY: &str = "\n## What to do\n";
+/// The sections of all codes.
+const SECTIONS: &str = include_str!("../../docs/errors.md");
+
+/// The heading of the second part of a section.
+const REMEDY: &str = "\n#### What to do\n";
 
 macro_rules! codes {
     ($($number:literal $name:ident)*) => {
-        /// The code of a kind of failure. Its page describes it.
+        /// The code of a kind of failure. Its section of `docs/errors.md` describes it.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum ErrorCode {
-            $(#[doc = concat!("`docs/errors/ISTHMUS-", $number, ".md`")] $name,)*
+            $(#[doc = concat!("`ISTHMUS-", $number, "`")] $name,)*
         }
 
         impl ErrorCode {
@@ -29,11 +32,6 @@ macro_rules! codes {
 
             const fn number(self) -> u16 {
                 match self { $(Self::$name => $number,)* }
-            }
-
-            /// Its page, in Markdown.
-            pub const fn page(self) -> &'static str {
-                match self { $(Self::$name => include_str!(concat!("../../docs/errors/ISTHMUS-", $number, ".md")),)* }
             }
         }
     };
@@ -92,16 +90,28 @@ codes! {
 }
 
 impl ErrorCode {
-    /// What the failure is, in a few words: the title of its page.
-    pub fn title(self) -> &'static str {
-        let first = self.page().lines().next().unwrap_or_default();
-        first.split_once(": ").map_or(first, |(_, title)| title)
+    /// Its section: the title, and the text below it. A test checks that each code has one.
+    fn section(self) -> (&'static str, &'static str) {
+        let heading = format!("\n### {self}: ");
+        let section = SECTIONS.split_once(&heading).map_or("", |(_, section)| section);
+        let end = ["\n### ", "\n## "].into_iter().filter_map(|next| section.find(next)).min();
+        section[..end.unwrap_or(section.len())].split_once('\n').unwrap_or_default()
     }
 
-    /// What to do, in one line: the second part of its page.
+    /// Its page, in Markdown.
+    pub fn page(self) -> String {
+        let (title, text) = self.section();
+        format!("# {self}: {title}\n{}\n", text.trim_end().replace("\n#### ", "\n## "))
+    }
+
+    /// What the failure is, in a few words.
+    pub fn title(self) -> &'static str {
+        self.section().0
+    }
+
+    /// What to do, in one line: the second part of its section.
     pub fn remedy(self) -> String {
-        let page = self.page();
-        let remedy = page.split_once(REMEDY).map_or("", |(_, remedy)| remedy);
+        let remedy = self.section().1.split_once(REMEDY).map_or("", |(_, remedy)| remedy);
         remedy.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
@@ -152,27 +162,21 @@ impl FromStr for ErrorCode {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     #[test]
-    fn each_code_has_a_page_and_each_page_a_code() {
-        let pages = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/errors");
-        let pages =
-            std::fs::read_dir(pages).expect("a directory").map(|entry| entry.expect("an entry").file_name());
-        let pages: BTreeSet<String> = pages.map(|name| name.to_string_lossy().into_owned()).collect();
-        let codes: BTreeSet<String> = ErrorCode::ALL.iter().map(|code| format!("{code}.md")).collect();
-        assert_eq!(pages, codes);
+    fn each_code_has_a_section_and_each_section_a_code() {
+        let headings = SECTIONS.lines().filter_map(|line| line.strip_prefix("### ")?.split(':').next());
+        let codes: Vec<_> = ErrorCode::ALL.iter().map(ErrorCode::to_string).collect();
+        assert_eq!(headings.collect::<Vec<_>>(), codes);
         for code in ErrorCode::ALL {
-            let page = code.page();
-            assert!(page.starts_with(&format!("# {code}: ")) && !code.remedy().is_empty(), "{code}: {page}");
-            assert!(
-                page.lines().all(|line| line.chars().count() <= 100),
-                "{code}: a line is longer than 100 columns"
-            );
-            assert!(page.len() < 2_000, "{code}: pages are in the executable");
+            assert!(!code.title().is_empty() && !code.remedy().is_empty(), "{}", code.page());
         }
+        assert!(
+            SECTIONS.lines().all(|line| line.chars().count() <= 100),
+            "a line is longer than 100 columns"
+        );
+        assert!(SECTIONS.len() < 40_000, "it is in the executable");
     }
 
     #[test]

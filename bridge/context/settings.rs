@@ -12,9 +12,9 @@
 mod daemon_address;
 pub mod foreign;
 mod http_address;
-mod json;
 mod parsed;
 mod provider_environment;
+mod provider_meta;
 mod values;
 mod variable_names;
 
@@ -23,12 +23,12 @@ use std::time::Duration;
 
 pub use daemon_address::{DaemonAddress, DaemonHost};
 pub use http_address::HttpAddress;
-pub use json::{NameProperties, ProviderMeta};
 pub use parsed::{
     DaemonChoice, Identification, InvalidSettings, Network, PoolLimits, Security, SensitiveOutputs, Settings,
     ToDaemon, WriteOnly,
 };
 pub use provider_environment::ProviderEnvironment;
+pub use provider_meta::ProviderMeta;
 pub use variable_names::VariableNames;
 
 /// Prefix of all names.
@@ -55,8 +55,6 @@ pub enum Scope {
     Run,
     /// The plugin's, which passes it on to no daemon: it is about the way to one.
     Plugin,
-    /// That of the project's own tests.
-    Tests,
 }
 
 impl Scope {
@@ -64,7 +62,6 @@ impl Scope {
         match self {
             Self::Daemon => "the daemon",
             Self::Run | Self::Plugin => "the plugin",
-            Self::Tests => "tests",
         }
     }
 }
@@ -356,16 +353,6 @@ pub const PROVIDER_META: Setting = Setting {
     effect: "Provider metadata, as a Terraform module gives it in `provider_meta` blocks; see below.",
 };
 
-/// Properties that name resources of a legacy engine.
-pub const NAME_PROPERTIES: Setting = Setting {
-    name: "ISTHMUS_NAME_PROPERTIES",
-    scope: Scope::Run,
-    value: "a JSON object of properties or lists of them, by Terraform's types",
-    default: "the type's own name",
-    effect: "Properties that name a resource for the legacy engine when its program sets neither `urnName` \
-             nor `name`; see below.",
-};
-
 /// The provider binary of a legacy engine's plugin.
 pub const PROVIDER: Setting = Setting {
     name: "ISTHMUS_PROVIDER",
@@ -475,15 +462,6 @@ pub const METRICS: Setting = Setting {
              reaches it ([observability](observability.md)).",
 };
 
-/// The project's own tests find their tools here; listed to avoid a warning.
-const TOOLS_DIR: Setting = Setting {
-    name: "ISTHMUS_TOOLS_DIR",
-    scope: Scope::Tests,
-    value: "a directory",
-    default: "`target/tools`",
-    effect: "Where the project's tests build the tools that they need. Has no effect on the program.",
-};
-
 /// All settings, in the order of the reference page.
 pub const ALL: &[Setting] = &[
     AUDIT_LOG,
@@ -503,7 +481,6 @@ pub const ALL: &[Setting] = &[
     LOCK_FILE,
     LOG_CALLS,
     METRICS,
-    NAME_PROPERTIES,
     OFFLINE,
     PASSPHRASE,
     PLAIN_RESULTS,
@@ -526,7 +503,6 @@ pub const ALL: &[Setting] = &[
     TLS_CLIENT_AUTHORITIES,
     TLS_KEY,
     TOKENS,
-    TOOLS_DIR,
     WRITE_ONLY,
 ];
 
@@ -543,18 +519,6 @@ pub fn find(name: &str) -> Result<Setting, String> {
         }
     })
 }
-
-/// Settings of earlier versions, and what to do instead. What they protected is not left open: each is an error.
-pub(crate) const REMOVED: [(&str, &str); 2] = [
-    (
-        "ISTHMUS_ALLOW_USERS",
-        "a daemon serves its own user and root: unset it, and run a daemon for each user",
-    ),
-    (
-        "ISTHMUS_POLICY",
-        "who may connect to a daemon is trusted as its user: unset it, and run a daemon for each team, with credentials of its own",
-    ),
-];
 
 /// The reference table of all variables, in Markdown.
 pub fn reference() -> String {

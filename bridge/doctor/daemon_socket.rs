@@ -10,63 +10,32 @@ use isthmus_context::settings::DaemonChoice;
 use isthmus_services::attach::DaemonSocket;
 use isthmus_services::attach::of_socket;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Facts {
-    /// No daemon is used.
-    Off,
-    /// There is no socket where plugins look by themselves.
-    None,
-    /// Daemons at addresses, which are not examined.
-    Addresses(usize),
-    /// A daemon listens there.
-    Listening(PathBuf),
-    /// The socket is not used, for this reason.
-    Refused(PathBuf, ErrorCode, String),
-    /// No daemon listens on the socket where plugins look by themselves.
-    LeftOver(PathBuf, String),
-}
-
-pub(super) async fn gather(world: &World) -> Facts {
+pub(super) async fn examine(world: &World) -> Judgement {
+    let found = |summary: &str| Judgement::new(summary, Vec::new());
     let path = match &world.settings().daemon {
-        DaemonChoice::Off => return Facts::Off,
-        DaemonChoice::Addresses(addresses) => return Facts::Addresses(addresses.len()),
+        DaemonChoice::Off => return found("off"),
+        DaemonChoice::Addresses(addresses) => {
+            return Judgement::skipped(format!("{} at addresses, which are not examined", addresses.len()));
+        }
         DaemonChoice::Socket(path) => world.context.resolve(path),
         DaemonChoice::WellKnown => {
             let path = DaemonSocket::well_known(&world.context);
             let is_socket = |path: &PathBuf| path.metadata().is_ok_and(|it| it.file_type().is_socket());
             match path.filter(is_socket) {
                 Some(path) => path,
-                None => return Facts::None,
+                None => return found("none: each plugin serves its engine itself"),
             }
         }
     };
-    let is_named = world.settings().daemon != DaemonChoice::WellKnown;
-    match DaemonSocket::connect(&path).await {
-        Ok(_) => Facts::Listening(path),
-        Err(error) => match (of_socket(&error), isthmus_common::error_chain(&error)) {
-            (ErrorCode::NoDaemon, text) if !is_named => Facts::LeftOver(path, text),
-            (code, text) => Facts::Refused(path, code, text),
-        },
+    let shown = path.display().to_string();
+    let Err(error) = DaemonSocket::connect(&path).await else {
+        return found(&format!("listens on {shown}"));
+    };
+    let mut fault = Finding::fault(of_socket(&error), &isthmus_common::error_chain(&error));
+    if fault.code == ErrorCode::NoDaemon && world.settings().daemon == DaemonChoice::WellKnown {
+        fault = fault.advising(format!(
+            "start a daemon: `isthmus daemon`, which replaces it; or remove {shown}, if no daemon is meant"
+        ));
     }
-}
-
-pub(super) fn judge(facts: &Facts) -> Judgement {
-    match facts {
-        Facts::Off => Judgement::new("off", Vec::new()),
-        Facts::None => Judgement::new("none: each plugin serves its engine itself", Vec::new()),
-        Facts::Addresses(count) => {
-            Judgement::skipped(format!("{count} at addresses, which are not examined"))
-        }
-        Facts::Listening(path) => Judgement::new(format!("listens on {}", path.display()), Vec::new()),
-        Facts::Refused(path, code, text) => {
-            Judgement::new(path.display().to_string(), vec![Finding::fault(*code, text)])
-        }
-        Facts::LeftOver(path, text) => {
-            let path = path.display().to_string();
-            let help = format!(
-                "start a daemon: `isthmus daemon`, which replaces it; or remove {path}, if no daemon is meant"
-            );
-            Judgement::new(path, vec![Finding::fault(ErrorCode::NoDaemon, text).advising(help)])
-        }
-    }
+    Judgement::new(shown, vec![fault])
 }

@@ -26,9 +26,9 @@ pub async fn examine(world: &World, chosen: &[Check], begin: &(dyn Fn(Check) + S
     let project = in_background(world, project_files::gather).await;
     let project = project.as_ref();
     // What several checks are about.
-    let mut configured: Option<configuration::Facts> = None;
-    let mut cached: Option<cache::Facts> = None;
-    let mut answers = None;
+    let mut configured = None;
+    let mut cached = None;
+    let mut answers = Vec::new();
     let store = state_store::store(world);
     let mut is_store_usable = false;
     for check in Check::ALL.into_iter().filter(|check| chosen.contains(check)) {
@@ -36,9 +36,12 @@ pub async fn examine(world: &World, chosen: &[Check], begin: &(dyn Fn(Check) + S
         let has_fault = |others: &[Check]| {
             all.iter().any(|one| others.contains(&one.check) && one.judgement.level() == Some(Level::Fault))
         };
+        if matches!(check, Check::Cache | Check::Providers) && cached.is_none() {
+            cached = in_background(world, cache::gather).await;
+        }
         let judgement = match check {
-            Check::Settings => settings_check::judge(&settings_check::gather(world)),
-            Check::Home => home_directory::judge(in_background(world, home_directory::gather).await.as_ref()),
+            Check::Settings => settings_check::examine(world),
+            Check::Home => in_background(world, home_directory::examine).await,
             Check::Space => space::judge(&in_background(world, space::gather).await),
             Check::Pulumi => pulumi_cli::judge(pulumi_cli::gather(world).await.as_ref()),
             Check::Project => project_files::judge(project),
@@ -49,46 +52,41 @@ pub async fn examine(world: &World, chosen: &[Check], begin: &(dyn Fn(Check) + S
             }
             Check::Plugin => plugin_lookup::judge(&plugin_lookup::gather(world, project).await),
             Check::Configuration => {
-                let facts = in_background(world, configuration::gather).await;
-                configuration::judge(configured.insert(facts))
+                let (judgement, installer) = in_background(world, configuration::examine).await;
+                configured = Some(installer);
+                judgement
             }
-            Check::Certificates => certificates::judge(&in_background(world, certificates::gather).await),
-            Check::Proxy => proxy::judge(&proxy::gather(world)),
+            Check::Certificates => in_background(world, certificates::examine).await,
+            Check::Proxy => proxy::examine(world),
             Check::Registry if world.is_offline => Judgement::skipped("the network is not used"),
             Check::Registry if has_fault(&[Check::Configuration, Check::Proxy]) => {
                 Judgement::skipped(FAULT_ABOVE)
             }
             Check::Registry => {
-                let facts = match configured.take() {
-                    Some(facts) => facts,
-                    None => in_background(world, configuration::gather).await,
+                let installer = match configured.take() {
+                    Some(installer) => installer,
+                    None => in_background(world, configuration::examine).await.1,
                 };
-                let addresses = registry::addresses(world, project);
-                match &configured.insert(facts).installer {
-                    Ok(installer) => {
-                        registry::judge(answers.insert(registry::gather(installer, addresses).await))
+                match installer {
+                    Some(installer) => {
+                        answers = registry::gather(&installer, registry::addresses(world, project)).await;
+                        registry::judge(&answers)
                     }
-                    Err(_) => Judgement::skipped("the CLI configuration cannot be read"),
+                    None => Judgement::skipped("the CLI configuration cannot be read"),
                 }
             }
-            Check::Clock => clock::judge(&clock::gather(answers.as_deref().unwrap_or_default())),
-            Check::Cache => {
-                cached = in_background(world, cache::gather).await;
-                cache::judge(cached.as_ref())
-            }
+            Check::Clock => clock::judge(&clock::gather(&answers)),
+            Check::Cache => cache::judge(cached.as_ref()),
             Check::Providers => {
-                if cached.is_none() {
-                    cached = in_background(world, cache::gather).await;
-                }
                 let wanted = provider_start::wanted(world, project, cached.as_ref());
                 let has_packages = project.is_some_and(project_files::Facts::has_packages);
-                provider_start::judge(&provider_start::gather(world, wanted).await, has_packages)
+                provider_start::examine(world, wanted, has_packages).await
             }
             Check::Store => match &store {
                 Ok(store) => {
-                    let facts = state_store::gather(world, store).await;
-                    is_store_usable = facts.is_usable();
-                    state_store::judge(&facts)
+                    let (judgement, is_usable) = state_store::examine(world, store).await;
+                    is_store_usable = is_usable;
+                    judgement
                 }
                 Err(_) => Judgement::skipped(FAULT_ABOVE),
             },
@@ -98,7 +96,7 @@ pub async fn examine(world: &World, chosen: &[Check], begin: &(dyn Fn(Check) + S
                 Some(facts) => operations::judge(&facts),
                 None => Judgement::skipped(FAULT_ABOVE),
             },
-            Check::Daemon => daemon_socket::judge(&daemon_socket::gather(world).await),
+            Check::Daemon => daemon_socket::examine(world).await,
         };
         all.push(Examined { check, judgement });
     }

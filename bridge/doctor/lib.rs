@@ -1,8 +1,8 @@
 //! `isthmus doctor`: examines a machine and a project for what keeps isthmus from working.
 //!
-//! Each check is a file with two parts: `gather` looks at the machine and returns facts, `judge` turns facts into findings and
-//! does nothing else, so that each fault can be tested without the machine that has it. A finding has the code of its fault and
-//! what to do.
+//! Each check is a file, whose `examine` looks at the machine and returns findings. Where a fault is hard to have in a test, or
+//! other checks need the facts, `gather` returns facts, and `judge` turns them into findings and does nothing else. A finding has
+//! the code of its fault and what to do.
 //!
 //! An examination changes nothing: it creates no directory, installs nothing, and opens the state store only if it exists and has
 //! the format of this version. It starts the Pulumi CLI for its version, plugins for their kind, and providers for their schema.

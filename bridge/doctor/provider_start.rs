@@ -27,21 +27,6 @@ pub(super) struct Wanted {
     is_chosen: bool,
 }
 
-#[derive(Clone, Debug)]
-enum Outcome {
-    NotInstalled,
-    /// Only the project names it.
-    NotChosen,
-    Starts,
-    Fails(ErrorCode, String),
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct Facts {
-    name: String,
-    outcome: Outcome,
-}
-
 /// The providers of the project, and the newest installed versions of those that the user has named.
 pub(super) fn wanted(
     world: &World,
@@ -97,24 +82,38 @@ pub(super) fn wanted(
     wanted
 }
 
-pub(super) async fn gather(world: &World, wanted: Vec<Wanted>) -> Vec<Facts> {
-    let mut facts = Vec::new();
+/// `has_packages`: whether the project has packages of the plugin, with or without SDKs.
+pub(super) async fn examine(world: &World, wanted: Vec<Wanted>, has_packages: bool) -> Judgement {
+    if wanted.is_empty() {
+        return Judgement::skipped(if has_packages {
+            "the packages of the project have no SDKs, which `pulumi install` generates; isthmus doctor PROVIDER names a provider"
+        } else {
+            "no provider is named: isthmus doctor PROVIDER names one"
+        });
+    }
+    let (mut shown, mut findings) = (Vec::new(), Vec::new());
     for Wanted { name, provider_type, executable, is_chosen } in wanted {
-        let outcome = match executable {
-            None => Outcome::NotInstalled,
+        let started = match executable {
+            None => {
+                shown.push(format!("{name} is not installed"));
+                continue;
+            }
             Some(executable) if matches!(executable.try_exists(), Ok(false)) => {
                 let text = format!("the file {} of the provider {name} does not exist", executable.display());
-                Outcome::Fails(ErrorCode::ProviderFileUnusable, text)
+                Err((ErrorCode::ProviderFileUnusable, text))
             }
-            Some(_) if !is_chosen => Outcome::NotChosen,
-            Some(executable) => match start(world, &provider_type, executable).await {
-                Ok(()) => Outcome::Starts,
-                Err((code, text)) => Outcome::Fails(code, text),
-            },
+            Some(_) if !is_chosen => {
+                shown.push(format!(
+                    "{name} is not started, because only the project names it: --yes starts it"
+                ));
+                continue;
+            }
+            Some(executable) => start(world, &provider_type, executable).await,
         };
-        facts.push(Facts { name, outcome });
+        shown.push(format!("{name} {}", if started.is_ok() { "starts" } else { "does not start" }));
+        findings.extend(started.err().map(|(code, text)| Finding::fault(code, &text)));
     }
-    facts
+    Judgement::new(shown.join(", "), findings)
 }
 
 async fn start(world: &World, provider_type: &str, executable: PathBuf) -> Result<(), (ErrorCode, String)> {
@@ -130,29 +129,4 @@ async fn start(world: &World, provider_type: &str, executable: PathBuf) -> Resul
     let (provider, _) = started.map_err(failed)?;
     provider.shutdown().await;
     Ok(())
-}
-
-/// `has_packages`: whether the project has packages of the plugin, with or without SDKs.
-pub(super) fn judge(facts: &[Facts], has_packages: bool) -> Judgement {
-    if facts.is_empty() {
-        return Judgement::skipped(if has_packages {
-            "the packages of the project have no SDKs, which `pulumi install` generates; isthmus doctor PROVIDER names a provider"
-        } else {
-            "no provider is named: isthmus doctor PROVIDER names one"
-        });
-    }
-    let findings = facts.iter().filter_map(|facts| match &facts.outcome {
-        Outcome::Fails(code, text) => Some(Finding::fault(*code, text)),
-        Outcome::NotInstalled | Outcome::NotChosen | Outcome::Starts => None,
-    });
-    let findings = findings.collect();
-    let shown = facts.iter().map(|facts| match &facts.outcome {
-        Outcome::NotInstalled => format!("{} is not installed", facts.name),
-        Outcome::NotChosen => {
-            format!("{} is not started, because only the project names it: --yes starts it", facts.name)
-        }
-        Outcome::Starts => format!("{} starts", facts.name),
-        Outcome::Fails(..) => format!("{} does not start", facts.name),
-    });
-    Judgement::new(shown.collect::<Vec<_>>().join(", "), findings)
 }

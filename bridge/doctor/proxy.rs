@@ -1,4 +1,4 @@
-//! The proxy that the environment names.
+//! The proxy of the default registry that the environment names, without its credentials.
 
 use isthmus_install::{DEFAULT_HOST, configured_proxy, invalid_proxy};
 
@@ -6,21 +6,8 @@ use super::finding::{Finding, Judgement};
 use super::world::World;
 use isthmus_context::error_code::ErrorCode;
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Facts {
-    /// The proxy of the default registry, without its credentials.
-    proxy: Option<String>,
-    /// The variable that is no proxy's address.
-    invalid: Option<String>,
-}
-
-pub(super) fn gather(world: &World) -> Facts {
-    let environment = world.environment();
-    Facts { proxy: configured_proxy(environment, DEFAULT_HOST), invalid: invalid_proxy(environment) }
-}
-
-pub(super) fn judge(facts: &Facts) -> Judgement {
-    let summary = facts.proxy.clone().unwrap_or_else(|| "none".to_owned());
-    let invalid = facts.invalid.as_deref().map(|text| Finding::fault(ErrorCode::InvalidProxy, text));
-    Judgement::new(summary, invalid.into_iter().collect())
+pub(super) fn examine(world: &World) -> Judgement {
+    let proxy = configured_proxy(world.environment(), DEFAULT_HOST).unwrap_or_else(|| "none".to_owned());
+    let invalid = invalid_proxy(world.environment());
+    Judgement::new(proxy, invalid.iter().map(|text| Finding::fault(ErrorCode::InvalidProxy, text)).collect())
 }

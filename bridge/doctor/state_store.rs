@@ -18,77 +18,38 @@ const PATIENCE: Duration = Duration::from_secs(15);
 /// The state store, which may be missing.
 pub(super) type Store = Result<Arc<LazyEncryptedStore>, StateDirectoryError>;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Condition {
-    Missing,
-    /// Of an older format, which the first use changes.
-    Older,
-    Usable,
-    Unusable(ErrorCode, String),
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Facts {
-    location: String,
-    condition: Condition,
-    /// What the store warns of.
-    warnings: Vec<String>,
-}
-
 /// The configured store, which is not opened.
 pub(super) fn store(world: &World) -> Store {
     home::state_store(world.settings()).map(Arc::new)
 }
 
-pub(super) async fn gather(world: &World, store: &Arc<LazyEncryptedStore>) -> Facts {
-    let mut facts = Facts { location: store.location(), condition: Condition::Usable, warnings: Vec::new() };
+/// The second is whether the store could be opened, if it exists.
+pub(super) async fn examine(world: &World, store: &Arc<LazyEncryptedStore>) -> (Judgement, bool) {
+    let location = store.location();
+    let unusable =
+        |code, text: &str| (Judgement::new(location.clone(), vec![Finding::fault(code, text)]), false);
     let is_server = matches!(world.settings().store, Some(StoreAddress::Server(_)));
     if let Some(file) = store.files().into_iter().next().filter(|_| !is_server) {
+        let unopened = |note| (Judgement::new(format!("{location} ({note})"), Vec::new()), false);
         let probed = blocking(move || file.exists().then(|| probe_database(&file))).await;
         match probed {
-            None => return Facts { condition: Condition::Missing, ..facts },
-            Some(Ok(false)) => return Facts { condition: Condition::Older, ..facts },
+            None => return unopened("none yet"),
+            // The first use changes it.
+            Some(Ok(false)) => return unopened("of an older format"),
             Some(Ok(true)) => {}
-            Some(Err(error)) => {
-                let text = isthmus_common::error_chain(&error);
-                return Facts { condition: Condition::Unusable(of_store(&error), text), ..facts };
-            }
+            Some(Err(error)) => return unusable(of_store(&error), &isthmus_common::error_chain(&error)),
         }
     }
     match tokio::time::timeout(PATIENCE, store.existing()).await {
-        Ok(Ok(opened)) => facts.warnings.extend(opened.into_iter().flat_map(|store| store.warnings())),
-        Ok(Err(error)) => {
-            let text = isthmus_common::error_chain(&error);
-            facts.condition = Condition::Unusable(of_encrypted_store(&error), text);
+        Ok(Ok(opened)) => {
+            let warnings = opened.into_iter().flat_map(|store| store.warnings());
+            let findings = warnings.map(|text| Finding::warning(ErrorCode::StoreUnusable, &text)).collect();
+            (Judgement::new(location, findings), true)
         }
+        Ok(Err(error)) => unusable(of_encrypted_store(&error), &isthmus_common::error_chain(&error)),
         Err(_) => {
-            let text =
-                format!("the store {} does not answer within {} s", facts.location, PATIENCE.as_secs());
-            facts.condition = Condition::Unusable(ErrorCode::StoreUnusable, text);
+            let text = format!("the store {location} does not answer within {} s", PATIENCE.as_secs());
+            unusable(ErrorCode::StoreUnusable, &text)
         }
     }
-    facts
-}
-
-impl Facts {
-    /// Whether it exists and could be opened.
-    pub(super) fn is_usable(&self) -> bool {
-        self.condition == Condition::Usable
-    }
-}
-
-pub(super) fn judge(facts: &Facts) -> Judgement {
-    let Facts { location, condition, warnings } = facts;
-    let mut findings: Vec<Finding> =
-        warnings.iter().map(|text| Finding::warning(ErrorCode::StoreUnusable, text)).collect();
-    let note = match condition {
-        Condition::Missing => " (none yet)",
-        Condition::Older => " (of an older format)",
-        Condition::Usable => "",
-        Condition::Unusable(code, text) => {
-            findings.push(Finding::fault(*code, text));
-            ""
-        }
-    };
-    Judgement::new(format!("{location}{note}"), findings)
 }

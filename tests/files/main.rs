@@ -9,14 +9,11 @@
 
 mod commands;
 mod crates;
-mod cycles;
 mod deployment;
-mod links;
 mod measurements;
 mod named_tests;
 mod plain_english;
 mod releases;
-mod troubleshooting;
 mod units;
 
 use std::collections::BTreeSet;
@@ -228,24 +225,6 @@ fn every_place_that_changes_files_is_on_the_page() {
     );
 }
 
-/// A provider that crashes, hangs and lies is for tests alone. `.ci/run` looks into the executable besides.
-#[test]
-fn only_tests_turn_the_misbehaviours_of_the_sandbox_on() {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let features = |edges: &str| {
-        let mut command = std::process::Command::new(&cargo);
-        let command =
-            command.current_dir(root()).args(["tree", "--offline", "--locked", "--package", "isthmus"]);
-        let output = command.args(["--edges", edges]).output().expect("cargo runs");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).expect("text")
-    };
-    let misbehaviour = "isthmus-sandbox feature \"misbehaviour\"";
-    let built = features("features,normal,build");
-    assert!(built.contains("isthmus-sandbox") && !built.contains(misbehaviour), "{built}");
-    assert!(features("features,normal,build,dev").contains(misbehaviour));
-}
-
 #[test]
 fn functions_that_change_files_go_by_their_own_names() {
     for (file, text) in ["shim", "bridge", "sandbox"].into_iter().flat_map(sources) {
@@ -287,11 +266,7 @@ fn no_text_of_the_program_names_a_page_of_the_repository() {
         let lines = lines.map(|line| format!("{file}: {}", line.trim()));
         found.extend(lines.filter(|_| !others.contains(&file.as_str())));
     }
-    for entry in root().join("docs/errors").read_dir().expect("a directory") {
-        let path = entry.expect("an entry").path();
-        let text = std::fs::read_to_string(&path).expect("a page");
-        found.extend(page.find(&text).map(|page| format!("{}: {}", path.display(), page.as_str())));
-    }
+    found.extend(page.find(include_str!("../../docs/errors.md")).map(|page| page.as_str().to_owned()));
     assert_eq!(found, [""; 0], "`isthmus explain` has to say it");
 }
 

@@ -13,11 +13,11 @@ use super::values::{self, choice};
 use super::{
     AUDIT_LOG, DAEMON, DAEMON_AUTHORITIES, DAEMON_CERTIFICATE, DAEMON_KEY, DAEMON_TOKEN_FILE,
     DEFAULT_DRAIN_PERIOD, DEFAULT_STOP_GRACE_PERIOD, DRAIN_PERIOD, DURABILITY, DaemonAddress, EXACT_NUMBERS,
-    HOME, HttpAddress, KEY, KEY_FILE, KILL_SESSIONS, LISTEN, LOCK_FILE, LOG_CALLS, METRICS, NAME_PROPERTIES,
-    NameProperties, OFFLINE, PASSPHRASE, PLAIN_RESULTS, POOL_AGE, POOL_IDLE, POOL_MEMORY, POOL_PROCESSES,
-    PREFIX, PROVIDER, PROVIDER_DIRECTORY, PROVIDER_ENVIRONMENT, PROVIDER_MEMORY, PROVIDER_META,
-    ProviderEnvironment, ProviderMeta, RECORD, REMOVED, SCHEMA_CACHE, SENSITIVE_OUTPUTS, STOP_GRACE_PERIOD,
-    STORE, STORE_CA, Setting, TLS_CERTIFICATE, TLS_CLIENT_AUTHORITIES, TLS_KEY, TOKENS, WRITE_ONLY, foreign,
+    HOME, HttpAddress, KEY, KEY_FILE, KILL_SESSIONS, LISTEN, LOCK_FILE, LOG_CALLS, METRICS, OFFLINE,
+    PASSPHRASE, PLAIN_RESULTS, POOL_AGE, POOL_IDLE, POOL_MEMORY, POOL_PROCESSES, PREFIX, PROVIDER,
+    PROVIDER_DIRECTORY, PROVIDER_ENVIRONMENT, PROVIDER_MEMORY, PROVIDER_META, ProviderEnvironment,
+    ProviderMeta, RECORD, SCHEMA_CACHE, SENSITIVE_OUTPUTS, STOP_GRACE_PERIOD, STORE, STORE_CA, Setting,
+    TLS_CERTIFICATE, TLS_CLIENT_AUTHORITIES, TLS_KEY, TOKENS, WRITE_ONLY, foreign,
 };
 use isthmus_package::names::plain_results::PlainResults;
 use isthmus_translate::exact_numbers::NumberForm;
@@ -59,8 +59,6 @@ pub struct Settings {
     pub log_calls: bool,
     /// The address for metrics and the status page of a shared daemon.
     pub metrics: Option<HttpAddress>,
-    /// Properties that name resources of a legacy engine.
-    pub name_properties: NameProperties,
     /// Whether providers are found without network access.
     pub offline: bool,
     /// Functions whose results have no secrets; by default those of the package.
@@ -242,7 +240,6 @@ impl Settings {
             lock_file: reader.value(LOCK_FILE, values::path),
             log_calls: reader.value(LOG_CALLS, values::boolean).unwrap_or(false),
             metrics: reader.value(METRICS, HttpAddress::parse),
-            name_properties: reader.value(NAME_PROPERTIES, NameProperties::parse).unwrap_or_default(),
             offline: reader.value(OFFLINE, values::boolean).unwrap_or(false),
             plain_results: reader.value(PLAIN_RESULTS, values::plain_results),
             pool: PoolLimits {
@@ -267,7 +264,6 @@ impl Settings {
             write_only: reader.value(WRITE_ONLY, choice(&WriteOnly::VALUES)).unwrap_or(WriteOnly::Secret),
             warnings: Vec::new(),
         };
-        reader.refuse_removed();
         let Reader { invalid, mut warnings, .. } = reader;
         if !invalid.is_empty() {
             return Err(InvalidSettings(invalid));
@@ -349,15 +345,6 @@ impl<'a> Reader<'a> {
         let value = self.variables.get(OsStr::new(setting.name))?;
         let parse = |value: &OsStr| if value.is_empty() { Err("empty".to_owned()) } else { parse(value) };
         self.parsed(setting, value, Showing::Nothing, parse)
-    }
-
-    /// Settings that are none any more, and protected something.
-    fn refuse_removed(&mut self) {
-        for (name, instead) in REMOVED {
-            if self.variables.get(OsStr::new(name)).is_some_and(|value| !value.is_empty()) {
-                self.invalid.push(format!("{name} is no setting any more: {instead}"));
-            }
-        }
     }
 
     /// The key of the store, which at most one of three variables sets.
@@ -498,7 +485,6 @@ fn misspelt(variables: &BTreeMap<OsString, OsString>) -> impl Iterator<Item = St
     let names = variables.keys().map(|name| name.to_string_lossy());
     names
         .filter(|name| name.get(..PREFIX.len()).is_some_and(|start| start.eq_ignore_ascii_case(PREFIX)))
-        .filter(|name| !REMOVED.iter().any(|(removed, _)| removed == name))
         .filter_map(|name| super::find(&name).err())
 }
 
@@ -550,8 +536,6 @@ mod tests {
             (KILL_SESSIONS, &["", "0", "no", "False", "OFF"], |settings| !settings.kill_sessions),
             (LOG_CALLS, &["1", "yes", "TRUE", "On"], |settings| settings.log_calls),
             (LOG_CALLS, &["", "0", "no", "False", "OFF"], |settings| !settings.log_calls),
-            (NAME_PROPERTIES, &[r#"{"a_b": "c"}"#], |settings| settings.name_properties.of("a_b") == ["c"]),
-            (NAME_PROPERTIES, &["", "{}"], |settings| settings.name_properties.is_empty()),
             (OFFLINE, &["1", "yes", "TRUE", "On"], |settings| settings.offline),
             (OFFLINE, &["", "0", "no", "False", "OFF"], |settings| !settings.offline),
             (PROVIDER, &["/p"], |settings| settings.provider == Some("/p".into())),
@@ -595,7 +579,6 @@ mod tests {
     #[test]
     fn everything_that_is_wrong_is_listed_at_once_without_secrets() {
         let error = Settings::parse(environment(&[
-            ("ISTHMUS_ALLOW_USERS", b"root"),
             ("ISTHMUS_LOG_CALLS", "ä".repeat(100).as_bytes()),
             ("ISTHMUS_OFFLINE", b"maybe"),
             ("ISTHMUS_STOP_GRACE_PERIOD", b"5s"),
@@ -627,8 +610,6 @@ mod tests {
                 "  ISTHMUS_STORE: unknown scheme \"mysql\"; expected a file, or \
                  `postgres://USER:PASSWORD@HOST/DATABASE`",
                 "  ISTHMUS_WRITE_ONLY=\"hash\\xFF\": not UTF-8; expected `hash` or `secret`",
-                "  ISTHMUS_ALLOW_USERS is no setting any more: a daemon serves its own user and root: unset it, and run a daemon for \
-                 each user",
                 "help: correct or unset these variables; `isthmus explain settings` describes them all",
             ]
         );

@@ -1,13 +1,11 @@
 //! The name of a resource in a legacy environment.
 //!
-//! A program sets it as `urnName`; earlier programs used `name` for both. For types whose programs
-//! set neither, [`NAME_PROPERTIES`] names the properties that form it; without that setting there
-//! is one resource per type, named after the type. Both properties are for the engine: a provider
+//! A program sets it as `urnName`; earlier programs used `name` for both. Of a type whose programs set
+//! neither there is one resource, named after the type. Both properties are for the engine: a provider
 //! sees `name` only if its schema has one.
 
 use isthmus_proto::property::{Struct, Value};
 
-use isthmus_context::settings::NAME_PROPERTIES;
 use isthmus_package::shape::ResourceShape;
 use isthmus_translate::inputs::canonical;
 use isthmus_translate::property::is_unknown_sentinel;
@@ -26,34 +24,19 @@ pub(super) enum NameError {
     Unknown(String),
     #[error("the property `{0}` names the resource, so it must be text that is not empty")]
     NoText(String),
-    /// A property that the setting lists is not set.
-    #[error("the property `{0}` names the resource, as {setting} says, so it must be set; or give the resource a `urnName`", setting = NAME_PROPERTIES.name)]
-    Missing(String),
 }
 
-/// Returns the name of a resource with these inputs. `configured` are the properties that form
-/// names for this type where a program sets none; usually empty.
-pub(super) fn resource_name(
-    type_token: &str,
-    inputs: &Struct,
-    configured: &[String],
-) -> Result<String, NameError> {
+/// Returns the name of a resource with these inputs.
+pub(super) fn resource_name(type_token: &str, inputs: &Struct) -> Result<String, NameError> {
     for property in [URN_NAME, NAME] {
         if let Some(name) = text(inputs, property)? {
             return Ok(name.to_owned());
         }
     }
-    if configured.is_empty() {
-        return Ok(type_token.rsplit(':').next().unwrap_or(type_token).to_owned());
-    }
-    let parts: Result<Vec<&str>, NameError> = configured
-        .iter()
-        .map(|property| text(inputs, property)?.ok_or_else(|| NameError::Missing(property.clone())))
-        .collect();
-    Ok(parts?.join(":"))
+    Ok(type_token.rsplit(':').next().unwrap_or(type_token).to_owned())
 }
 
-/// A property's text as part of a name; `None` if it is not set.
+/// A property's text; `None` if it is not set.
 fn text<'a>(inputs: &'a Struct, property: &str) -> Result<Option<&'a str>, NameError> {
     match inputs.get(property) {
         None | Some(Value::Null) => Ok(None),
@@ -81,27 +64,7 @@ mod tests {
     use super::*;
 
     fn named(properties: impl Into<Struct>) -> Result<String, NameError> {
-        resource_name("random:index/pet:Pet", &properties.into(), &[])
-    }
-
-    #[test]
-    fn a_resource_without_a_name_is_called_by_what_is_configured_for_its_type() {
-        let configured = ["zone", "kind"].map(str::to_owned);
-        let named = |properties: &[(&str, Value)]| {
-            let bag: Struct =
-                properties.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
-            resource_name("random:pet:Pet", &bag, &configured)
-        };
-        let (zone, kind) = (("zone", Value::from("eu")), ("kind", Value::from("cat")));
-        assert_eq!(named(&[zone.clone(), kind.clone()]), Ok("eu:cat".to_owned()));
-        assert_eq!(named(&[zone.clone(), kind, ("urnName", "own".into())]), Ok("own".to_owned()));
-        assert_eq!(named(std::slice::from_ref(&zone)), Err(NameError::Missing("kind".to_owned())));
-        assert_eq!(
-            named(&[zone.clone(), ("kind", Value::from(7.0))]),
-            Err(NameError::NoText("kind".to_owned()))
-        );
-        let unknown = isthmus_translate::property::unknown();
-        assert_eq!(named(&[zone, ("kind", unknown)]), Err(NameError::Unknown("kind".to_owned())));
+        resource_name("random:index/pet:Pet", &properties.into())
     }
 
     #[test]
@@ -109,7 +72,7 @@ mod tests {
         assert_eq!(named([("urnName", Value::from("a")), ("name", "b".into())]), Ok("a".to_owned()));
         assert_eq!(named([("urnName", Value::Null), ("name", "b".into())]), Ok("b".to_owned()));
         assert_eq!(named([("length", Value::from(2.0))]), Ok("Pet".to_owned()));
-        assert_eq!(resource_name("random:pet:Pet", &Struct::new(), &[]), Ok("Pet".to_owned()));
+        assert_eq!(resource_name("random:pet:Pet", &Struct::new()), Ok("Pet".to_owned()));
     }
 
     #[test]

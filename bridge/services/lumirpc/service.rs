@@ -14,10 +14,9 @@ use isthmus_proto::lumirpc::{
 use isthmus_proto::property::Struct;
 use tonic::{Request, Response, Status};
 
-use crate::serve::{run_to_completion, session_of};
-use crate::status::{self, RequestError};
+use crate::serve::run_to_completion;
+use crate::status::RequestError;
 use isthmus_operations::resource::{self, AutonamingMode, Naming, Operation, OperationWarnings};
-use isthmus_session::daemon::{Session, SessionError};
 
 use super::name::{resource_name, without_names};
 use super::work::{Work, confirm_answer};
@@ -26,41 +25,16 @@ use super::work::{Work, confirm_answer};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LumiService;
 
-impl LumiService {
-    /// The properties that name resources of a type.
-    async fn name_properties<'a>(
-        &self,
-        session: &'a Arc<Session>,
-        type_token: &str,
-    ) -> Result<&'a [String], Status> {
-        let names = &session.settings().name_properties;
-        if names.is_empty() {
-            return Ok(&[]);
-        }
-        // Not its provider: the caller may hold that, and it is not replaced while it is held.
-        let package = session.package().await;
-        let package = package.ok_or_else(|| status::of_session(SessionError::NotParameterized))?;
-        let shape = package
-            .resource_by_short_token(type_token)
-            .map_err(|error| status::of_operation(error.into()))?;
-        Ok(names.of(&shape.terraform_type))
-    }
-
-    /// The resource's name, by which the engine calls it in every call about it; `None` where no
-    /// property names it.
-    async fn name_of(&self, work: &Work, type_token: &str, properties: Option<&Struct>) -> Option<String> {
-        let configured = self.name_properties(&work.session, type_token).await.ok()?;
-        resource_name(type_token, properties?, configured).ok()
-    }
+/// The resource's name, by which the engine calls it in every call about it; `None` if its properties give none.
+fn name_of(type_token: &str, properties: Option<&Struct>) -> Option<String> {
+    resource_name(type_token, properties?).ok()
 }
 
 #[tonic::async_trait]
 impl ResourceProvider for LumiService {
     async fn name(&self, request: Request<NameRequest>) -> Result<Response<NameResponse>, Status> {
-        let session = session_of(&request)?;
         let request = request.into_inner();
-        let configured = self.name_properties(&session, &request.r#type).await?;
-        let name = resource_name(&request.r#type, &request.properties.unwrap_or_default(), configured)
+        let name = resource_name(&request.r#type, &request.properties.unwrap_or_default())
             .map_err(|error| RequestError::Invalid(error.to_string()))?;
         Ok(Response::new(NameResponse { name }))
     }
@@ -70,9 +44,8 @@ impl ResourceProvider for LumiService {
         let stored = work.resource(&request.r#type, None).await?;
         let mut warnings = OperationWarnings::default();
         let properties = request.properties.unwrap_or_default();
-        let configured = self.name_properties(&work.session, &request.r#type).await?;
         // The engine calls Name first, which fails for a resource without a valid name.
-        let name = resource_name(&request.r#type, &properties, configured).unwrap_or_default();
+        let name = resource_name(&request.r#type, &properties).unwrap_or_default();
         let inputs = without_names(Some(properties), &stored.target.shape);
         // An earlier generated name is among the inputs: the engine stores it and sends it until it
         // replaces the resource.
@@ -105,7 +78,7 @@ impl ResourceProvider for LumiService {
 
     async fn diff(&self, request: Request<DiffRequest>) -> Result<Response<DiffResponse>, Status> {
         let (work, request) = Work::begin(request).await?;
-        let name = self.name_of(&work, &request.r#type, request.news.as_ref()).await;
+        let name = name_of(&request.r#type, request.news.as_ref());
         let mut stored = work.configured_resource(&request.r#type, name).await?;
         let mut warnings = OperationWarnings::default();
         let olds = without_names(request.olds, &stored.target.shape);
@@ -118,7 +91,7 @@ impl ResourceProvider for LumiService {
 
     async fn create(&self, request: Request<CreateRequest>) -> Result<Response<CreateResponse>, Status> {
         let (work, request) = Work::begin(request).await?;
-        let name = self.name_of(&work, &request.r#type, request.properties.as_ref()).await;
+        let name = name_of(&request.r#type, request.properties.as_ref());
         let session = Arc::clone(&work.session);
         let created = run_to_completion(Arc::clone(&session), async move {
             let stored = work.configured_resource(&request.r#type, name).await?;
@@ -147,7 +120,7 @@ impl ResourceProvider for LumiService {
 
     async fn update(&self, request: Request<UpdateRequest>) -> Result<Response<UpdateResponse>, Status> {
         let (work, request) = Work::begin(request).await?;
-        let name = self.name_of(&work, &request.r#type, request.news.as_ref()).await;
+        let name = name_of(&request.r#type, request.news.as_ref());
         run_to_completion(Arc::clone(&work.session), async move {
             let stored = work.configured_resource(&request.r#type, name).await?;
             let mut warnings = OperationWarnings::default();
@@ -163,7 +136,7 @@ impl ResourceProvider for LumiService {
 
     async fn delete(&self, request: Request<DeleteRequest>) -> Result<Response<()>, Status> {
         let (work, request) = Work::begin(request).await?;
-        let name = self.name_of(&work, &request.r#type, request.properties.as_ref()).await;
+        let name = name_of(&request.r#type, request.properties.as_ref());
         run_to_completion(Arc::clone(&work.session), async move {
             let stored = work.configured_resource(&request.r#type, name).await?;
             let stored = stored.for_operation(Operation::Delete, None);

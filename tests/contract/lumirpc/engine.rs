@@ -226,7 +226,6 @@ impl Engine {
             // Only the sandbox looks at it.
             .env("SANDBOX_ODD", "true")
             .env_remove("ISTHMUS_PROVIDER")
-            .env_remove("ISTHMUS_TOOLS_DIR")
             .envs(isthmus_test_engine::provider_logging(self.directory.path()))
             .envs(self.settings.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())

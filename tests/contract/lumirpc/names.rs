@@ -43,26 +43,3 @@ async fn a_name_of_the_programs_own_is_left_alone_and_one_that_conflicts_is_not_
     assert!(text(&made.outputs, "name").starts_with("pre-"), "{:?}", made.outputs);
     assert_eq!(made.defaults, Struct::new());
 }
-
-#[tokio::test]
-async fn what_names_a_type_can_be_configured() {
-    let mut engine = Engine::with_tool("local").await;
-    engine.set("ISTHMUS_NAME_PROPERTIES", r#"{"local_file": ["filename", "content"]}"#);
-    let path = engine.home().join("greeting");
-    let path = path.to_str().expect("text");
-    let file =
-        |content: Value| [goal("local:file:File", [("filename", Value::from(path)), ("content", content)])];
-    let steps = engine.deploy(&file("hello".into())).await.expect("created");
-    assert_eq!(steps, [(format!("{path}:hello"), Step::Create)]);
-    for (content, words) in [
-        (Value::Null, "`content` names the resource, as ISTHMUS_NAME_PROPERTIES says, so it must be set"),
-        (isthmus_translate::property::unknown(), "`content` names the resource, so it must be known"),
-        ("".into(), "must be text that is not empty"),
-    ] {
-        let error = engine.plan(&file(content)).await.expect_err(words);
-        assert!(error.contains(words), "{words:?} is not in: {error}");
-    }
-    engine.set("ISTHMUS_NAME_PROPERTIES", "filename");
-    let error = engine.plan(&file("hello".into())).await.expect_err("a setting that is no object");
-    assert!(error.contains("ISTHMUS_NAME_PROPERTIES=\"filename\": invalid JSON"), "{error}");
-}
