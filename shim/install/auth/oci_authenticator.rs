@@ -103,7 +103,7 @@ mod tests {
         std::fs::write(path(".dockercfg"), "{").expect("a file");
         std::fs::write(
             path(".tofurc"),
-            "oci_credentials \"e.com/a\" { username = \"mine\" password = \"p\" }",
+            "oci_credentials \"e.com/a\" {\n username = \"mine\"\n password = \"p\"\n}",
         )
         .expect("a file");
         let environment = Environment::from_iter([("HOME", home.path())]);
