@@ -68,10 +68,8 @@ fn provider(item: &Item) -> Located<(ProviderAddress, ProviderLock)> {
     else {
         return Err((item.name.position, LockFault::Form));
     };
-    let address = ProviderAddress::parse(&label.text).ok();
-    let address = address
-        .filter(|address| address.to_string() == label.text)
-        .ok_or((label.position, LockFault::Address))?;
+    let address =
+        ProviderAddress::parse_normalised(&label.text).ok_or((label.position, LockFault::Address))?;
     if (address.host(), address.namespace()) == BUILT_IN {
         return Err((label.position, LockFault::BuiltIn));
     }
