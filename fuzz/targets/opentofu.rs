@@ -87,7 +87,7 @@ pub(crate) fn addresses(bytes: &[u8]) {
 /// It sorts hashes when it adds one, but not those that it has read; hence a comparison of lines, and
 /// one of what we make of both.
 pub(crate) fn lock_file(bytes: &[u8]) {
-    // HCL 1, with whose parser we read the file, allows control characters in strings. And Go escapes what its version of
+    // Our parser allows line breaks and control characters in strings. And Go escapes what its version of
     // Unicode does not know, where we write each character as it is: so only characters that all versions know.
     let is_known = |character: char| match character {
         '\n' | '\t' | ' '..='~' => true,
@@ -107,7 +107,7 @@ pub(crate) fn lock_file(bytes: &[u8]) {
     assert!(answer.panic.is_empty() || ours.is_none(), "{answer:?}");
     let theirs = answer.is_accepted().then(|| String::from_utf8(answer.bytes()).expect("a text"));
     let (Some(ours), Some(theirs)) = (&ours, theirs) else {
-        // They accept more, such as versions that are not semantic ones; and HCL 1 has more syntax.
+        // They accept more, such as versions that are not semantic ones; and our parser has more syntax.
         let refuses_content = ["Invalid provider", "Non-normalized", "Duplicate provider"];
         let is_content = refuses_content.iter().any(|summary| answer.error.contains(summary));
         return assert!(ours.is_none() || !is_content, "{answer:?} for:\n{ours:?}");

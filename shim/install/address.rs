@@ -130,6 +130,11 @@ impl ProviderAddress {
         Ok(address)
     }
 
+    /// Parses the full form; `None` if it is not normalised, as it is in lock files and directories.
+    pub(crate) fn parse_normalised(text: &str) -> Option<Self> {
+        Self::parse(text).ok().filter(|address| address.to_string() == text)
+    }
+
     /// The registry's host, with its port if that is not the default.
     pub fn host(&self) -> &str {
         &self.host

@@ -25,6 +25,7 @@ pub use record::{AlteredError, UnverifiedReason, Verification, check_program};
 pub use removal::{Removal, RunningPrograms};
 
 use crate::executable::find_in_directory;
+use crate::mirror::packed;
 use crate::{Platform, ProviderAddress, VersionConstraint};
 use lock::DirectoryLock;
 
@@ -151,8 +152,9 @@ impl ProviderCache {
         }
         let metadata = path.metadata().map_err(|error| error.to_string())?;
         if !metadata.is_dir() {
-            return match self.packed_version(address, name) {
-                Some(version) => Err(format!(
+            let packed = packed(address, name).filter(|(_, platform)| *platform == self.platform);
+            return match packed {
+                Some((version, _)) => Err(format!(
                     "it is still packed; unpack it into {}",
                     self.package_directory(address, &version).display()
                 )),
@@ -185,15 +187,6 @@ impl ProviderCache {
             Err(error) => Err(format!("{}: {error}", directory.display())),
         }
     }
-
-    /// The version in an archive's name, `terraform-provider-TYPE_VERSION_OS_ARCH.zip`, if it is
-    /// for this platform.
-    fn packed_version(&self, address: &ProviderAddress, file: &str) -> Option<Version> {
-        let file = file.to_lowercase();
-        let rest = file.strip_prefix(PROGRAM_PREFIX)?.strip_prefix(address.provider_type())?;
-        let rest = rest.strip_prefix('_')?.strip_suffix(".zip")?;
-        Version::parse(rest.strip_suffix(&format!("_{}", self.platform))?).ok()
-    }
 }
 
 /// The address of an unpacked provider by its path, which has the layout of caches and of Terraform's filesystem mirrors; for a link
@@ -212,7 +205,7 @@ fn by_layout(program: &Path) -> Option<ProviderAddress> {
     Version::parse(version).ok()?;
     let written = format!("{host}/{namespace}/{provider_type}");
     // The directories are named by the normalised address.
-    let address = ProviderAddress::parse(&written).ok().filter(|address| address.to_string() == written)?;
+    let address = ProviderAddress::parse_normalised(&written)?;
     let rest = file.strip_prefix(PROGRAM_PREFIX)?.strip_prefix(provider_type)?;
     let is_its_program = rest.is_empty() || rest.starts_with(['_', '.']);
     is_its_program.then_some(address)

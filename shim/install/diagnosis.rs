@@ -156,7 +156,7 @@ fn of_remote_mirror(error: &RemoteMirrorError) -> Trouble {
         RemoteMirrorError::Web(error) => of_web(error),
         RemoteMirrorError::Address { .. } | RemoteMirrorError::Repository { .. } => Trouble::Configuration,
         RemoteMirrorError::Answer { .. } => Trouble::Origin,
-        RemoteMirrorError::Denied { .. } | RemoteMirrorError::Credentials { .. } => Trouble::NotAuthorized,
+        RemoteMirrorError::Denied { .. } | RemoteMirrorError::Credentials(_) => Trouble::NotAuthorized,
         RemoteMirrorError::NoPlatform(_) => Trouble::UnknownVersion,
     }
 }

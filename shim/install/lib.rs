@@ -22,7 +22,7 @@ mod failure;
 #[doc(hidden)]
 pub mod fuzzing;
 mod hashes;
-mod hcl1;
+mod hcl;
 mod installer;
 mod lock_file;
 mod mirror;

@@ -4,9 +4,6 @@
 //! It is read as strictly and written byte for byte as by OpenTofu, so that neither changes the
 //! other's file. As there, users' additions are lost when it is written, except the comments at its
 //! head.
-//!
-//! The file is in HCL 2, but it may only contain strings, lists and blocks, which HCL 1 shares; so
-//! the parser of the CLI configuration reads it.
 
 mod error;
 mod provider_lock;

@@ -7,6 +7,7 @@ mod remote;
 mod sources;
 mod writer;
 
+pub(crate) use filesystem::packed;
 pub use filesystem::{FilesystemMirror, MirrorError};
 pub(crate) use network::NetworkMirror;
 pub(crate) use oci::OciMirror;

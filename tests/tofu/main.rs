@@ -25,7 +25,6 @@ mod daemon;
 mod features;
 mod kinds;
 mod lottery;
-mod mirrors;
 mod providers;
 mod report;
 mod requests;

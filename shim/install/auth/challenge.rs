@@ -6,6 +6,7 @@ use http::{HeaderMap, HeaderValue, header};
 use serde::Deserialize;
 
 use super::OciSecret;
+use super::token::authorization;
 
 /// An authentication challenge.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,7 +61,7 @@ impl TokenAnswer {
     /// The `Authorization` header.
     pub(crate) fn header(self) -> Option<HeaderValue> {
         let token = self.token.or(self.access_token).filter(|token| !token.is_empty());
-        sensitive(&format!("Bearer {}", token?))
+        authorization(&format!("Bearer {}", token?))
     }
 }
 
@@ -69,20 +70,14 @@ impl OciSecret {
     pub(crate) fn basic(&self) -> Option<HeaderValue> {
         let Self::Password { username, password } = self else { return None };
         let both = STANDARD.encode(format!("{username}:{}", password.expose()));
-        sensitive(&format!("Basic {both}"))
+        authorization(&format!("Basic {both}"))
     }
 
     /// The header for a token, if one is configured.
     pub(crate) fn bearer(&self) -> Option<HeaderValue> {
         let Self::Tokens { access_token, .. } = self else { return None };
-        sensitive(&format!("Bearer {}", access_token.expose()))
+        authorization(&format!("Bearer {}", access_token.expose()))
     }
-}
-
-fn sensitive(text: &str) -> Option<HeaderValue> {
-    let mut value = HeaderValue::from_str(text).ok()?;
-    value.set_sensitive(true);
-    Some(value)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::helper::run;
-use super::oci::{OciPrefix, OciSecret};
+use super::oci::{OciCredentials, OciPrefix, OciSecret};
 use isthmus_common::Environment;
 
 /// Size limit of a credentials file.
@@ -37,16 +37,18 @@ impl DockerFile {
     }
 
     /// Secrets by registry or repository. Unsupported entries are ignored.
-    pub(super) fn secrets(&self) -> impl Iterator<Item = (OciPrefix, OciSecret)> {
+    pub(super) fn secrets(&self) -> impl Iterator<Item = OciCredentials> {
         let auths = self.auths.iter().filter_map(|(prefix, value)| {
             let auth = STANDARD.decode(value.get("auth")?.as_str()?).ok()?;
             let auth = String::from_utf8(auth).ok()?;
             let (username, password) = auth.split_once(':')?;
             let (username, password) = (username.to_owned(), Secret::new(password.to_owned()));
-            Some((OciPrefix::parse(prefix).ok()?, OciSecret::Password { username, password }))
+            let secret = OciSecret::Password { username, password };
+            Some(OciCredentials { prefix: OciPrefix::parse(prefix).ok()?, secret })
         });
         let helpers = self.cred_helpers.iter().filter_map(|(registry, helper)| {
-            Some((OciPrefix::parse(registry).ok()?, OciSecret::Helper(helper.as_str()?.to_owned())))
+            let secret = OciSecret::Helper(helper.as_str()?.to_owned());
+            Some(OciCredentials { prefix: OciPrefix::parse(registry).ok()?, secret })
         });
         auths.chain(helpers)
     }

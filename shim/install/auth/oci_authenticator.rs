@@ -7,14 +7,15 @@ use std::io;
 use std::path::Path;
 
 use super::docker::{DockerFile, ambient_files, ask_helper};
-use super::oci::{OciCredentials, OciDefaultCredentials, OciPrefix, OciSecret};
+use super::oci::{OciCredentials, OciDefaultCredentials, OciSecret};
+use super::token::CredentialsError;
 use isthmus_common::Environment;
 
 /// Finds credentials for OCI registries.
 #[derive(Debug, Default)]
 pub(crate) struct OciAuthenticator {
     /// Configured credentials, best first among equally specific ones.
-    known: Vec<(OciPrefix, OciSecret)>,
+    known: Vec<OciCredentials>,
     /// The credentials helper for all other registries.
     helper: Option<String>,
     /// Files that could not be read, and have no effect.
@@ -29,7 +30,7 @@ impl OciAuthenticator {
         environment: &Environment,
     ) -> Self {
         let mut authenticator = Self {
-            known: configured.iter().map(|known| (known.prefix.clone(), known.secret.clone())).collect(),
+            known: configured.to_vec(),
             helper: defaults.docker_credentials_helper.clone(),
             warnings: Vec::new(),
         };
@@ -45,9 +46,13 @@ impl OciAuthenticator {
     }
 
     /// The secret for a repository.
-    pub(crate) async fn secret(&self, registry: &str, repository: &str) -> Result<Option<OciSecret>, String> {
+    pub(crate) async fn secret(
+        &self,
+        registry: &str,
+        repository: &str,
+    ) -> Result<Option<OciSecret>, CredentialsError> {
         let mut best: Option<(usize, &OciSecret)> = None;
-        for (prefix, secret) in &self.known {
+        for OciCredentials { prefix, secret } in &self.known {
             let Some(fit) = prefix.fits(registry, repository) else { continue };
             if best.is_none_or(|(other, _)| fit > other) {
                 best = Some((fit, secret));
@@ -59,7 +64,10 @@ impl OciAuthenticator {
             None => self.helper.as_ref(),
         };
         match helper {
-            Some(helper) => ask_helper(helper, registry).await,
+            Some(helper) => {
+                let secret = ask_helper(helper, registry).await;
+                secret.map_err(|reason| CredentialsError { host: registry.to_owned(), reason })
+            }
             None => Ok(None),
         }
     }
@@ -103,7 +111,7 @@ mod tests {
         std::fs::write(path(".dockercfg"), "{").expect("a file");
         std::fs::write(
             path(".tofurc"),
-            "oci_credentials \"e.com/a\" { username = \"mine\" password = \"p\" }",
+            "oci_credentials \"e.com/a\" {\n username = \"mine\"\n password = \"p\"\n}",
         )
         .expect("a file");
         let environment = Environment::from_iter([("HOME", home.path())]);

@@ -44,14 +44,20 @@ pub(crate) struct TokenError;
 impl Token {
     /// A configured token.
     pub(crate) fn new(text: &str) -> Result<Self, TokenError> {
-        let mut value = HeaderValue::from_str(&format!("Bearer {text}")).map_err(|_| TokenError)?;
-        value.set_sensitive(true);
+        let value = authorization(&format!("Bearer {text}")).ok_or(TokenError)?;
         Ok(Self(Secret::new(value)))
     }
 
     pub(crate) fn header(&self) -> HeaderValue {
         self.0.expose().clone()
     }
+}
+
+/// The value of an `Authorization` header, which is not logged; `None` if it cannot be sent.
+pub(super) fn authorization(text: &str) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(text).ok()?;
+    value.set_sensitive(true);
+    Some(value)
 }
 
 #[cfg(test)]

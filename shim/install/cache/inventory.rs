@@ -16,6 +16,7 @@ use super::record::{AlteredError, Record, Verification};
 use super::staging::{UNFINISHED, is_staging};
 use super::{PROGRAM_PREFIX, ProviderCache, shown};
 use crate::executable::find_in_directory;
+use crate::mirror::packed;
 use crate::{FileSum, Platform, ProviderAddress};
 
 /// Limits of depth and files in determining a package's size.
@@ -111,8 +112,7 @@ impl ProviderCache {
                     Ok(version) => self.version(address, &version, &path, inventory),
                     Err(error) => inventory.skip(&path, format!("it is not named by a version: {error}")),
                 }
-            } else if name.to_lowercase().starts_with(PROGRAM_PREFIX) && name.to_lowercase().ends_with(".zip")
-            {
+            } else if packed(address, &name).is_some() {
                 let reason = "it is still packed; unpack it into VERSION/OS_ARCH beside it".to_owned();
                 inventory.skip(&path, reason);
             } else if Version::parse(&name).is_ok() {

@@ -14,7 +14,7 @@ use super::expand::expand;
 use super::{CliConfig, CliConfigError, ConfigFault, files};
 use crate::address::normalise_host;
 use crate::auth::{CredentialsHelper, is_program_name};
-use crate::hcl1::{self, Body, Key, Position};
+use crate::hcl::{self, Body, Key, Position};
 use reader::Reader;
 use section::{Decoded, Located};
 
@@ -56,11 +56,7 @@ pub(crate) fn content(
     environment: &Environment,
     config: &mut CliConfig,
 ) -> Result<(), CliConfigError> {
-    let body = hcl1::parse(bytes).map_err(|error| CliConfigError::Syntax {
-        file: file.to_owned(),
-        position: error.position,
-        fault: error.fault,
-    })?;
+    let body = hcl::parse(bytes).map_err(|error| CliConfigError::Syntax { file: file.to_owned(), error })?;
     Reader { file, environment, config }.read(&body).map_err(|Located { position, fault }| {
         CliConfigError::Content { file: file.to_owned(), position, fault: Box::new(fault) }
     })
@@ -90,12 +86,12 @@ impl Reader<'_> {
             self.warn_of_others(block, &["services"]);
             let services = self.config.hosts.entry(host).or_default();
             let Some(value) = block.argument("services") else { continue };
-            let hcl1::Content::Body(named) = &value.content else {
+            let hcl::Content::Body(named) = &value.content else {
                 return Err(value.wrong("services", "a block"));
             };
             for item in &named.items {
                 // Other kinds of services have settings in place of an address.
-                if let hcl1::Content::String(address) = &item.value.content {
+                if let hcl::Content::String(address) = &item.value.content {
                     services.insert(item.name.text.clone(), address.clone());
                 }
             }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use super::pattern::PatternError;
 use super::template::TemplateFault;
 use crate::auth::OciPrefixFault;
-use crate::hcl1::{Position, SyntaxFault};
+use crate::hcl::{Position, SyntaxError};
 
 /// A CLI configuration is invalid.
 #[derive(Debug, thiserror::Error)]
@@ -23,14 +23,12 @@ pub enum CliConfigError {
         source: io::Error,
     },
     /// A syntax error.
-    #[error("{}:{position}: {fault}", file.display())]
+    #[error("{}:{error}", file.display())]
     Syntax {
         /// The file.
         file: PathBuf,
-        /// The position.
-        position: Position,
-        /// The reason.
-        fault: SyntaxFault,
+        /// The position and the reason.
+        error: SyntaxError,
     },
     /// An invalid setting.
     #[error("{}:{position}: {fault}", file.display())]

@@ -3,6 +3,8 @@
 //! OpenTofu accepts any expression inside the braces. Here there are only its three names: a
 //! template with anything else is refused when the configuration is read.
 
+use hcl_edit::template::Element;
+
 use super::ProviderPattern;
 use crate::ProviderAddress;
 use crate::address::host_in_ascii;
@@ -31,12 +33,6 @@ pub enum TemplateFault {
         "the template holds an expression, but only ${{hostname}}, ${{namespace}} and ${{type}} can be filled in"
     )]
     Expression,
-    #[error(
-        "the template holds a \"%{{\", which is not understood here; only ${{hostname}}, ${{namespace}} and ${{type}} are"
-    )]
-    Directive,
-    #[error("a \"${{\" in the template has no end")]
-    Unterminated,
     #[error("the template must contain ${{{0}}}, because \"include\" does not name exactly one")]
     Ambiguous(&'static str),
     #[error("the template comes to no repository of a registry of containers: {0}")]
@@ -106,30 +102,16 @@ impl RepositoryTemplate {
 }
 
 fn pieces(text: &str) -> Result<Vec<Piece>, TemplateFault> {
-    let mut pieces = Vec::new();
-    let mut plain = String::new();
-    let mut rest = text;
-    while let Some(character) = rest.chars().next() {
-        if let Some(behind) = rest.strip_prefix("$${").or_else(|| rest.strip_prefix("%%{")) {
-            plain.push(character);
-            plain.push('{');
-            rest = behind;
-        } else if rest.starts_with("%{") {
-            return Err(TemplateFault::Directive);
-        } else if let Some(behind) = rest.strip_prefix("${") {
-            let (expression, next) = behind.split_once('}').ok_or(TemplateFault::Unterminated)?;
-            let part = PARTS.iter().find(|(_, name)| *name == expression.trim());
-            let (part, _) = part.ok_or(TemplateFault::Expression)?;
-            pieces.push(Piece::Text(std::mem::take(&mut plain)));
-            pieces.push(Piece::Part(*part));
-            rest = next;
-        } else {
-            plain.push(character);
-            rest = &rest[character.len_utf8()..];
+    let template = hcl_edit::parser::parse_template(text).map_err(|_| TemplateFault::Expression)?;
+    let piece = |element: &Element| match element {
+        Element::Literal(text) => Some(Piece::Text(text.to_string())),
+        Element::Interpolation(interpolation) => {
+            let name = interpolation.expr.as_variable()?;
+            PARTS.iter().find(|(_, part)| *part == name.as_str()).map(|(part, _)| Piece::Part(*part))
         }
-    }
-    pieces.push(Piece::Text(plain));
-    Ok(pieces)
+        Element::Directive(_) => None,
+    };
+    template.iter().map(|element| piece(element).ok_or(TemplateFault::Expression)).collect()
 }
 
 #[cfg(test)]
@@ -174,8 +156,8 @@ mod tests {
             ("r/${type}", vec!["a.com/*/*"], "must contain ${namespace}"),
             ("r/x", vec!["a.com/b/*"], "must contain ${type}"),
             ("r/${hostname}/${namespace}/${upper(type)}", vec![], "holds an expression"),
-            ("r/%{ if true }x%{ endif }", vec!["a.com/b/c"], "holds a \"%{\""),
-            ("r/${type", vec!["a.com/b/c"], "has no end"),
+            ("r/%{ if true }x%{ endif }", vec!["a.com/b/c"], "holds an expression"),
+            ("r/${type", vec!["a.com/b/c"], "holds an expression"),
             ("${type}", vec!["a.com/b/*"], "no repository is named"),
             ("r/UPPER-${type}", vec!["a.com/b/*"], "no repository of a registry"),
             ("r/$${type}", vec!["a.com/b/c"], "no repository of a registry"),

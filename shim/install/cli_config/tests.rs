@@ -192,9 +192,11 @@ fn the_documented_example_says_where_providers_come_from() {
 #[test]
 fn tokens_and_hosts_and_helpers_are_read_in_every_form() {
     for text in [
-        r#"credentials "Example.com" { token = "t" } host "x.com:443" { services = { "providers.v1" = "/p/" } }
+        r#"credentials "Example.com" { token = "t" }
+           host "x.com:443" { services = { "providers.v1" = "/p/" } }
            credentials_helper "vault" { args = ["-a", "b"] }"#,
-        r#"credentials { "example.com" { token = "t" } } host "x.com" { services { "providers.v1" = "/p/" } }
+        r#"credentials = { "example.com" = { token = "t" } }
+           host = { "x.com" = { services = { "providers.v1" = "/p/" } } }
            credentials_helper "vault" { args = ["-a", "b"] }"#,
         r#"{"credentials": {"example.com": {"token": "t"}}, "host": {"x.com": {"services": {"providers.v1": "/p/", "login.v1": {"a": 1}}}},
             "credentials_helper": {"vault": {"args": ["-a", "b"]}}}"#,
@@ -222,7 +224,7 @@ fn tokens_and_hosts_and_helpers_are_read_in_every_form() {
 fn of_several_files_the_first_setting_and_the_last_token_count() {
     let home = Home::new()
         .file(".tofurc", "plugin_cache_dir = \"$HOME/one\"\ncredentials \"h\" { token = \"main\" }\nregistry_protocols { retry_count = 3 }")
-        .file(".terraform.d/a.tfrc", "plugin_cache_dir = \"/two\"\ncredentials \"h\" { token = \"directory\" }\nregistry_protocols { retry_count = 4 request_timeout_seconds = \"5\" }")
+        .file(".terraform.d/a.tfrc", "plugin_cache_dir = \"/two\"\ncredentials \"h\" { token = \"directory\" }\nregistry_protocols {\n retry_count = 4\n request_timeout_seconds = \"5\"\n}")
         .file(".terraform.d/b.tfrc", "plugin_cache_may_break_dependency_lock_file = true\ncredentials \"i\" { token = \"i\" }");
     fs::create_dir(home.path("one")).expect("a directory");
     let config = home.load();
@@ -250,10 +252,10 @@ fn two_blocks_of_what_there_may_be_once_are_refused_across_files() {
          .tofurc:2:2 already"
     );
     assert!(
-        fault("credentials_helper \"a\" {} credentials_helper \"b\" {}")
+        fault("credentials_helper \"a\" {}\ncredentials_helper \"b\" {}")
             .contains("one with another name already")
     );
-    assert!(fault("registry_protocols {} registry_protocols {}").contains(".tofurc:1:1 already"));
+    assert!(fault("registry_protocols {}\nregistry_protocols {}").contains(".tofurc:1:1 already"));
 }
 
 #[test]
@@ -275,7 +277,7 @@ fn what_has_no_effect_is_warned_about() {
 
 #[test]
 fn an_unknown_name_that_may_be_of_another_file_is_not_shown() {
-    let home = Home::new().file(".terraformrc", "\"hunter2\" = 1\nservices = 2\n");
+    let home = Home::new().file(".terraformrc", "hunter2 = 1\nservices = 2\n");
     assert_eq!(
         home.warnings(),
         [
@@ -307,8 +309,12 @@ fn what_is_no_file_is_waited_for_only_if_a_variable_names_it() {
 #[test]
 fn what_has_no_meaning_is_refused_with_its_place() {
     for (text, expected) in [
-        ("a = ", "1:5: found the end of the file, where a value should be"),
-        ("{\"a\": }", "1:7: found }, where a value should be"),
+        ("a = 1 b = 2", "1:7: expected newline or eof (each argument and each block needs a line of its own"),
+        ("{\"a\": }", "1:7: invalid expression; expected "),
+        (
+            "plugin_cache_dir = word",
+            "\"plugin_cache_dir\" is an expression without quotes, but must be a string",
+        ),
         ("plugin_cache_dir = []", "1:20: \"plugin_cache_dir\" is a list, but must be a string"),
         ("plugin_cache_may_break_dependency_lock_file = \"true\"", "is a string, but must be true or false"),
         (
@@ -319,39 +325,48 @@ fn what_has_no_meaning_is_refused_with_its_place() {
         ("provider_installation {\n  foo {}\n}", "2:3: this is no way to install providers"),
         ("provider_installation {\n  direct = {}\n}", "2:3: the block \"direct\" is written direct { … }"),
         (
-            "provider_installation { filesystem_mirror {} }",
-            "1:25: the block \"filesystem_mirror\" needs the argument \"path\"",
+            "provider_installation {\n filesystem_mirror {}\n}",
+            "2:2: the block \"filesystem_mirror\" needs the argument \"path\"",
         ),
-        ("provider_installation { network_mirror { url = \"\" } }", "needs the argument \"url\""),
-        ("provider_installation { network_mirror { url = \"http://a/\" } }", "1:48: this is not the address"),
-        ("provider_installation { network_mirror { url = \"https:///\" } }", "is not the address"),
-        ("provider_installation { direct {} dev_overrides {} }", "1:35: \"dev_overrides\" must come before"),
+        ("provider_installation {\n network_mirror { url = \"\" }\n}", "needs the argument \"url\""),
+        (
+            "provider_installation {\n network_mirror { url = \"http://a/\" }\n}",
+            "2:25: this is not the address",
+        ),
+        ("provider_installation {\n network_mirror { url = \"https:///\" }\n}", "is not the address"),
+        (
+            "provider_installation {\n direct {}\n dev_overrides {}\n}",
+            "3:2: \"dev_overrides\" must come before",
+        ),
         (
             "provider_installation { dev_overrides { \"a/b/c/d\" = \"x\" } }",
             "1:41: this is not a provider's address",
         ),
         (
-            "provider_installation { dev_overrides { \"a/b\" = 1.5 c {} } }",
-            "1:55: \"dev_overrides\" is a block, but must be a string",
-        ),
-        ("provider_installation { direct { include = [\"a/b\", \"*/b\"] } }", "1:52: this is not a pattern"),
-        (
-            "provider_installation { direct { include = \"a/b\" } }",
-            "1:44: \"include\" is a string, but must be a list",
+            "provider_installation { dev_overrides { \"a/b\" = { c = 1 } } }",
+            "1:49: \"dev_overrides\" is a block, but must be a string",
         ),
         (
-            "provider_installation { direct { download_retry_count = -1 } }",
+            "provider_installation {\n direct { include = [\"a/b\", \"*/b\"] }\n}",
+            "2:29: this is not a pattern",
+        ),
+        (
+            "provider_installation {\n direct { include = \"a/b\" }\n}",
+            "2:21: \"include\" is a string, but must be a list",
+        ),
+        (
+            "provider_installation {\n direct { download_retry_count = -1 }\n}",
             "a whole number, and not a negative one",
         ),
         (
-            "provider_installation { oci_mirror { repository_template = \"r/x\" } }",
-            "1:60: the template must contain ${hostname}",
+            "provider_installation {\n oci_mirror { repository_template = \"r/x\" }\n}",
+            "2:37: the template must contain ${hostname}",
         ),
         ("credentials \"a_b\" {}", "1:13: this is no host"),
         ("credentials \"a\" \"b\" {}", "1:1: the block \"credentials\" is written credentials \"HOST\""),
         ("credentials \"h\" { token = [] }", "\"token\" is a list, but must be a string"),
         ("host \"h\" { services = 1 }", "\"services\" is a number, but must be a block"),
-        ("host {\n  h = 1\n}", "2:3: the block \"host\" is written host \"HOST\""),
+        ("host = {\n  h = 1\n}", "2:3: the block \"host\" is written host \"HOST\""),
         ("credentials_helper \"../x\" {}", "1:20: this is not the name of a credentials helper"),
         ("oci_credentials \"e.com/A\" {}", "1:17: this is not the name of a repository"),
         (
@@ -361,7 +376,7 @@ fn what_has_no_meaning_is_refused_with_its_place() {
         ("oci_credentials \"e.com/a\" { docker_credentials_helper = \"x\" }", "cannot name a repository"),
         ("oci_default_credentials { docker_credentials_helper = \"a/b\" }", "1:1: this is not the name"),
         (
-            "oci_default_credentials { discover_ambient_credentials = false docker_style_config_files = [] }",
+            "oci_default_credentials {\n discover_ambient_credentials = false\n docker_style_config_files = []\n}",
             "has no meaning",
         ),
     ] {
@@ -375,11 +390,11 @@ fn what_has_no_meaning_is_refused_with_its_place() {
 
 #[test]
 fn nothing_that_is_in_a_file_is_told() {
-    let installation = |text: &str| format!("provider_installation {{ {text} }}");
+    let installation = |text: &str| format!("provider_installation {{\n{text}\n}}");
     for text in [
         installation("network_mirror { url = \"http://s3cret@m.example/\" }"),
         installation("dev_overrides { \"https://s3cret@e.com/a/b\" = \"x\" }"),
-        installation("dev_overrides { \"a/b\" = 1 s3cret {} }"),
+        installation("dev_overrides { \"a/b\" = { s3cret = 1 } }"),
         installation("direct { include = [\"s3cret/*/*/*\"] }"),
         installation("direct { include = [\"s3_cret/*/*\"] }"),
         installation("s3cret {}"),
@@ -388,7 +403,7 @@ fn nothing_that_is_in_a_file_is_told() {
         "host \"https://s3cret\" {}".to_owned(),
         "credentials \"s3_cret\" {}".to_owned(),
         "credentials_helper \"../s3cret\" {}".to_owned(),
-        "credentials_helper \"s3cret\" {} credentials_helper \"b\" {}".to_owned(),
+        "credentials_helper \"s3cret\" {}\ncredentials_helper \"b\" {}".to_owned(),
         "oci_credentials \"s3cret@r.example/a\" {}".to_owned(),
         "s3cret = 1\ns3cret = 2".to_owned(),
         "s3cret s3cret".to_owned(),
@@ -402,7 +417,7 @@ fn nothing_that_is_in_a_file_is_told() {
     let mirror = |url: &str| installation(&format!("network_mirror {{ url = \"{url}\" }}"));
     for text in ["s3cret = 1".to_owned(), mirror("https://s3cret@m.example/a")] {
         let [warning] = &Home::new().file(".tofurc", &text).warnings()[..] else { panic!("one: {text}") };
-        assert!(warning.starts_with(".tofurc:1:") && !warning.contains("s3cret"), "{warning}");
+        assert!(warning.starts_with(".tofurc:") && !warning.contains("s3cret"), "{warning}");
     }
     let query = mirror("https://m.example/providers/?a=b");
     assert_eq!(Home::new().file(".tofurc", &query).warnings(), [""; 0]);
@@ -412,9 +427,9 @@ fn nothing_that_is_in_a_file_is_told() {
 fn who_asks_registries_of_containers_is_read() {
     let home = Home::new().file(
         ".tofurc",
-        "oci_credentials \"e.com/a\" { username = \"u\" password = \"p\" }\noci_credentials \"f.com\" { access_token = \"a\" \
-         refresh_token = \"r\" }\noci_credentials \"g.com\" { docker_credentials_helper = \"x\" }\noci_default_credentials { \
-         docker_style_config_files = [\"d.json\", \"/e.json\"] docker_credentials_helper = \"y\" }",
+        "oci_credentials \"e.com/a\" {\n username = \"u\"\n password = \"p\"\n}\noci_credentials \"f.com\" {\n access_token = \"a\"\n \
+         refresh_token = \"r\"\n}\noci_credentials \"g.com\" { docker_credentials_helper = \"x\" }\noci_default_credentials {\n \
+         docker_style_config_files = [\"d.json\", \"/e.json\"]\n docker_credentials_helper = \"y\"\n}",
     );
     let config = home.load();
     let secrets: Vec<&OciSecret> =

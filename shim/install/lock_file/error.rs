@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::hcl1::{Position, SyntaxFault};
+use crate::hcl::{Position, SyntaxError};
 
 /// A lock file is unusable.
 #[derive(Debug, thiserror::Error)]
@@ -27,14 +27,12 @@ pub enum LockFileError {
         source: io::Error,
     },
     /// A syntax error.
-    #[error("{}:{position}: {fault}", path.display())]
+    #[error("{}:{error}", path.display())]
     Syntax {
         /// The file.
         path: PathBuf,
-        /// The position.
-        position: Position,
-        /// The reason.
-        fault: SyntaxFault,
+        /// The position and the reason.
+        error: SyntaxError,
     },
     /// Invalid contents.
     #[error("{}:{position}: {fault}", path.display())]

@@ -7,7 +7,7 @@ use std::path::Path;
 use semver::Version;
 
 use super::{LockFault, LockFileError, ProviderLock};
-use crate::hcl1::{self, Body, Content as Found, Item, Position, Value};
+use crate::hcl::{self, Body, Content as Found, Item, Position, Value};
 use crate::{PackageHash, ProviderAddress, VersionConstraint};
 
 /// The host and namespace of built-in providers.
@@ -25,11 +25,7 @@ pub(super) struct Content {
 }
 
 pub(super) fn parse(bytes: &[u8], path: &Path) -> Result<Content, LockFileError> {
-    let body = hcl1::parse(bytes).map_err(|error| LockFileError::Syntax {
-        path: path.to_owned(),
-        position: error.position,
-        fault: error.fault,
-    })?;
+    let body = hcl::parse(bytes).map_err(|error| LockFileError::Syntax { path: path.to_owned(), error })?;
     // The file was parsed, so it is UTF-8.
     let header = header(std::str::from_utf8(bytes).unwrap_or_default());
     let mut content = Content { header: Some(header).filter(|text| !text.is_empty()), ..Content::default() };
@@ -43,9 +39,7 @@ pub(super) fn parse(bytes: &[u8], path: &Path) -> Result<Content, LockFileError>
 
 /// The comments at the head.
 fn header(text: &str) -> String {
-    let comments = text.lines().take_while(|line| line.starts_with('#'));
-    // Several carriage returns are possible, and one at the end of the file.
-    comments.map(|line| format!("{}\n", line.trim_end_matches('\r'))).collect()
+    text.lines().take_while(|line| line.starts_with('#')).map(|line| format!("{line}\n")).collect()
 }
 
 fn providers(body: &Body, lock: &mut Content) -> Located<()> {
@@ -74,10 +68,8 @@ fn provider(item: &Item) -> Located<(ProviderAddress, ProviderLock)> {
     else {
         return Err((item.name.position, LockFault::Form));
     };
-    let address = ProviderAddress::parse(&label.text).ok();
-    let address = address
-        .filter(|address| address.to_string() == label.text)
-        .ok_or((label.position, LockFault::Address))?;
+    let address =
+        ProviderAddress::parse_normalised(&label.text).ok_or((label.position, LockFault::Address))?;
     if (address.host(), address.namespace()) == BUILT_IN {
         return Err((label.position, LockFault::BuiltIn));
     }
@@ -101,7 +93,7 @@ fn read_version(value: &Value) -> Located<Version> {
 
 fn constraint(value: Option<&Value>) -> Located<VersionConstraint> {
     let given = value.map(|value| text("constraints", value)).transpose()?.unwrap_or_default();
-    let position = value.map_or(Position { line: 1, column: 1 }, |value| value.position);
+    let position = value.map_or(Position::START, |value| value.position);
     let constraint = VersionConstraint::parse(given).map_err(|_| (position, LockFault::Constraint))?;
     if constraint.canonical() != given {
         return Err((position, LockFault::ConstraintForm));

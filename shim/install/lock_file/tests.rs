@@ -48,16 +48,7 @@ fn a_file_is_written_as_it_was_read() {
     assert_eq!(random.hashes.len(), 3);
     // Comments inside, spaces and order are not preserved.
     let loose = FILE.replace("  version = ", "\n  # why\n version =   ").replace('\n', "\r\n");
-    assert_eq!(parse(&loose).map(|lock| lock.to_string().replace('\r', "")), Ok(FILE.to_owned()));
-}
-
-#[test]
-fn comments_at_the_head_have_no_carriage_returns() {
-    for head in ["# a\r", "# a\r\r\n# b\r\n"] {
-        let written = parse(head).map(|lock| lock.to_string()).expect("it has comments only");
-        assert_eq!(written, head.replace('\r', "").trim_end().to_owned() + "\n");
-        assert_eq!(parse(&written).map(|lock| lock.to_string()), Ok(written));
-    }
+    assert_eq!(parse(&loose).map(|lock| lock.to_string()), Ok(FILE.to_owned()));
 }
 
 #[test]
@@ -126,7 +117,7 @@ fn constraints_have_one_form() {
 fn errors_have_their_position() {
     let block = |inside: &str| format!("provider \"registry.opentofu.org/a/b\" {{\n  {inside}\n}}\n");
     for (text, expected) in [
-        ("provider \"", "lock:1:10: this string has no end".to_owned()),
+        ("provider \"", "lock:1:10: expected `{`".to_owned()),
         ("x = 1", "lock:1:1: this name has no meaning here".to_owned()),
         ("provider {}", "lock:1:1: a provider is written".to_owned()),
         ("provider = 1", "lock:1:1: a provider is written".to_owned()),
@@ -147,7 +138,7 @@ fn errors_have_their_position() {
         (&block("version = \"1.0.0\"\n  x = 1"), "lock:3:3: this name has no meaning here".to_owned()),
         (
             &block("version = \"1.0.0\"\n  version = \"1.0.0\""),
-            "lock:3:3: this was already set at 2:3".to_owned(),
+            "lock:3:3: invalid attribute; expected unique attribute key".to_owned(),
         ),
         (
             &block("version = \"1.0.0\"\n  constraints = \"~>1\""),

@@ -5,6 +5,7 @@ use std::fmt;
 use std::io::{self, Write as _};
 use std::path::Path;
 
+use hcl_edit::expr::Expression;
 use isthmus_common::permissions::FILE;
 use isthmus_common::scratch::ScratchDirectory;
 
@@ -23,18 +24,18 @@ pub(super) fn providers(
         (host_in_ascii(address.host()).into_owned(), address.namespace(), address.provider_type())
     });
     for (address, ProviderLock { version, constraint, hashes }) in providers {
-        writeln!(formatter, "\nprovider {} {{", Quoted(&address.to_string()))?;
+        writeln!(formatter, "\nprovider {} {{", quoted(&address.to_string()))?;
         let constraints = constraint.canonical();
         if constraints.is_empty() {
-            writeln!(formatter, "  version = {}", Quoted(&version.to_string()))?;
+            writeln!(formatter, "  version = {}", quoted(&version.to_string()))?;
         } else {
-            writeln!(formatter, "  version     = {}", Quoted(&version.to_string()))?;
-            writeln!(formatter, "  constraints = {}", Quoted(&constraints))?;
+            writeln!(formatter, "  version     = {}", quoted(&version.to_string()))?;
+            writeln!(formatter, "  constraints = {}", quoted(&constraints))?;
         }
         if !hashes.is_empty() {
             formatter.write_str("  hashes = [\n")?;
             for hash in hashes {
-                writeln!(formatter, "    {},", Quoted(hash.as_str()))?;
+                writeln!(formatter, "    {},", quoted(hash.as_str()))?;
             }
             formatter.write_str("  ]\n")?;
         }
@@ -43,25 +44,8 @@ pub(super) fn providers(
     Ok(())
 }
 
-/// A quoted string.
-struct Quoted<'a>(&'a str);
-
-impl fmt::Display for Quoted<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("\"")?;
-        for character in self.0.chars() {
-            match character {
-                '"' => formatter.write_str("\\\"")?,
-                '\\' => formatter.write_str("\\\\")?,
-                '\n' => formatter.write_str("\\n")?,
-                '\r' => formatter.write_str("\\r")?,
-                '\t' => formatter.write_str("\\t")?,
-                _ if character.is_control() => write!(formatter, "\\u{:04x}", u32::from(character))?,
-                _ => write!(formatter, "{character}")?,
-            }
-        }
-        formatter.write_str("\"")
-    }
+fn quoted(text: &str) -> Expression {
+    text.into()
 }
 
 /// Replaces the file atomically.

@@ -172,10 +172,7 @@ impl FilesystemMirror {
                     let parts: Option<Vec<&str>> = path.iter().map(|part| part.to_str()).collect();
                     let Some(text) = parts.map(|parts| parts.join("/")) else { continue };
                     // Directories whose names are not normalised are not searched either.
-                    let address = ProviderAddress::parse(&text).ok();
-                    let Some(address) = address.filter(|address| address.to_string() == text) else {
-                        continue;
-                    };
+                    let Some(address) = ProviderAddress::parse_normalised(&text) else { continue };
                     if !self.packages(&address)?.is_empty() {
                         providers.insert(address);
                     }
@@ -210,7 +207,7 @@ fn configured(place: &str) -> String {
 }
 
 /// Parses an archive's name, without regard to case.
-fn packed(address: &ProviderAddress, file: &str) -> Option<(Version, Platform)> {
+pub(crate) fn packed(address: &ProviderAddress, file: &str) -> Option<(Version, Platform)> {
     let file = file.to_lowercase();
     let rest = file.strip_prefix("terraform-provider-")?.strip_prefix(address.provider_type())?;
     let rest = rest.strip_prefix('_')?.strip_suffix(".zip")?;

@@ -105,7 +105,7 @@ impl OciMirror {
                 Err(RemoteMirrorError::Web(error)) if error.is_not_found() => return Ok(None),
                 Err(error) => return Err(error),
             };
-            let tags: Tags = session.read(&fetched)?;
+            let tags: Tags = fetched.json()?;
             let tags = tags.tags.unwrap_or_default();
             let Some(last) = tags.last() else { break };
             // Other tags are ignored.
@@ -136,7 +136,7 @@ impl OciMirror {
         let tag = version.to_string().replace('+', "_");
         let url = session.url(&format!("manifests/{tag}"))?;
         let fetched = session.fetch(&url, INDEX).await?;
-        let index: Index = session.read(&fetched)?;
+        let index: Index = fetched.json()?;
         let wrong = |reason: String| RemoteMirrorError::answer(&url, reason);
         if index.media_type == MANIFEST || fetched.content_type.as_deref() == Some(MANIFEST) {
             return Err(wrong(
@@ -162,7 +162,7 @@ impl OciMirror {
         if hex::encode(Sha256::digest(&fetched.body)) != hex_of(digest).unwrap_or_default() {
             return Err(wrong("the manifest does not have the digest in the index".to_owned()));
         }
-        let manifest: Manifest = session.read(&fetched)?;
+        let manifest: Manifest = fetched.json()?;
         if manifest.media_type != MANIFEST || manifest.artifact_type != MANIFEST_ARTIFACT {
             let Manifest { media_type, artifact_type, .. } = manifest;
             return Err(wrong(format!(

@@ -4,6 +4,7 @@ use http::HeaderValue;
 use isthmus_common::listed;
 use url::Url;
 
+use crate::auth::CredentialsError;
 use crate::cli_config::TemplateFault;
 use crate::failure::FailureClass;
 use crate::shown::{shown, shown_text};
@@ -46,8 +47,8 @@ pub enum RemoteMirrorError {
         if *.with_credentials { "with the configured" } else { "without" }
     )]
     Denied { registry: String, repository: String, with_credentials: bool, reason: String },
-    #[error("the credentials for the registry {registry} could not be looked up: {reason}")]
-    Credentials { registry: String, reason: String },
+    #[error(transparent)]
+    Credentials(#[from] CredentialsError),
     #[error(transparent)]
     NoPlatform(Box<MissingPlatform>),
 }
@@ -74,7 +75,7 @@ impl RemoteMirrorError {
             | Self::Answer { .. }
             | Self::Repository { .. }
             | Self::Denied { .. }
-            | Self::Credentials { .. } => FailureClass::Refused,
+            | Self::Credentials(_) => FailureClass::Refused,
         }
     }
 

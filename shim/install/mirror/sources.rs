@@ -107,8 +107,8 @@ mod tests {
     #[test]
     fn the_methods_count_that_have_the_provider_in_their_order() {
         let (_home, config) = config(
-            "provider_installation {\n dev_overrides { \"a/b\" = \"/dev/b\" }\n network_mirror { url = \"https://m/\" exclude = \
-             [\"a/*\"] }\n filesystem_mirror { path = \"/x/one\" include = [\"example.com/*/*\"] }\n direct {}\n}",
+            "provider_installation {\n dev_overrides { \"a/b\" = \"/dev/b\" }\n network_mirror {\n url = \"https://m/\"\n exclude = \
+             [\"a/*\"]\n }\n filesystem_mirror {\n path = \"/x/one\"\n include = [\"example.com/*/*\"]\n }\n direct {}\n}",
         );
         let sources = Sources::new(&config, []);
         assert_eq!(kinds(&sources, "random"), ["https://m/", "registry"]);

@@ -80,6 +80,19 @@ pub(crate) struct Opened {
     pub body: Box<dyn Body>,
 }
 
+impl Fetched {
+    /// The document, which is in JSON.
+    pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, WebError> {
+        let Self { url, content_type, body } = self;
+        serde_json::from_slice(body).map_err(|error| {
+            let is_page = content_type.as_ref().is_some_and(|kind| kind.starts_with("text/html"))
+                || body.trim_ascii_start().starts_with(b"<");
+            let fault = if is_page { WebFault::WebPage } else { WebFault::Malformed(error.to_string()) };
+            WebError::new(url, fault)
+        })
+    }
+}
+
 impl Default for WebSettings {
     fn default() -> Self {
         Self { attempts: 3, download_attempts: 3, patience: Duration::from_secs(10) }
@@ -159,16 +172,8 @@ impl WebClient {
 
     /// Fetches a JSON document, and returns its final URL.
     pub(crate) async fn fetch_json<T: DeserializeOwned>(&self, ask: &Ask<'_>) -> Result<(T, Url), WebError> {
-        let Fetched { url, content_type, body } = self.fetch(ask).await?;
-        match serde_json::from_slice(&body) {
-            Ok(document) => Ok((document, url)),
-            Err(error) => {
-                let is_page = content_type.is_some_and(|kind| kind.starts_with("text/html"))
-                    || body.trim_ascii_start().starts_with(b"<");
-                let fault = if is_page { WebFault::WebPage } else { WebFault::Malformed(error.to_string()) };
-                Err(WebError::new(&url, fault))
-            }
-        }
+        let fetched = self.fetch(ask).await?;
+        Ok((fetched.json()?, fetched.url))
     }
 
     /// Its transport.

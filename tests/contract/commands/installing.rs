@@ -12,6 +12,7 @@ use crate::harness::{Json, json};
 fn read_lock(path: &std::path::Path) -> (String, LockFile) {
     let text = std::fs::read_to_string(path).expect("there is a lock file");
     let lock = LockFile::read(path).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    assert_eq!(lock.to_string(), text, "isthmus writes it as OpenTofu does");
     (text, lock)
 }
 
@@ -95,8 +96,9 @@ fn opentofu_takes_our_lock_file_and_leaves_it_as_it_is() {
     let network = Network::new();
     network.publish("1.0.0");
     let release = network.publish("1.1.0");
-    let project = network.project("project", "~> 1.0");
-    let said = network.isthmus_in(&project, &["install", &network.address(), "~> 1.0", "--lock"]).well();
+    let constraint = "~> 1.0, >= 1, != 1.0.5";
+    let project = network.project("project", constraint);
+    let said = network.isthmus_in(&project, &["install", &network.address(), constraint, "--lock"]).well();
     // Both machines' archives, as they are signed, and the contents of this one's.
     assert!(said.contains(&format!("locked in {LOCK_FILE_NAME}, by 3 sums\n")), "{said}");
     assert_eq!(network.registry.count(&release.archive_path()), 1, "one download is enough");
@@ -115,7 +117,7 @@ fn opentofu_takes_our_lock_file_and_leaves_it_as_it_is() {
     let said = network.isthmus_in(&project, &words).well();
     assert!(said.contains("by 4 sums"), "{said}");
     let (ours, lock) = read_lock(&path);
-    let theirs = network.project("theirs", "~> 1.0");
+    let theirs = network.project("theirs", constraint);
     let current = isthmus_common::Platform::CURRENT;
     let platforms = [format!("-platform={OTHER}"), format!("-platform={current}")];
     network.tofu(&theirs, &["providers", "lock", "-no-color", &platforms[0], &platforms[1]]).well();

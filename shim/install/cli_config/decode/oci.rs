@@ -6,7 +6,7 @@ use super::reader::Reader;
 use super::section::{Decoded, Located};
 use crate::auth::{OciCredentials, OciDefaultCredentials, OciPrefix, OciSecret, is_program_name};
 use crate::cli_config::ConfigFault;
-use crate::hcl1::{Body, Position};
+use crate::hcl::{Body, Position};
 
 pub(super) fn read(reader: &mut Reader<'_>, body: &Body) -> Decoded<()> {
     for block in body.labelled("oci_credentials", "oci_credentials \"REGISTRY[/REPOSITORY]\" { … }") {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::cli_config::{CliConfig, ConfigWarning};
-use crate::hcl1::{Body, Position};
+use crate::hcl::{Body, Position};
 use isthmus_common::Environment;
 
 pub(super) struct Reader<'a> {

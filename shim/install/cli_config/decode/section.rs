@@ -3,7 +3,7 @@
 //! Names of arguments are compared without regard to case, as in Terraform's library.
 
 use crate::cli_config::ConfigFault;
-use crate::hcl1::{Body, Content, Item, Key, Position, Value};
+use crate::hcl::{Body, Content, Item, Key, Position, Value};
 
 /// An error and its position in the file.
 #[derive(Debug)]

@@ -6,10 +6,10 @@ use url::Url;
 
 use crate::auth::CredentialsError;
 use crate::failure::FailureClass::{Absent, Refused, Unreachable};
-use crate::mirror::{MissingPlatform, RemoteMirrorError};
+use crate::mirror::RemoteMirrorError;
 use crate::registry::{NoVersion, PackageFault, RegistryError};
 use crate::web::{AuthState, TransportError, TransportFault, WebError, WebFault};
-use crate::{InstallError, Platform, ProviderAddress};
+use crate::{InstallError, ProviderAddress};
 
 fn web(fault: impl Into<WebFault>) -> WebError {
     WebError::new(&Url::parse("https://registry.example/").expect("an address"), fault)
@@ -78,33 +78,6 @@ fn of_what_happens_to_connections_only_those_that_never_came_about_are_unreachab
         let error = web(fault);
         assert_eq!(error.class(), Refused, "{error}");
     }
-}
-
-#[test]
-fn what_a_mirror_refuses_is_refused() {
-    let url = Url::parse("https://mirror.example/").expect("an address");
-    let text = || "why".to_owned();
-    for error in [
-        RemoteMirrorError::Address { url: text(), reason: text() },
-        RemoteMirrorError::Answer { url: Box::new(url), reason: text() },
-        RemoteMirrorError::Denied {
-            registry: text(),
-            repository: text(),
-            with_credentials: true,
-            reason: text(),
-        },
-        RemoteMirrorError::Credentials { registry: text(), reason: text() },
-    ] {
-        assert_eq!(InstallError::RemoteMirror(error).class(), Refused);
-    }
-    let missing = MissingPlatform {
-        address: address(),
-        version: Version::new(1, 0, 0),
-        platform: Platform::CURRENT,
-        others: Vec::new(),
-    };
-    let missing = InstallError::RemoteMirror(RemoteMirrorError::NoPlatform(Box::new(missing)));
-    assert_eq!(missing.class(), Absent);
 }
 
 #[test]

@@ -60,8 +60,8 @@ impl Fixture {
     }
 }
 
-const DIRECTORY: &str = "provider_installation { filesystem_mirror { path = \"{directory}\" } }";
-const SERVER: &str = "provider_installation { network_mirror { url = \"{url}/m/\" } }";
+const DIRECTORY: &str = "provider_installation {\n filesystem_mirror { path = \"{directory}\" }\n}";
+const SERVER: &str = "provider_installation {\n network_mirror { url = \"{url}/m/\" }\n}";
 
 fn from_mirror(installed: &Installed) -> String {
     match &installed.verification {
@@ -192,7 +192,7 @@ async fn an_error_lists_few_of_the_hashes_of_a_mirror() {
 async fn a_mirror_that_fails_does_not_let_the_registry_be_asked() {
     let fixture = Fixture::new();
     fixture.publish("1.0.0");
-    let both = "provider_installation { network_mirror { url = \"{url}/m/\" } direct {} }";
+    let both = "provider_installation {\n network_mirror { url = \"{url}/m/\" }\n direct {}\n}";
     let (installer, address) = (fixture.configured(both), fixture.address());
     fixture.registry.put(&format!("/m/{address}/index.json"), Document::status(403));
     fixture.registry.put(&format!("/m/{address}/1.0.0.json"), Document::status(403));
@@ -220,7 +220,7 @@ async fn the_first_of_several_sources_gives_a_version_and_any_may_have_the_newes
     for version in ["1.0.0", "1.2.0"] {
         fixture.publish(version);
     }
-    let both = "provider_installation { filesystem_mirror { path = \"{directory}\" } direct {} }";
+    let both = "provider_installation {\n filesystem_mirror { path = \"{directory}\" }\n direct {}\n}";
     let (installer, address) = (fixture.configured(both), fixture.address());
     assert_eq!(installed(&installer, &address, "").await.version, Version::new(1, 2, 0));
     let old = installed(&installer, &address, "1.0.0").await;
@@ -358,7 +358,7 @@ async fn a_mirror_that_has_the_provider_of_the_other_public_registry_is_named() 
 
 #[tokio::test]
 async fn what_a_mirror_refuses_is_not_started_from_the_cache() {
-    let both = "provider_installation { filesystem_mirror { path = \"{directory}\" } network_mirror { url = \"{url}/m/\" } }";
+    let both = "provider_installation {\n filesystem_mirror { path = \"{directory}\" }\n network_mirror { url = \"{url}/m/\" }\n}";
     for (config, answer, why) in [
         (SERVER, Document::status(403), "403"),
         (SERVER, Document::of("<html>"), "a web page"),
@@ -386,7 +386,7 @@ async fn what_a_mirror_refuses_is_not_started_from_the_cache() {
     for constraint in ["", "1.0.0"] {
         let error = install(&fixture.configured(DIRECTORY), &fixture.address(), constraint).await;
         let error = error.expect_err("there is no mirror");
-        assert!(error.contains("mirror, configured at ") && error.contains(".tofurc:1:"), "{error}");
+        assert!(error.contains("mirror, configured at ") && error.contains(".tofurc:2:"), "{error}");
         assert!(
             error.starts_with("the filesystem mirror ") && error.contains(", cannot be read: "),
             "{error}"

@@ -10,15 +10,8 @@ async fn a_missing_version_is_reported_with_the_available_ones() {
     fixture.registry.publish(&fixture.release("1.0.0").for_platform("plan9", "mips"));
     fixture.registry.publish(&fixture.release("0.9.0").speaking(&["4.0"]));
     fixture.registry.publish(&fixture.release("0.10.0"));
-    for (constraint, says) in [
-        ("2.0.0", "satisfies \"2.0.0\"; there are 1.0.0, 0.10.0, 0.9.0"),
-        ("> 2", "satisfies \"> 2\"; there are 1.0.0, 0.10.0, 0.9.0"),
-        ("1.0.0", "a/b 1.0.0 is not published for "),
-        ("0.9.0", "the earliest version that can be run is 0.10.0: ask for \">= 0.10.0\""),
-    ] {
-        let error = fixture.refused(constraint).await;
-        assert!(error.contains(says), "{constraint}: {error}");
-    }
+    let error = fixture.refused("> 2").await;
+    assert!(error.contains("satisfies \"> 2\"; there are 1.0.0, 0.10.0, 0.9.0"), "{error}");
     let installed = fixture.installed("").await;
     assert_eq!(installed.version, Version::new(0, 10, 0));
     assert!(installed.warnings[0].contains("1.0.0 is not published for "), "{:?}", installed.warnings);
@@ -26,33 +19,6 @@ async fn a_missing_version_is_reported_with_the_available_ones() {
         install(&fixture.installer(), &provider(&format!("{}/a/c", fixture.registry.host())), "").await;
     let error = error.expect_err("there is none");
     assert!(error.contains("has no provider a/c; check its name"), "{error}");
-}
-
-#[tokio::test]
-async fn a_failing_registry_is_reported_with_settings() {
-    let discovery = "/.well-known/terraform.json";
-    for (document, says) in [
-        (Document::status(404), "offers no registry of Terraform providers; check the host"),
-        (Document::json(&json!({ "modules.v1": "/m" })), "offers no registry"),
-        (Document::status(401), "requires authentication: add `credentials \"localhost:"),
-        (Document::status(403), "requires authentication: add `credentials \"localhost:"),
-        (
-            Document::status(429),
-            "too many requests from this network, and accepts none; try again later, or ",
-        ),
-        (Document::status(503), "answered 503 Service Unavailable (3 attempts)"),
-        (Document::of("<html>"), "a web page where JSON is expected"),
-        (Document::of("{\"providers.v1\":").breaking_after(5), "the connection broke"),
-        (Document::status(302).with_header("Location", discovery), "redirects more than 3 times"),
-    ] {
-        let fixture = Fixture::new();
-        fixture.registry.put(discovery, document);
-        let error = fixture.refused("1.0.0").await;
-        assert!(
-            error.contains(says) && error.contains("https://localhost") | error.contains("localhost:"),
-            "{says}: {error}"
-        );
-    }
 }
 
 #[tokio::test]
@@ -72,19 +38,6 @@ async fn an_unreachable_registry_is_reported_with_the_cached_versions() {
         "{error}"
     );
     drop(directory);
-}
-
-#[tokio::test]
-async fn a_private_registry_receives_the_token() {
-    let fixture = Fixture::new();
-    fixture.publish("1.0.0");
-    fixture.registry.require_token("s3cret");
-    let error = fixture.refused("1.0.0").await;
-    assert!(error.contains("answered 401") && error.contains("requires authentication"), "{error}");
-    let host: &'static str = fixture.registry.host().leak();
-    let registry = RegistryClient::new(fixture.web(OneToken(host, "s3cret")), ServiceOverrides::new());
-    let installer = from_registries(fixture.cache(), registry, SignaturePolicy::default());
-    installed(&installer, &fixture.address(), "").await;
 }
 
 #[tokio::test]

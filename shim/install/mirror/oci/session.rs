@@ -3,9 +3,7 @@
 //! At `/v2/` a registry returns its authentication challenge: for a name and password, or for a
 //! token from another server.
 
-use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode};
-use serde::de::DeserializeOwned;
 use url::Url;
 
 use crate::auth::{Challenge, OciAuthenticator, TokenAnswer};
@@ -60,12 +58,6 @@ impl<'a> Session<'a> {
         })
     }
 
-    pub(super) fn read<T: DeserializeOwned>(&self, fetched: &Fetched) -> Result<T, RemoteMirrorError> {
-        let body: &Bytes = &fetched.body;
-        serde_json::from_slice(body)
-            .map_err(|error| WebError::new(&fetched.url, WebFault::Malformed(error.to_string())).into())
-    }
-
     async fn challenge(&self) -> Result<Option<Challenge>, RemoteMirrorError> {
         let request = Request { url: self.base.clone(), headers: HeaderMap::new() };
         let answer = self.web.transport().get(request).await;
@@ -86,9 +78,7 @@ impl<'a> Session<'a> {
         authenticator: &OciAuthenticator,
     ) -> Result<Option<HeaderValue>, RemoteMirrorError> {
         let OciRepository { registry, name } = &self.repository;
-        let secret = authenticator.secret(registry, name).await;
-        let secret =
-            secret.map_err(|reason| RemoteMirrorError::Credentials { registry: registry.clone(), reason })?;
+        let secret = authenticator.secret(registry, name).await?;
         let basic = secret.as_ref().and_then(|secret| secret.basic());
         match (challenge, secret.and_then(|secret| secret.bearer())) {
             (Challenge::Basic, _) => Ok(basic),

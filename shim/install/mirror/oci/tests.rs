@@ -187,7 +187,7 @@ async fn a_registry_that_requires_a_token_receives_credentials() {
     let token_url =
         "https://auth.example/token?service=r.example&scope=repository%3Ap%2Fhashicorp-random%3Apull";
     let registry =
-        Registry::new("oci_credentials \"r.example:5000/p\" { username = \"u\" password = \"p\" }");
+        Registry::new("oci_credentials \"r.example:5000/p\" {\n username = \"u\"\n password = \"p\"\n}");
     registry.transport.put(BASE, Scripted::status(401).with("www-authenticate", challenge));
     registry.transport.put(token_url, Scripted::body("{\"access_token\": \"s3cret\"}"));
     registry.put("tags/list", &json!({"tags": []}));
@@ -216,7 +216,8 @@ async fn a_registry_that_requires_a_token_receives_credentials() {
         "{error}"
     );
     // A password is not sent without TLS.
-    let registry = Registry::new("oci_credentials \"r.example:5000\" { username = \"u\" password = \"p\" }");
+    let registry =
+        Registry::new("oci_credentials \"r.example:5000\" {\n username = \"u\"\n password = \"p\"\n}");
     let challenge = challenge.replace("https", "http");
     registry.transport.put(BASE, Scripted::status(401).with("www-authenticate", &challenge));
     let error = registry.versions().await.expect_err("it is in the clear");
@@ -226,10 +227,10 @@ async fn a_registry_that_requires_a_token_receives_credentials() {
 #[tokio::test]
 async fn a_registry_that_wants_a_password_or_has_given_a_token_is_told() {
     for (config, challenge, sent) in [
-        ("username = \"u\" password = \"p\"", "Basic realm=\"x\"", "Basic dTpw"),
-        ("access_token = \"a\" refresh_token = \"r\"", "Bearer realm=\"https://x/\"", "Bearer a"),
+        ("username = \"u\"\npassword = \"p\"", "Basic realm=\"x\"", "Basic dTpw"),
+        ("access_token = \"a\"\nrefresh_token = \"r\"", "Bearer realm=\"https://x/\"", "Bearer a"),
     ] {
-        let registry = Registry::new(&format!("oci_credentials \"r.example:5000\" {{ {config} }}"));
+        let registry = Registry::new(&format!("oci_credentials \"r.example:5000\" {{\n{config}\n}}"));
         registry.transport.put(BASE, Scripted::status(401).with("www-authenticate", challenge));
         registry.transport.put(&format!("{REPOSITORY}tags/list"), Scripted::status(403));
         let error = registry.versions().await.expect_err("it does not let them in");

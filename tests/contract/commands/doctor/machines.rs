@@ -113,7 +113,7 @@ fn with_mounted_cache_examined(options: &str) -> Option<Json> {
 fn an_installation_on_a_full_disk_names_the_directory_that_is_full() {
     let patient = Patient::new();
     let mirror = patient.machine.path("mirror");
-    let method = format!("provider_installation {{ filesystem_mirror {{ path = {mirror:?} }} }}\n");
+    let method = format!("provider_installation {{\n filesystem_mirror {{ path = {mirror:?} }}\n}}\n");
     patient.machine.write("cli.tfrc", method.as_bytes());
     let (program, current) = (vec![7; 1 << 20], Platform::CURRENT);
     let archive = Archive::of_programs(&[("terraform-provider-packed_v1.0.0", &program)]);
