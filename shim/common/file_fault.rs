@@ -116,14 +116,14 @@ mod tests {
     #[serde(deny_unknown_fields)]
     struct Document {
         #[serde(rename = "known")]
-        _known: Kind,
+        _known: Known,
         #[serde(rename = "flag", default)]
         _flag: bool,
     }
 
     #[derive(Debug, Deserialize)]
     #[serde(rename_all = "lowercase")]
-    enum Kind {
+    enum Known {
         One,
         Two,
     }

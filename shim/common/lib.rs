@@ -33,27 +33,23 @@ mod output_block;
 pub mod permissions;
 mod platform;
 mod printable;
-mod quoted;
 mod regular_file;
 pub mod scratch;
 mod secret;
 mod tasks;
 pub mod trust;
-mod variables;
 
 pub use chain::{HELP, error_chain, with_help};
 pub use counted::counted;
-pub use environment::Environment;
+pub use environment::{Environment, OWN_VARIABLES, is_for_others, own_variables};
 pub use fail_point::fail_point;
 pub use file_stamp::FileStamp;
 pub use output_block::{OutputKind, output_block, output_last, split_output};
 pub use platform::Platform;
-pub use printable::{is_misleading, printable};
-pub use quoted::{listed, shortened};
+pub use printable::{is_misleading, listed, printable, shortened};
 pub use regular_file::{Links, NotRegular, open_lock_file, open_regular, read_regular, require_regular};
 pub use secret::{REDACTED, Secret};
 pub use tasks::{BoxFuture, blocking};
-pub use variables::{OWN_VARIABLES, is_for_others, own_variables};
 
 /// The Terraform version in requests to providers and in exported state files. It must be a release
 /// version: some providers refuse others, and many add it to their user agent.

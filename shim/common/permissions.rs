@@ -165,19 +165,19 @@ mod tests {
 
     use super::*;
 
-    struct Place {
+    struct OwnedFiles {
         directory: tempfile::TempDir,
     }
 
-    impl Place {
+    impl OwnedFiles {
         fn new() -> Self {
             let directory = tempfile::tempdir().expect("a directory");
-            let place = Self { directory };
-            std::fs::create_dir(place.path("home")).expect("a directory");
-            place.mode("home", 0o700);
-            std::fs::write(place.path("home/state.key"), "").expect("a file");
-            place.mode("home/state.key", 0o600);
-            place
+            let owned = Self { directory };
+            std::fs::create_dir(owned.path("home")).expect("a directory");
+            owned.mode("home", 0o700);
+            std::fs::write(owned.path("home/state.key"), "").expect("a file");
+            owned.mode("home/state.key", 0o600);
+            owned
         }
 
         fn path(&self, name: &str) -> PathBuf {
@@ -203,15 +203,15 @@ mod tests {
 
     #[test]
     fn what_only_its_owner_may_write_to_is_trusted() {
-        let place = Place::new();
-        assert_eq!(place.check(), Ok(()));
+        let owned = OwnedFiles::new();
+        assert_eq!(owned.check(), Ok(()));
         for (home, file) in [(0o755, 0o644), (0o700, 0o400), (0o500, 0o444)] {
-            place.mode("home", home);
-            place.mode("home/state.key", file);
-            assert_eq!(place.check(), Ok(()), "{home:o} {file:o}");
+            owned.mode("home", home);
+            owned.mode("home/state.key", file);
+            assert_eq!(owned.check(), Ok(()), "{home:o} {file:o}");
         }
-        assert_eq!(require_trusted_file(&place.path("home/missing")), Ok(()));
-        assert_eq!(require_trusted(&place.path("missing")), Ok(()));
+        assert_eq!(require_trusted_file(&owned.path("home/missing")), Ok(()));
+        assert_eq!(require_trusted(&owned.path("missing")), Ok(()));
     }
 
     #[test]
@@ -226,50 +226,50 @@ mod tests {
             // The sticky bit has no effect on a file.
             ("home/state.key", 0o1666),
         ] {
-            let place = Place::new();
-            place.mode(name, mode);
+            let owned = OwnedFiles::new();
+            owned.mode(name, mode);
             let expected = format!(
                 "{name} is not trusted: its mode {mode:04o} lets other users write to it\nhelp: run `chmod go-w {name}`"
             );
-            assert_eq!(place.check(), Err(expected));
-            place.mode(name, mode & !0o022);
-            assert_eq!(place.check(), Ok(()), "as the help says");
+            assert_eq!(owned.check(), Err(expected));
+            owned.mode(name, mode & !0o022);
+            assert_eq!(owned.check(), Ok(()), "as the help says");
         }
     }
 
     #[test]
     fn files_in_a_sticky_directory_cannot_be_replaced_by_other_users() {
-        let place = Place::new();
-        place.mode("home", 0o1777);
-        assert_eq!(place.check(), Ok(()));
+        let owned = OwnedFiles::new();
+        owned.mode("home", 0o1777);
+        assert_eq!(owned.check(), Ok(()));
     }
 
     #[test]
     fn a_link_is_as_good_as_what_it_leads_to() {
-        let place = Place::new();
-        std::fs::create_dir(place.path("shared")).expect("a directory");
-        std::fs::rename(place.path("home/state.key"), place.path("shared/state.key")).expect("a move");
-        symlink(place.path("shared/state.key"), place.path("home/state.key")).expect("a link");
-        assert_eq!(place.check(), Ok(()));
-        place.mode("shared", 0o777);
-        let error = place.check().expect_err("others may replace what it leads to");
+        let owned = OwnedFiles::new();
+        std::fs::create_dir(owned.path("shared")).expect("a directory");
+        std::fs::rename(owned.path("home/state.key"), owned.path("shared/state.key")).expect("a move");
+        symlink(owned.path("shared/state.key"), owned.path("home/state.key")).expect("a link");
+        assert_eq!(owned.check(), Ok(()));
+        owned.mode("shared", 0o777);
+        let error = owned.check().expect_err("others may replace what it leads to");
         assert!(error.contains("shared is not trusted") && !error.contains("shared/"), "{error}");
     }
 
     #[test]
     fn what_belongs_to_another_user_is_refused() {
         for name in ["home", "home/state.key"] {
-            let place = Place::new();
+            let owned = OwnedFiles::new();
             if rustix::process::geteuid().is_root() {
-                chown(place.path(name), Some(65534), None).expect("as root");
+                chown(owned.path(name), Some(65534), None).expect("as root");
                 let help = format!("help: run `chown 0 {name}`");
                 let expected =
                     format!("{name} is not trusted: it belongs to the user with uid 65534\n{help}");
-                assert_eq!(place.check(), Err(expected));
+                assert_eq!(owned.check(), Err(expected));
             } else {
                 // Root is trusted; creating another user's file requires root.
                 assert_eq!(require_trusted(Path::new("/")), Ok(()));
-                assert_eq!(place.check(), Ok(()));
+                assert_eq!(owned.check(), Ok(()));
             }
         }
     }

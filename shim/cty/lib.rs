@@ -13,7 +13,6 @@
 mod convert;
 mod dynamic_value;
 mod go;
-mod identity;
 pub mod json;
 pub mod msgpack;
 mod number;
@@ -25,7 +24,6 @@ mod value;
 pub use convert::{ConvertError, ConvertReason, convert};
 pub use dynamic_value::{DecodeError, decode_dynamic};
 pub use go::is_printable_in_go;
-pub use identity::StoredIdentity;
 pub use number::{Number, NumberError};
 pub use path::{AttributePath, PathStep};
 pub use types::{ObjectType, Type, TypeError};
@@ -35,6 +33,15 @@ pub use value::{ConformError, Value, normalize};
 /// Maximum depth of types, and hence of values. Real schemas stay far below; a deeper one would
 /// exhaust the stack.
 pub const MAXIMUM_DEPTH: usize = 256;
+
+/// A stored identity of a resource, shared by the provider and the state crates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredIdentity {
+    /// Version of its identity schema.
+    pub schema_version: i64,
+    /// An object of exactly the schema's attributes, ordered by name; those without a value are null.
+    pub json: json::Json,
+}
 
 /// Prefix of a message with the path; empty for the root.
 fn at(path: &AttributePath) -> String {

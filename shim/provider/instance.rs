@@ -1,7 +1,5 @@
 //! One provider process with one configuration.
 
-mod deferrals;
-
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -174,11 +172,6 @@ impl Provider {
         secrets.also_known_to(self.shared.plugin.secrets());
         let user = Arc::new(User { secrets, observer });
         Self { shared: Arc::clone(&self.shared), user, limit: self.limit.clone() }
-    }
-
-    /// Whether this is a handle of the same process.
-    pub fn is_same_process(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.shared, &other.shared)
     }
 
     /// The same provider with this limit of its calls.

@@ -16,9 +16,6 @@ mod answered;
 mod caller;
 mod chunks;
 mod client;
-#[cfg(feature = "counting")]
-#[doc(hidden)]
-pub mod counting;
 mod deferral;
 mod diagnostics;
 mod dynamic;

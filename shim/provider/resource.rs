@@ -2,7 +2,6 @@
 
 mod apply;
 mod final_plan;
-mod flatmap;
 mod generate;
 mod import;
 mod moving;

@@ -20,13 +20,14 @@ use std::fmt;
 
 use isthmus_cty::AttributePath;
 
-pub(crate) use apply_check::{check_applied, was_left_to_the_provider};
+pub use apply_check::check_applied;
+pub(crate) use apply_check::was_left_to_the_provider;
 pub(crate) use dynamic_blocks::join_blocks;
 pub(crate) use final_plan::inputs_hold;
 pub(crate) use ignored::keep_ignored;
 pub use normalise::empty_block;
 pub(crate) use normalise::normalise_blocks;
-pub(crate) use plan_check::check_planned;
+pub use plan_check::check_planned;
 pub use proposed_new::{planned_from_config, proposed_new};
 pub use replacement::{InvalidReplacePath, replacement_paths};
 pub(crate) use sensitive::each_secret;

@@ -5,7 +5,6 @@
 
 mod answer;
 mod block;
-mod capabilities;
 mod catalogue;
 mod compile;
 mod fingerprint;
@@ -20,8 +19,7 @@ pub use answer::SchemaAnswer;
 pub use block::{
     Attribute, AttributeType, Block, BlockNesting, NestedBlock, NestedObject, ObjectNesting, Schema, TextKind,
 };
-pub use capabilities::Capabilities;
-pub use catalogue::{Catalogue, CatalogueError, Contents};
+pub use catalogue::{Capabilities, Catalogue, CatalogueError, Contents};
 pub use compile::{SchemaError, compile};
 pub use fingerprint::Fingerprint;
 pub(crate) use fingerprint::Span;

@@ -17,37 +17,29 @@
 //! The cache is optional: files that are missing, damaged or of another format are ignored, and so
 //! are failures to write. Any number of processes may use one directory.
 //!
-//! - `files` is the directory, with validated files, of which only ours are replaced or removed.
+//! - `files` is the directory, with validated files and size limits.
 //! - `document` is a rendered document.
 //! - `names` are the names of files by kind.
-//! - `sweep` removes files when the cache is full.
-//! - `binary` identifies an executable.
-//! - `environment` identifies an environment, `context` adds the working directory.
+//! - `binary` identifies an executable, `context` what it is started with.
 
 mod binary;
 mod context;
 mod document;
-mod entry;
-mod environment;
 mod files;
 mod names;
-mod sweep;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 pub use binary::Program;
-pub use context::LaunchContext;
+pub use context::{EnvironmentPrint, LaunchContext};
 pub use document::Document;
-pub use environment::EnvironmentPrint;
 
 use crate::schema::{Catalogue, Contents, Fingerprint, SchemaAnswer, SchemaIndex};
-use binary::{ExecutableDigest, Sighting};
+use binary::ExecutableDigest;
 use document::DocumentWriter;
-use entry::Entry;
-use files::{Body, Files};
-use sweep::Limits;
+use files::{Body, Files, Limits};
 
 /// Size limits. The least recently used files are removed first.
 const LIMITS: Limits = Limits { bytes: 1 << 30, files: 10_000 };
@@ -67,19 +59,20 @@ pub struct KeepError {
 #[derive(Clone, Debug)]
 pub struct SchemaCache {
     files: Files,
-    limits: Limits,
+}
+
+/// An index entry: the response of an executable in a context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Entry {
+    fingerprint: Fingerprint,
+    /// When a process was called for the response, in seconds since 1970.
+    asked: u64,
 }
 
 impl SchemaCache {
     /// The cache in a directory, which may not exist yet.
     pub fn new(directory: PathBuf) -> Self {
-        Self::with(directory, LIMITS)
-    }
-
-    fn with(directory: PathBuf, limits: Limits) -> Self {
-        // A larger file would displace all others.
-        let files = Files::new(directory, limits.bytes / 2);
-        Self { files, limits }
+        Self { files: Files { directory, limits: LIMITS } }
     }
 
     /// Which response is known of an executable in a context, and when a process was called for it.
@@ -92,16 +85,20 @@ impl SchemaCache {
             Some(print) => print,
             // Not seen before. It is only hashed if it may be a copy, or a touched one, of a known
             // executable.
-            None if self.files.names(names::entries_of_size(program)).next().is_some() => {
-                self.hash(program).ok()?
-            }
-            None => return None,
+            None if self.files.names(&names::entries_of_size(program)).is_empty() => return None,
+            None => self.hash(program).ok()?,
         };
-        if self.files.contains(&names::mark(&print)) {
+        if self.files.touch(&names::mark(&print)) {
             return None;
         }
-        let entry = Entry::from_bytes(&self.files.read(&names::entry(program, &print, context))?)?;
-        Some((entry.fingerprint, entry.asked()))
+        let name = names::entry(program, &print, context);
+        let entry = self.entry(&name)?;
+        // The caller may have the response in memory, but others need it for as long as its entries are used.
+        for used in [names::sighting(program), name, names::answer(&entry.fingerprint)] {
+            self.files.touch(&used);
+        }
+        let asked = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(entry.asked));
+        Some((entry.fingerprint, asked.unwrap_or(SystemTime::UNIX_EPOCH)))
     }
 
     /// The schemas of a known response. They are read from the cache when they are used, even if it was removed by then.
@@ -131,29 +128,24 @@ impl SchemaCache {
         context: &LaunchContext,
         answer: &SchemaAnswer,
     ) -> Result<(), KeepError> {
-        let keep = || {
-            let print = self.print(program)?;
-            if !program.is_unchanged() || self.files.contains(&names::mark(&print)) {
-                return Ok(());
-            }
+        self.write_unless_variable(program, |print| {
             let index = answer.index().map_err(io::Error::other)?;
-            let entry = Entry::new(index.fingerprint, &print);
-            // Whether it is the same executable with the same response, in this directory or
-            // another.
-            let mut others = self.files.names(names::entries(program, &print, context));
-            if others.any(|other| self.entry(&other).is_some_and(|other| !other.agrees_with(entry))) {
-                return self.mark(&print);
+            let fingerprint = index.fingerprint;
+            // Whether it has the same response in this directory and in others.
+            let others = self.files.names(&names::entries(program, print, context));
+            let mut others = others.iter().filter_map(|name| self.entry(name));
+            if others.any(|other| other.fingerprint != fingerprint) {
+                return self.mark(program, print);
             }
-            if self.answer(entry.fingerprint).is_none() {
-                let mut file = self.files.begin()?;
+            if self.answer(fingerprint).is_none() {
+                let mut file = self.files.begin(&names::answer(&fingerprint))?;
                 file.write_all(&answer.bytes)?;
-                file.finish(&names::answer(&entry.fingerprint), &index.to_bytes())?;
+                file.finish(&index.to_bytes())?;
             }
-            self.files.write(&names::entry(program, &print, context), &entry.to_bytes())?;
-            sweep::sweep_if_needed(&self.files, self.limits);
+            self.write_entry(program, print, context, Entry { fingerprint, asked: now() })?;
+            self.files.sweep();
             Ok(())
-        };
-        self.unless_too_large(keep()).map(drop)
+        })
     }
 
     /// Stores that an executable has just given the known response again in a context.
@@ -166,7 +158,8 @@ impl SchemaCache {
         context: &LaunchContext,
         known: Fingerprint,
     ) -> Result<(), KeepError> {
-        self.rewrite(program, context, |print| Entry::new(known, print))
+        let entry = Entry { fingerprint: known, asked: now() };
+        self.write_unless_variable(program, |print| self.write_entry(program, print, context, entry))
     }
 
     /// Stores that an executable is to be called again for its response in a context.
@@ -179,58 +172,8 @@ impl SchemaCache {
         context: &LaunchContext,
         known: Fingerprint,
     ) -> Result<(), KeepError> {
-        self.rewrite(program, context, |print| Entry::doubted(known, print))
-    }
-
-    fn rewrite(
-        &self,
-        program: &Program,
-        context: &LaunchContext,
-        entry: impl FnOnce(&ExecutableDigest) -> Entry,
-    ) -> Result<(), KeepError> {
-        let write = || {
-            let print = self.print(program)?;
-            if !program.is_unchanged() || self.files.contains(&names::mark(&print)) {
-                return Ok(());
-            }
-            self.files.write(&names::entry(program, &print, context), &entry(&print).to_bytes())
-        };
-        write().map_err(|source| self.error(source))
-    }
-
-    /// The document with this key, which is everything that it depends on.
-    pub fn document(&self, key: &[&[u8]]) -> Option<Document> {
-        let (head, body) = self.files.open(&names::document(key))?;
-        Document::new(head, body)
-    }
-
-    /// Stores a document, which `write` writes, and the notes on it. `None` if it is too large.
-    ///
-    /// # Errors
-    /// When the directory cannot be written, or `write` fails.
-    pub fn keep_document(
-        &self,
-        key: &[&[u8]],
-        notes: Vec<String>,
-        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-    ) -> Result<Option<Document>, KeepError> {
-        let name = names::document(key);
-        let keep = || {
-            let mut text = DocumentWriter::new(self.files.begin()?);
-            write(&mut text)?;
-            let document = text.finish(&name, notes)?;
-            sweep::sweep_if_needed(&self.files, self.limits);
-            Ok(document)
-        };
-        self.unless_too_large(keep())
-    }
-
-    fn unless_too_large<T>(&self, written: io::Result<T>) -> Result<Option<T>, KeepError> {
-        match written {
-            Ok(written) => Ok(Some(written)),
-            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Ok(None),
-            Err(error) => Err(self.error(error)),
-        }
+        let entry = Entry { fingerprint: known, asked: 0 };
+        self.write_unless_variable(program, |print| self.write_entry(program, print, context, entry))
     }
 
     /// Marks an executable as variable: its response differed from the known one, so nothing is
@@ -239,12 +182,7 @@ impl SchemaCache {
     /// # Errors
     /// When the directory cannot be written.
     pub fn mark_variable(&self, program: &Program) -> Result<(), KeepError> {
-        let mark = || {
-            let print = self.print(program)?;
-            // The response may be of another executable.
-            if program.is_unchanged() { self.mark(&print) } else { Ok(()) }
-        };
-        mark().map_err(|source| self.error(source))
+        self.write_unless_variable(program, |print| self.mark(program, print))
     }
 
     /// Removes the entry of an executable in a context.
@@ -254,10 +192,75 @@ impl SchemaCache {
         }
     }
 
-    fn mark(&self, print: &ExecutableDigest) -> io::Result<()> {
+    /// The document with this key, which is everything that it depends on.
+    pub fn document(&self, key: &[&[u8]]) -> Option<Document> {
+        let name = names::document(key);
+        self.files.touch(&name);
+        let (head, body) = self.files.open(&name)?;
+        Document::new(head, body)
+    }
+
+    /// Stores a document, which `write` writes, and the notes on it.
+    ///
+    /// # Errors
+    /// When the directory cannot be written, or `write` fails.
+    pub fn keep_document(
+        &self,
+        key: &[&[u8]],
+        notes: Vec<String>,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<Document, KeepError> {
+        let keep = || {
+            let mut text = DocumentWriter::new(self.files.begin(&names::document(key))?);
+            write(&mut text)?;
+            let document = text.finish(notes)?;
+            self.files.sweep();
+            Ok(document)
+        };
+        keep().map_err(|source| self.error(source))
+    }
+
+    /// Writes something of an executable, unless it is variable, or has changed since `program` was read.
+    fn write_unless_variable(
+        &self,
+        program: &Program,
+        write: impl FnOnce(&ExecutableDigest) -> io::Result<()>,
+    ) -> Result<(), KeepError> {
+        let written = self.print(program).and_then(|print| {
+            let is_useful = program.is_unchanged() && !self.files.touch(&names::mark(&print));
+            if is_useful { write(&print) } else { Ok(()) }
+        });
+        written.map_err(|source| self.error(source))
+    }
+
+    fn write_entry(
+        &self,
+        program: &Program,
+        print: &ExecutableDigest,
+        context: &LaunchContext,
+        Entry { fingerprint, asked }: Entry,
+    ) -> io::Result<()> {
+        let content = [&fingerprint.bytes()[..], &asked.to_be_bytes()].concat();
+        self.files.write(&names::entry(program, print, context), &content)
+    }
+
+    fn entry(&self, name: &str) -> Option<Entry> {
+        let content = self.files.read(name)?;
+        let (fingerprint, asked) = content.split_first_chunk()?;
+        let asked = u64::from_be_bytes(asked.try_into().ok()?);
+        Some(Entry { fingerprint: Fingerprint::from_bytes(*fingerprint), asked })
+    }
+
+    /// Marks an executable, and removes its entries with their responses.
+    fn mark(&self, program: &Program, print: &ExecutableDigest) -> io::Result<()> {
         self.files.write(&names::mark(print), b"")?;
-        // Its entries are obsolete, and perhaps their responses too.
-        sweep::sweep(&self.files, self.limits);
+        for name in self.files.names(&names::entries_of_executable(program, print)) {
+            if let Some(entry) = self.entry(&name) {
+                // If another executable has the same one, its next process stores it again.
+                self.files.remove(&names::answer(&entry.fingerprint));
+            }
+            self.files.remove(&name);
+        }
         Ok(())
     }
 
@@ -266,17 +269,14 @@ impl SchemaCache {
         Some((SchemaIndex::from_bytes(head, fingerprint)?, body))
     }
 
-    fn entry(&self, name: &str) -> Option<Entry> {
-        Entry::from_bytes(&self.files.peek(name)?)
-    }
-
     fn print(&self, program: &Program) -> io::Result<ExecutableDigest> {
         self.recall(program).map_or_else(|| self.hash(program), Ok)
     }
 
     /// The stored digest of an executable that has not changed since.
     fn recall(&self, program: &Program) -> Option<ExecutableDigest> {
-        Sighting::from_bytes(&self.files.read(&names::sighting(program))?)?.print_of(program)
+        let digest = self.files.read(&names::sighting(program))?;
+        Some(ExecutableDigest(digest.as_ref().try_into().ok()?))
     }
 
     /// Hashes an executable, and stores its digest if it can.
@@ -284,14 +284,19 @@ impl SchemaCache {
         let print = program.hash()?;
         if program.is_settled() && program.is_unchanged() {
             // Then it is hashed again next time.
-            let _ = self.files.write(&names::sighting(program), &Sighting::of(program, &print).to_bytes());
+            let _ = self.files.write(&names::sighting(program), &print.0);
         }
         Ok(print)
     }
 
     fn error(&self, source: io::Error) -> KeepError {
-        KeepError { directory: self.files.directory().to_owned(), source }
+        KeepError { directory: self.files.directory.clone(), source }
     }
+}
+
+/// In seconds since 1970.
+fn now() -> u64 {
+    SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs())
 }
 
 #[cfg(test)]

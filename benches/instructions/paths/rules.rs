@@ -1,7 +1,6 @@
 //! Terraform core's rules around the calls of a provider.
 
-use isthmus_provider::counting::{check_applied, check_planned};
-use isthmus_provider::rules::proposed_new;
+use isthmus_provider::rules::{check_applied, check_planned, proposed_new};
 
 use super::{Execution, counted};
 use crate::sample::{Sample, config, planned};

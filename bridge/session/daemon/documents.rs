@@ -169,7 +169,7 @@ fn rendered<Content: Serialize>(
     let warnings: Vec<_> = rendering.left_out.iter().map(ToString::to_string).collect();
     let kept = cache.map(|cache| cache.keep_document(&key, warnings.clone(), |to| rendering.write(to)));
     let (document, failure) = match kept.transpose() {
-        Ok(document) => (document.flatten(), None),
+        Ok(document) => (document, None),
         Err(error) => {
             let reason = isthmus_common::error_chain(&error);
             (None, Some(format!("package schemas are not cached: {reason}")))

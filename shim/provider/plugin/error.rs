@@ -19,7 +19,7 @@ use super::tls::TlsSetupError;
 #[derive(Debug)]
 pub struct LaunchError {
     name: String,
-    place: Place,
+    target: LaunchTarget,
     problem: Box<LaunchProblem>,
     end: Option<Box<End>>,
 }
@@ -105,18 +105,18 @@ pub enum LaunchProblem {
 }
 
 #[derive(Debug)]
-enum Place {
+enum LaunchTarget {
     File(PathBuf),
     Address(Address),
 }
 
 impl LaunchError {
     pub(super) fn start(name: &str, executable: &Path, problem: impl Into<LaunchProblem>) -> Self {
-        Self::new(name, Place::File(executable.to_owned()), problem.into())
+        Self::new(name, LaunchTarget::File(executable.to_owned()), problem.into())
     }
 
     pub(super) fn reattach(name: &str, address: &Address, problem: impl Into<LaunchProblem>) -> Self {
-        Self::new(name, Place::Address(address.clone()), problem.into())
+        Self::new(name, LaunchTarget::Address(address.clone()), problem.into())
     }
 
     pub(super) fn with_end(mut self, end: End) -> Self {
@@ -124,8 +124,8 @@ impl LaunchError {
         self
     }
 
-    fn new(name: &str, place: Place, problem: LaunchProblem) -> Self {
-        Self { name: name.to_owned(), place, problem: Box::new(problem), end: None }
+    fn new(name: &str, target: LaunchTarget, problem: LaunchProblem) -> Self {
+        Self { name: name.to_owned(), target, problem: Box::new(problem), end: None }
     }
 
     /// The cause.
@@ -141,11 +141,11 @@ impl LaunchError {
 
 impl fmt::Display for LaunchError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.place {
-            Place::File(path) => {
+        match &self.target {
+            LaunchTarget::File(path) => {
                 write!(formatter, "cannot start the provider {} ({})", self.name, path.display())?
             }
-            Place::Address(address) => {
+            LaunchTarget::Address(address) => {
                 write!(formatter, "cannot reattach to the provider {} ({address})", self.name)?;
             }
         }

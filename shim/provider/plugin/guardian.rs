@@ -34,7 +34,7 @@ use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 
 use super::process::{ChildProcess, Ending};
-use program::Kind;
+use program::GuardianKind;
 use report::Report;
 
 pub(super) use members::resident_memory;
@@ -174,9 +174,9 @@ fn prepare(guardian: &Guardian, program: Program) -> io::Result<Prepared> {
     let (stdout, stdout_end) = io::pipe()?;
     let (stderr, stderr_end) = io::pipe()?;
     let mut command = match &guardian.0 {
-        Kind::Thread => Command::new(&program.executable),
+        GuardianKind::Thread => Command::new(&program.executable),
         #[cfg(target_os = "linux")]
-        Kind::Process(executable) => process::command(executable, &program),
+        GuardianKind::Process(executable) => process::command(executable, &program),
     };
     command.args(&program.args).env_clear().envs(&program.environment);
     command.stdout(stdout_end).stderr(stderr_end);
@@ -184,14 +184,14 @@ fn prepare(guardian: &Guardian, program: Program) -> io::Result<Prepared> {
         command.current_dir(directory);
     }
     let host = match &guardian.0 {
-        Kind::Thread => {
+        GuardianKind::Thread => {
             command.stdin(Stdio::null());
             let thread = std::thread::Builder::new().name("isthmus-guardian".to_owned());
             thread.spawn(move || watch::in_thread(command, theirs))?;
             Host::Thread
         }
         #[cfg(target_os = "linux")]
-        Kind::Process(_) => {
+        GuardianKind::Process(_) => {
             command.stdin(OwnedFd::from(theirs));
             Host::Process(tokio::process::Command::from(command).spawn()?)
         }

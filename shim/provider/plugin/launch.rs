@@ -3,20 +3,20 @@
 //! After a failure or cancellation, no process and no file is left: each step's result owns what it
 //! created.
 
+use std::ffi::OsString;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use isthmus_common::fail_point;
+use isthmus_common::{Environment, fail_point};
 use isthmus_grpc::Channel;
 
-use super::LaunchSpec;
 use super::connection::connect;
 use super::environment::child_environment;
 use super::error::{LaunchError, LaunchProblem};
 use super::executable::{absolute, explain, inspect};
-use super::guardian::{Program, SpawnError, spawn};
+use super::guardian::{Guardian, OtherSessions, Program, SpawnError, spawn};
 use super::handshake::{Handshake, ProtocolVersion, Transport};
 use super::health::{Health, health};
 use super::logs::{LogSink, Logs};
@@ -24,6 +24,47 @@ use super::socket_directory::SocketDirectory;
 use super::stdio::follow_prints;
 use super::supervise::Supervision;
 use super::tls::ClientIdentity;
+
+/// How to launch a provider.
+#[derive(Clone, Debug)]
+pub struct LaunchSpec {
+    /// Name in messages and log records. Providers' own log lines have a level of their own where it is their type.
+    pub name: String,
+    /// The executable; not searched in `PATH`.
+    pub executable: PathBuf,
+    /// Arguments; providers need none.
+    pub args: Vec<OsString>,
+    /// Variables to inherit; this process's by default.
+    pub environment: Environment,
+    /// Working directory; ours by default.
+    pub working_directory: Option<PathBuf>,
+    /// Timeout of the handshake line; 60 s in Terraform.
+    pub start_timeout: Duration,
+    /// Whether to use mutual TLS. Without it, only the private socket directory protects the
+    /// connection.
+    pub mutual_tls: bool,
+    /// Kills it when we cannot.
+    pub guardian: Guardian,
+    /// What to do with processes in other sessions.
+    pub other_sessions: OtherSessions,
+}
+
+impl LaunchSpec {
+    /// Launches `executable` as Terraform would.
+    pub fn new(name: impl Into<String>, executable: impl Into<PathBuf>) -> Self {
+        Self {
+            name: name.into(),
+            executable: executable.into(),
+            args: Vec::new(),
+            environment: Environment::current(),
+            working_directory: None,
+            start_timeout: Duration::from_secs(60),
+            mutual_tls: true,
+            guardian: Guardian::thread(),
+            other_sessions: OtherSessions::Leave,
+        }
+    }
+}
 
 /// A provider that has responded to its first call.
 #[derive(Debug)]

@@ -108,7 +108,7 @@ impl fmt::Debug for LogSink {
 pub(super) struct Logs {
     provider: Arc<str>,
     sink: LogSink,
-    memory: Arc<Mutex<Memory>>,
+    recent: Arc<Mutex<RecentOutput>>,
 }
 
 /// Last output of a process.
@@ -122,7 +122,7 @@ pub(super) struct LastWords {
 
 impl Logs {
     pub(super) fn new(provider: Arc<str>, sink: LogSink) -> Self {
-        Self { provider, sink, memory: Arc::default() }
+        Self { provider, sink, recent: Arc::default() }
     }
 
     /// Reads to the end. The first line is offered to `first`, if given; if it returns `false`, the
@@ -172,13 +172,13 @@ impl Logs {
 
     /// The last output so far; complete when every pipe has ended.
     pub(super) fn last_words(&self) -> LastWords {
-        let memory = self.memory();
-        LastWords { lines: memory.tail.iter().cloned().collect(), panic: memory.panic.clone() }
+        let recent = self.recent();
+        LastWords { lines: recent.tail.iter().cloned().collect(), panic: recent.panic.clone() }
     }
 
-    fn memory(&self) -> std::sync::MutexGuard<'_, Memory> {
+    fn recent(&self) -> std::sync::MutexGuard<'_, RecentOutput> {
         // Every update leaves a valid state, also after a panic elsewhere.
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -241,9 +241,9 @@ impl Reading {
         // Before truncation, which would prevent finding secrets.
         record.redact(&self.logs.sink.secrets);
         if self.panicking && record.level == Level::Error {
-            self.logs.memory().remember_panic(&record.message);
+            self.logs.recent().remember_panic(&record.message);
         } else if !detail && !record.message.trim().is_empty() {
-            self.logs.memory().remember(&record);
+            self.logs.recent().remember(&record);
         }
         // What is no log line is seldom and may matter, such as a panic.
         if level.is_none_or(|level| self.logs.sink.least.includes(level)) {
@@ -294,12 +294,12 @@ impl Reading {
 
 /// The last output of all streams of a process, in order of arrival.
 #[derive(Debug, Default)]
-struct Memory {
+struct RecentOutput {
     tail: VecDeque<String>,
     panic: Option<String>,
 }
 
-impl Memory {
+impl RecentOutput {
     fn remember(&mut self, record: &LogRecord) {
         if self.tail.len() == REMEMBERED_LINES {
             self.tail.pop_front();

@@ -1,5 +1,7 @@
 //! UpgradeResourceState.
 
+use std::collections::{BTreeMap, HashMap};
+
 use bytes::Bytes;
 use isthmus_cty::json::{self, Json};
 use isthmus_cty::{Type, Value};
@@ -61,7 +63,7 @@ impl Resource<'_> {
             version: stored.schema_version,
             raw_state: Some(tfplugin6::RawState {
                 json: Bytes::from(value.to_string()),
-                flatmap: std::collections::HashMap::new(),
+                flatmap: HashMap::new(),
             }),
         };
         let (digest, answered) = (Request::of_upgrade(&request), &self.provider.shared.answered);
@@ -84,6 +86,32 @@ impl Resource<'_> {
             }
         };
         Ok(Object { value, private: stored.private.clone(), identity: stored.identity.clone() })
+    }
+
+    /// Upgrades an object in the flatmap of SDKs before Terraform 0.12 to the current schema, in which `tags.%` and
+    /// `list.#` are sizes. Decoding it needs the provider, so it is sent unchanged, as by Terraform. It has no identity.
+    ///
+    /// # Errors
+    /// When it is from a newer provider, or the provider cannot upgrade it.
+    pub async fn upgrade_flat(
+        &self,
+        attributes: &BTreeMap<String, String>,
+        schema_version: i64,
+        private: Bytes,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Object, ProviderError> {
+        let rpc = Rpc::UpgradeResourceState;
+        self.refuse_newer(schema_version, None)?;
+        let flatmap = attributes.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        let request = tfplugin6::upgrade_resource_state::Request {
+            type_name: self.type_name.to_string(),
+            version: schema_version,
+            raw_state: Some(tfplugin6::RawState { json: Bytes::new(), flatmap }),
+        };
+        let response: tfplugin6::upgrade_resource_state::Response = self.provider.call(rpc, request).await?;
+        self.provider.refuse_errors(rpc, response.diagnostics, warnings)?;
+        let value = self.converted(rpc, response.upgraded_state.as_ref())?;
+        Ok(Object { value, private, identity: None })
     }
 
     /// Records secrets of a stored object, as far as it conforms to the current schema.

@@ -10,7 +10,7 @@ use crate::schema::{Attribute, AttributeType, Block, BlockNesting, NestedBlock};
 
 /// Compares `actual` with `planned`. The result is empty if they are consistent. The legacy type
 /// system often violates these rules; the caller decides about the severity.
-pub(crate) fn check_applied(block: &Block, planned: &Value, actual: &Value) -> Vec<Violation> {
+pub fn check_applied(block: &Block, planned: &Value, actual: &Value) -> Vec<Violation> {
     let mut check = Check::default();
     check.block(block, planned, actual);
     check.violations

@@ -13,7 +13,7 @@ use crate::schema::{
 
 /// Compares `planned` with `config`, given `prior`. The result is empty if the plan is valid. The
 /// legacy type system often violates these rules; the caller decides about the severity.
-pub(crate) fn check_planned(block: &Block, prior: &Value, config: &Value, planned: &Value) -> Vec<Violation> {
+pub fn check_planned(block: &Block, prior: &Value, config: &Value, planned: &Value) -> Vec<Violation> {
     let mut check = Check { path: AttributePath::default(), violations: Vec::new() };
     check.block(block, prior, config, planned);
     check.violations

@@ -6,10 +6,10 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use isthmus_proto::tfplugin6;
 
+use super::Schema;
 use super::compile::{SchemaError, compile};
 use super::fingerprint::Fingerprint;
 use super::index::{ByKind, EncodedSchemas, ResponseBytes, SchemaIndex, SchemaKind};
-use super::{Capabilities, Schema};
 
 /// The contents of GetProviderSchema.
 ///
@@ -26,6 +26,20 @@ pub struct Catalogue {
     encoded: RwLock<Arc<EncodedSchemas>>,
     /// Whether a schema could not be read from there.
     is_damaged: AtomicBool,
+}
+
+/// Server capabilities of a provider, beyond its protocol's major version. Older providers lack
+/// later ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Plans destroys as well (5.3, 6.3).
+    pub plan_destroy: bool,
+    /// Does not require GetProviderSchema (5.4, 6.4).
+    pub get_provider_schema_optional: bool,
+    /// Has MoveResourceState (5.5, 6.5).
+    pub move_resource_state: bool,
+    /// Has GenerateResourceConfig (5.10, 6.10).
+    pub generate_resource_config: bool,
 }
 
 /// A schema's compiled form, after first use.
@@ -229,6 +243,17 @@ impl Catalogue {
             CatalogueError::Unreadable { kind, name, reason }
         })?;
         Ok(message.and_then(|message| compile(&message)).map(Arc::new))
+    }
+}
+
+impl From<tfplugin6::ServerCapabilities> for Capabilities {
+    fn from(announced: tfplugin6::ServerCapabilities) -> Self {
+        Self {
+            plan_destroy: announced.plan_destroy,
+            get_provider_schema_optional: announced.get_provider_schema_optional,
+            move_resource_state: announced.move_resource_state,
+            generate_resource_config: announced.generate_resource_config,
+        }
     }
 }
 

@@ -36,18 +36,18 @@ impl SchemaError {
 /// Compiles a schema message.
 pub fn compile(schema: &tfplugin6::Schema) -> Result<Schema, SchemaError> {
     let empty = tfplugin6::schema::Block::default();
-    let block = Place::root().block(schema.block.as_ref().unwrap_or(&empty))?;
+    let block = Position::root().block(schema.block.as_ref().unwrap_or(&empty))?;
     Ok(Schema { version: schema.version, block })
 }
 
 /// The compiler's position, for errors and the depth limit.
-struct Place<'a> {
+struct Position<'a> {
     parent: Option<&'a Self>,
     name: &'a str,
     depth: usize,
 }
 
-impl<'a> Place<'a> {
+impl<'a> Position<'a> {
     fn root() -> Self {
         Self { parent: None, name: "", depth: 0 }
     }

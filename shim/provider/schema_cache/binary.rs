@@ -1,6 +1,6 @@
 //! Identity of an executable.
 //!
-//! It is the SHA-256 of the file, which is stored together with its [`FileStamp`], so that the file
+//! It is the SHA-256 of the file, which is stored by its path and its [`FileStamp`], so that the file
 //! is not always read.
 
 use std::fs::File;
@@ -19,14 +19,7 @@ pub struct Program {
 
 /// The hash of an executable's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ExecutableDigest([u8; 32]);
-
-/// The hash of a file and the state that it is valid for.
-#[derive(Debug)]
-pub(super) struct Sighting {
-    state: FileStamp,
-    print: ExecutableDigest,
-}
+pub(super) struct ExecutableDigest(pub(super) [u8; 32]);
 
 impl Program {
     /// Reads the file's state. `None` if its content does not identify it: no readable file, or a
@@ -45,6 +38,10 @@ impl Program {
 
     pub(super) fn size(&self) -> i64 {
         self.state.size()
+    }
+
+    pub(super) fn stamp_bytes(&self) -> Vec<u8> {
+        <[i64; FileStamp::NUMBERS]>::from(self.state).into_iter().flat_map(i64::to_le_bytes).collect()
     }
 
     /// Whether the file is unchanged.
@@ -78,37 +75,6 @@ fn stamp(path: &Path) -> io::Result<FileStamp> {
     if metadata.is_file() { Ok(FileStamp::of(&metadata)) } else { Err(io::ErrorKind::InvalidInput.into()) }
 }
 
-impl ExecutableDigest {
-    pub(super) fn bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-}
-
-impl Sighting {
-    pub(super) fn of(program: &Program, print: &ExecutableDigest) -> Self {
-        Self { state: program.state, print: *print }
-    }
-
-    /// The hash, if the file's state is the same.
-    pub(super) fn print_of(&self, program: &Program) -> Option<ExecutableDigest> {
-        (self.state == program.state).then_some(self.print)
-    }
-
-    pub(super) fn to_bytes(&self) -> Vec<u8> {
-        let state = <[i64; FileStamp::NUMBERS]>::from(self.state).into_iter().flat_map(i64::to_le_bytes);
-        state.chain(self.print.0).collect()
-    }
-
-    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let (state, print) = bytes.split_at_checked(size_of::<[i64; FileStamp::NUMBERS]>())?;
-        let mut numbers = [0; FileStamp::NUMBERS];
-        for (number, bytes) in numbers.iter_mut().zip(state.as_chunks::<8>().0) {
-            *number = i64::from_le_bytes(*bytes);
-        }
-        Some(Self { state: numbers.into(), print: ExecutableDigest(print.try_into().ok()?) })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -128,15 +94,12 @@ mod tests {
         assert!(!seen.is_settled(), "it was written just now");
         let path = directory.path().join("terraform-provider-x");
         let print = seen.hash().expect("it can be read");
-        let sighting = Sighting::from_bytes(&Sighting::of(&seen, &print).to_bytes()).expect("the same");
-        assert_eq!(sighting.print_of(&seen), Some(print));
 
         let other = directory.path().join("other");
         std::fs::write(&other, b"\x7fELF two").expect("a file");
         std::fs::rename(&other, &path).expect("a file");
         assert!(!seen.is_unchanged());
         let now = Program::look(&path).expect("a program");
-        assert_eq!(sighting.print_of(&now), None);
         assert_ne!(now.hash().expect("it can be read"), print);
     }
 
@@ -146,12 +109,5 @@ mod tests {
         assert_eq!(program(b"").0, None);
         assert_eq!(Program::look(Path::new("/nowhere/at/all")), None);
         assert_eq!(Program::look(Path::new("/")), None);
-    }
-
-    #[test]
-    fn a_sighting_that_is_cut_short_is_none() {
-        assert!(Sighting::from_bytes(&[0; 95]).is_none());
-        assert!(Sighting::from_bytes(&[0; 97]).is_none());
-        assert!(Sighting::from_bytes(&[]).is_none());
     }
 }

@@ -45,15 +45,12 @@ impl Document {
     /// The document in a file. `None` if its head is invalid.
     pub(super) fn new(head: Bytes, body: Body) -> Option<Self> {
         let Head { notes, hashes } = Head::decode(head).ok()?;
-        if hashes.len() != usize::try_from(body.length()).ok()?.div_ceil(CHUNK) {
-            return None;
-        }
-        let mut chunks = Vec::with_capacity(hashes.len());
-        for hash in hashes {
-            let offset = u64::try_from(chunks.len().checked_mul(CHUNK)?).ok()?;
-            let length = body.length().checked_sub(offset)?.min(CHUNK as u64);
-            chunks.push(Span { offset, length, hash: hash.try_into().ok()? });
-        }
+        let chunk = |(number, hash): (usize, Vec<u8>)| {
+            let offset = (number * CHUNK) as u64;
+            let length = body.length().saturating_sub(offset).min(CHUNK as u64);
+            Some(Span { offset, length, hash: hash.try_into().ok()? })
+        };
+        let chunks = hashes.into_iter().enumerate().map(chunk).collect::<Option<_>>()?;
         Some(Self { notes, chunks, body })
     }
 
@@ -89,12 +86,12 @@ impl DocumentWriter {
         Self { file, chunk: Vec::with_capacity(CHUNK), hashes: Vec::new() }
     }
 
-    pub(super) fn finish(mut self, name: &str, notes: Vec<String>) -> io::Result<Document> {
+    pub(super) fn finish(mut self, notes: Vec<String>) -> io::Result<Document> {
         if !self.chunk.is_empty() {
             self.write_chunk()?;
         }
         let head = Head { notes, hashes: self.hashes }.encode_to_vec();
-        let body = self.file.finish(name, &head)?;
+        let body = self.file.finish(&head)?;
         Document::new(head.into(), body).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 

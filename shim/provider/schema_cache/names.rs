@@ -2,14 +2,15 @@
 //!
 //! | name | content |
 //! |---|---|
-//! | `program-PATH` | the digest of the executable at a path, and its file stamp |
-//! | `schema-of-SIZE-KEY-DIRECTORY` | an index entry: the fingerprint of an executable's response in a context |
+//! | `program-FILE` | the digest of the executable at a path, with the same file stamp |
+//! | `schema-of-SIZE-EXECUTABLE-KEY-DIRECTORY` | an index entry: the fingerprint of an executable's response in a context |
 //! | `schema-FINGERPRINT` | a response and its index, stored once |
 //! | `document-KEY` | a document that was rendered from a response: a package schema, a mapping |
 //! | `variable-DIGEST` | the mark of an executable whose responses differ in the same context |
 //!
 //! Upper-case words are hexadecimal digests, except SIZE, the executable's size in bytes: by it an
-//! unknown executable is recognised without hashing it.
+//! unknown executable is recognised without hashing it. Nothing else has such a name, so a file that
+//! has one was written by the cache.
 
 use sha2::{Digest as _, Sha256};
 
@@ -17,70 +18,42 @@ use super::LaunchContext;
 use super::binary::{ExecutableDigest, Program};
 use crate::schema::Fingerprint;
 
-/// Prefix of files that are being written.
-pub(super) const UNFINISHED: &str = ".unfinished-";
-
+/// Prefix of files that are being written, or were abandoned.
+const UNFINISHED: &str = ".unfinished-";
 const SIGHTING: &str = "program-";
 const ENTRY: &str = "schema-of-";
 const ANSWER: &str = "schema-";
 const DOCUMENT: &str = "document-";
 const MARK: &str = "variable-";
 
-/// Hexadecimal digits of a digest of several values.
-const SHORT: usize = 32;
-/// Hexadecimal digits of a digest or a fingerprint.
-const LONG: usize = 64;
+/// Bytes of a digest that is cut short.
+const SHORT: usize = 16;
 
-/// Kind of a file, by its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// The digest of an executable.
-    Sighting,
-    /// An index entry.
-    Entry,
-    /// An index entry of the first format, without directories.
-    FormerEntry,
-    /// A response.
-    Answer(Fingerprint),
-    /// A rendered document.
-    Document,
-    /// The mark of a variable executable.
-    Mark([u8; LONG / 2]),
-    /// A file that is being written, or was abandoned.
-    Unfinished,
+/// Whether the cache gives such names, or another version of it does.
+pub(super) fn is_ours(name: &str) -> bool {
+    let unfinished = name.strip_prefix(UNFINISHED).and_then(|rest| rest.rsplit_once('.'));
+    let name = unfinished.map_or(name, |(name, _)| name);
+    let is_digest = |part: &str| {
+        part.len() >= 2 * SHORT && part.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f' | b'-'))
+    };
+    [SIGHTING, ENTRY, ANSWER, DOCUMENT, MARK]
+        .iter()
+        .any(|prefix| name.strip_prefix(prefix).is_some_and(is_digest))
 }
 
-impl Kind {
-    /// `None` for a name that the cache does not use.
-    pub(super) fn of(name: &str) -> Option<Self> {
-        if name.starts_with(UNFINISHED) {
-            return Some(Self::Unfinished);
-        }
-        if let Some(path) = name.strip_prefix(SIGHTING) {
-            return is_hex(path, SHORT).then_some(Self::Sighting);
-        }
-        if let Some(key) = name.strip_prefix(DOCUMENT) {
-            return long(key).map(|_| Self::Document);
-        }
-        if let Some(digest) = name.strip_prefix(MARK) {
-            return long(digest).map(Self::Mark);
-        }
-        if let Some(parts) = name.strip_prefix(ENTRY) {
-            return match *parts.split('-').collect::<Vec<_>>() {
-                [size, key, directory] if is_size(size) && is_hex(key, SHORT) && is_hex(directory, SHORT) => {
-                    Some(Self::Entry)
-                }
-                [size, key] if is_size(size) && is_hex(key, SHORT) => Some(Self::FormerEntry),
-                _ => None,
-            };
-        }
-        name.strip_prefix(ANSWER).and_then(long).map(|bytes| Self::Answer(Fingerprint::from_bytes(bytes)))
-    }
+/// Whether it is the name of a file that is being written, or was abandoned.
+pub(super) fn is_unfinished(name: &str) -> bool {
+    name.starts_with(UNFINISHED)
 }
 
-/// Name of the digest of a path.
+/// Beginning of the name of a file that is being written.
+pub(super) fn unfinished(name: &str) -> String {
+    format!("{UNFINISHED}{name}.")
+}
+
+/// Name of the digest of a file in this state.
 pub(super) fn sighting(program: &Program) -> String {
-    format!("{SIGHTING}{}", short(&[program.path().as_os_str().as_encoded_bytes()]))
+    format!("{SIGHTING}{}", short(&[program.path().as_os_str().as_encoded_bytes(), &program.stamp_bytes()]))
 }
 
 /// Prefix of entries of executables of this size.
@@ -88,11 +61,16 @@ pub(super) fn entries_of_size(program: &Program) -> String {
     format!("{ENTRY}{:x}-", program.size())
 }
 
+/// Prefix of an executable's entries, for all names, environments and directories.
+pub(super) fn entries_of_executable(program: &Program, print: &ExecutableDigest) -> String {
+    format!("{}{}-", entries_of_size(program), hex::encode(&print.0[..SHORT]))
+}
+
 /// Prefix of an executable's entries in an environment, for all directories.
 pub(super) fn entries(program: &Program, print: &ExecutableDigest, context: &LaunchContext) -> String {
     let file_name = program.path().file_name().unwrap_or_default().as_encoded_bytes();
-    let key = short(&[print.bytes(), file_name, context.environment.bytes()]);
-    format!("{}{key}-", entries_of_size(program))
+    let key = short(&[file_name, context.environment.bytes()]);
+    format!("{}{key}-", entries_of_executable(program, print))
 }
 
 /// Name of the entry of an executable in a context.
@@ -110,36 +88,21 @@ pub(super) fn document(parts: &[&[u8]]) -> String {
 }
 
 pub(super) fn mark(print: &ExecutableDigest) -> String {
-    format!("{MARK}{}", hex::encode(print.bytes()))
+    format!("{MARK}{}", hex::encode(print.0))
 }
 
 fn short(parts: &[&[u8]]) -> String {
-    hex::encode(&digest(parts)[..SHORT / 2])
+    hex::encode(&digest(parts)[..SHORT])
 }
 
 /// A digest of several values.
-fn digest(parts: &[&[u8]]) -> [u8; LONG / 2] {
+fn digest(parts: &[&[u8]]) -> [u8; 32] {
     let mut hash = Sha256::new();
     for part in parts {
-        hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_le_bytes());
+        hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }
     hash.finalize().into()
-}
-
-fn is_hex(text: &str, digits: usize) -> bool {
-    text.len() == digits && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-}
-
-fn is_size(text: &str) -> bool {
-    (1..=16).contains(&text.len()) && is_hex(text, text.len())
-}
-
-fn long(text: &str) -> Option<[u8; LONG / 2]> {
-    if !is_hex(text, LONG) {
-        return None;
-    }
-    hex::decode(text).ok()?.try_into().ok()
 }
 
 #[cfg(test)]
@@ -149,27 +112,27 @@ mod tests {
     #[test]
     fn only_the_names_that_the_cache_gives_are_its_own() {
         let (short, long) = ("0123456789abcdef0123456789abcdef", "ab".repeat(32));
-        let kind = |name: String| Kind::of(&name);
-        assert_eq!(kind(format!("program-{short}")), Some(Kind::Sighting));
-        assert_eq!(kind(format!("schema-of-1f-{short}-{short}")), Some(Kind::Entry));
-        assert_eq!(kind(format!("schema-of-1f-{short}")), Some(Kind::FormerEntry));
-        assert_eq!(kind(format!("schema-{long}")), Some(Kind::Answer(Fingerprint::from_bytes([0xab; 32]))));
-        assert_eq!(kind(format!("document-{long}")), Some(Kind::Document));
-        assert_eq!(kind(format!("variable-{long}")), Some(Kind::Mark([0xab; 32])));
-        assert_eq!(kind(".unfinished-x".to_owned()), Some(Kind::Unfinished));
-        for other in [
-            "state.sqlite".to_owned(),
-            "schema-of-my-house".to_owned(),
-            format!("schema-of--{short}"),
+        for ours in [
+            format!("program-{short}"),
             format!("schema-of-1f-{short}-{short}-{short}"),
-            format!("schema-{}", "AB".repeat(32)),
-            format!("schema-{long}.json"),
-            format!("program-{long}"),
-            format!("document-{short}"),
-            format!("variable-{short}"),
-            "é".to_owned(),
+            format!("schema-{long}"),
+            format!("document-{long}"),
+            format!("variable-{long}"),
+            format!(".unfinished-variable-{long}.Ab12xy"),
         ] {
-            assert_eq!(kind(other.clone()), None, "{other}");
+            assert!(is_ours(&ours), "{ours}");
+        }
+        for other in [
+            "state.sqlite",
+            "schema-of-my-house",
+            "schema-of-1f",
+            &format!("schema-{}", "AB".repeat(32)),
+            &format!("schema-{long}.json"),
+            "document-1",
+            ".unfinished-novel.txt",
+            "é",
+        ] {
+            assert!(!is_ours(other), "{other}");
         }
     }
 }

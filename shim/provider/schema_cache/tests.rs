@@ -14,8 +14,6 @@ use isthmus_proto::tfplugin6;
 use prost::Message as _;
 use tempfile::TempDir;
 
-use super::names::Kind;
-use super::sweep::{GIVEN_UP, sweep};
 use super::*;
 use crate::plugin::ProtocolVersion;
 use crate::schema::testing::{attribute, block, schema};
@@ -34,12 +32,8 @@ struct Shelf {
 
 impl Shelf {
     fn new() -> Self {
-        Self::with_limits(LIMITS)
-    }
-
-    fn with_limits(limits: Limits) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
-        let cache = SchemaCache::with(directory.path().join("cache"), limits);
+        let cache = SchemaCache::new(directory.path().join("cache"));
         Self { directory, cache }
     }
 
@@ -64,25 +58,16 @@ impl Shelf {
         self.directory.path().join("cache").join(name)
     }
 
-    /// The cache's files of one kind.
-    fn of_kind(&self, is_kind: impl Fn(Kind) -> bool) -> Vec<String> {
-        self.names().into_iter().filter(|name| Kind::of(name).is_some_and(&is_kind)).collect()
-    }
-
-    fn answers(&self) -> Vec<String> {
-        self.of_kind(|kind| matches!(kind, Kind::Answer(_)))
+    fn named(&self, prefix: &str) -> Vec<String> {
+        self.cache.files.names(prefix)
     }
 
     fn entries(&self) -> Vec<String> {
-        self.of_kind(|kind| kind == Kind::Entry)
+        self.named("schema-of-")
     }
 
-    /// Makes files look unused for hours.
-    fn age(&self, names: &[String], hours: u64) {
-        for name in names {
-            let file = File::options().write(true).open(self.path(name)).expect("a file");
-            file.set_modified(SystemTime::now() - Duration::from_secs(hours * 3600)).expect("a file of ours");
-        }
+    fn answers(&self) -> Vec<String> {
+        self.named("schema-").into_iter().filter(|name| !name.starts_with("schema-of-")).collect()
     }
 }
 
@@ -289,119 +274,10 @@ fn a_program_that_was_replaced_meanwhile_is_not_marked() {
     assert!(shelf.cache.find(&changed, &here).is_some());
 }
 
-/// A cache with a response for each of the directories 0, 1, …: the same one if `shared`.
-fn filled(limits: Limits, directories: usize, shared: bool) -> (Shelf, Vec<Program>) {
-    let shelf = Shelf::with_limits(limits);
-    let mut programs = Vec::new();
-    for number in 0..directories {
-        let resource = if shared { "x_a".to_owned() } else { format!("x_{number}") };
-        let content = format!("\x7fELF {}", if shared { 0 } else { number });
-        let program = shelf.program(&format!("terraform-provider-{resource}"), &content);
-        let before = if number == 0 { Vec::new() } else { shelf.entries() };
-        shelf
-            .cache
-            .keep(&program, &directory(format!("/{number}")), &answer(&[&resource]))
-            .expect("it is kept");
-        let new: Vec<_> = shelf.entries().into_iter().filter(|name| !before.contains(name)).collect();
-        // Lower numbers are older.
-        shelf.age(&new, 100 - number as u64);
-        programs.push(program);
-    }
-    (shelf, programs)
-}
-
-fn found(shelf: &Shelf, programs: &[Program]) -> Vec<bool> {
-    let found = |(number, program)| shelf.cache.find(program, &directory(format!("/{number}"))).is_some();
-    programs.iter().enumerate().map(found).collect()
-}
-
-fn total(shelf: &Shelf) -> u64 {
-    shelf.names().iter().map(|name| std::fs::metadata(shelf.path(name)).expect("a file").len()).sum()
-}
-
-#[test]
-fn what_was_used_longest_ago_makes_room_and_takes_its_answer_along() {
-    let (shelf, programs) = filled(LIMITS, 4, false);
-    let limits = Limits { bytes: total(&shelf) - 1, ..LIMITS };
-    sweep(&shelf.cache.files, limits);
-    assert_eq!(found(&shelf, &programs), [false, true, true, true]);
-    assert_eq!((shelf.entries().len(), shelf.answers().len()), (3, 3));
-    // The lookup counts as a use.
-    shelf.age(&shelf.entries()[..1], 200);
-    sweep(&shelf.cache.files, Limits { bytes: total(&shelf) - 1, ..LIMITS });
-    assert_eq!((shelf.entries().len(), shelf.answers().len()), (2, 2));
-}
-
-#[test]
-fn an_answer_stays_for_as_long_as_an_entry_refers_to_it() {
-    let (shelf, programs) = filled(LIMITS, 5, true);
-    shelf.age(&shelf.answers(), 1000);
-    // Five entries and one response.
-    sweep(&shelf.cache.files, Limits { files: 4, ..LIMITS });
-    assert_eq!(found(&shelf, &programs), [false, false, true, true, true], "{:?}", shelf.names());
-    assert_eq!(shelf.answers().len(), 1);
-}
-
-#[test]
-fn too_many_files_are_noticed_when_one_more_is_kept() {
-    let limits = Limits { files: 16, ..LIMITS };
-    let (shelf, programs) = filled(limits, 16, true);
-    assert!(shelf.names().len() <= 16, "{:?}", shelf.names());
-    assert!(found(&shelf, &programs)[15], "the newest");
-    assert!(!found(&shelf, &programs)[0], "the oldest");
-}
-
-#[test]
-fn an_answer_without_an_entry_is_removed_unless_it_may_get_one() {
-    let (shelf, programs) = filled(LIMITS, 2, false);
-    for entry in shelf.entries() {
-        std::fs::remove_file(shelf.path(&entry)).expect("a file");
-    }
-    let [old, new] = &shelf.answers()[..] else { panic!("{:?}", shelf.names()) };
-    shelf.age(std::slice::from_ref(old), 2);
-    sweep(&shelf.cache.files, LIMITS);
-    assert_eq!(shelf.answers(), std::slice::from_ref(new));
-    assert_eq!(found(&shelf, &programs), [false, false]);
-}
-
-#[test]
-fn what_the_first_format_has_left_is_removed_and_what_looks_like_it_is_not() {
-    let shelf = Shelf::new();
-    let here = environment("here");
-    let program = shelf.program("terraform-provider-x", "\x7fELF one");
-    shelf.cache.keep(&program, &here, &answer(&["x_a"])).expect("it is kept");
-    let name = |digit: &str| format!("schema-of-a-{}", digit.repeat(32));
-    let (former, foreign, notes) = (name("1"), name("2"), "notes.txt".to_owned());
-    let header = [&b"isthmus\0"[..], &1_u32.to_le_bytes(), &[0; 40]].concat();
-    std::fs::write(shelf.path(&former), header).expect("a file");
-    let given_up = ".unfinished-a".to_owned();
-    std::fs::write(shelf.path(&given_up), b"isthmus\0half").expect("a file");
-    for of_a_user in [&foreign, &notes, &".unfinished-novel".to_owned()] {
-        std::fs::write(shelf.path(of_a_user), "of a user").expect("a file");
-        shelf.age(std::slice::from_ref(of_a_user), 100_000);
-    }
-    shelf.age(std::slice::from_ref(&given_up), 2 * GIVEN_UP.as_secs() / 3600);
-    let under_way = ".unfinished-b".to_owned();
-    std::fs::write(shelf.path(&under_way), b"isthmus\0half").expect("a file");
-
-    shelf.cache.keep(&program, &environment("there"), &answer(&["x_a"])).expect("it is kept");
-    let names = shelf.names();
-    for gone in [&former, &given_up] {
-        assert!(!names.contains(gone), "{gone} is in {names:?}");
-    }
-    for left in [&foreign, &notes, &under_way, &".unfinished-novel".to_owned()] {
-        assert!(names.contains(left), "{left} is not in {names:?}");
-    }
-    assert!(shelf.cache.find(&program, &here).is_some());
-    // Not even without any space.
-    sweep(&shelf.cache.files, Limits { bytes: 0, files: 0 });
-    assert_eq!(shelf.names(), [&under_way, ".unfinished-novel", &notes, &foreign]);
-}
-
 #[test]
 fn many_processes_may_use_one_directory_and_make_room_in_it() {
-    let limits = Limits { files: 6, ..LIMITS };
-    let shelf = Shelf::with_limits(limits);
+    let mut shelf = Shelf::new();
+    shelf.cache.files.limits.files = 6;
     let programs = ["a", "b"]
         .map(|name| shelf.program(&format!("terraform-provider-{name}"), &format!("\x7fELF {name}")));
     std::thread::scope(|scope| {
@@ -421,7 +297,7 @@ fn many_processes_may_use_one_directory_and_make_room_in_it() {
             });
         }
     });
-    assert_eq!(shelf.of_kind(|kind| matches!(kind, Kind::Mark(_) | Kind::Unfinished)), [""; 0]);
+    assert_eq!([shelf.named("variable-"), shelf.named(".unfinished-")].concat(), [""; 0]);
 }
 
 #[test]

@@ -7,12 +7,12 @@ use std::path::PathBuf;
 /// Program name of the role.
 pub(super) const NAME: &str = "isthmus-guardian";
 
-/// Kind of guardian.
+/// GuardianKind of guardian.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Guardian(pub(super) Kind);
+pub struct Guardian(pub(super) GuardianKind);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum GuardianKind {
     /// A thread of this process.
     #[default]
     Thread,
@@ -35,17 +35,17 @@ impl Guardian {
     /// [`guardian_role`](super::guardian_role).
     pub fn from_executable(executable: PathBuf) -> Self {
         #[cfg(target_os = "linux")]
-        return Self(Kind::Process(executable));
+        return Self(GuardianKind::Process(executable));
         #[cfg(not(target_os = "linux"))]
         return {
             drop(executable);
-            Self(Kind::Thread)
+            Self(GuardianKind::Thread)
         };
     }
 
     /// A thread of this process, for programs whose executable does not have the role.
     pub fn thread() -> Self {
-        Self(Kind::Thread)
+        Self(GuardianKind::Thread)
     }
 }
 

@@ -102,14 +102,3 @@ fn a_catalogue_in_memory_is_read_from_the_file_whatever_its_order_is() {
     shelf.cache.serve(&other);
     assert_eq!(attribute_of(&other, "x_c").expect("it is in memory"), "x_c");
 }
-
-#[test]
-fn a_response_that_is_too_large_is_not_kept() {
-    let shelf = Shelf::with_limits(Limits { bytes: 600, ..LIMITS });
-    let program = shelf.program("terraform-provider-x", "\x7fELF one");
-    let names: Vec<_> = (0..20).map(|number| format!("x_{number}")).collect();
-    let names: Vec<_> = names.iter().map(String::as_str).collect();
-    shelf.cache.keep(&program, &environment("here"), &described(&names)).expect("that is no error");
-    assert!(found(&shelf, &program).is_none());
-    assert_eq!((shelf.answers().len(), shelf.entries().len()), (0, 0), "{:?}", shelf.names());
-}

@@ -20,7 +20,7 @@ fn keep(cache: &SchemaCache, key: &str, text: &str) -> Document {
     // In pieces of no particular size.
     let write = |to: &mut dyn Write| text.as_bytes().chunks(7000).try_for_each(|piece| to.write_all(piece));
     let kept = cache.keep_document(&[key.as_bytes()], vec!["a note".to_owned()], write);
-    kept.expect("the directory can be written").expect("it is not too large")
+    kept.expect("the directory can be written")
 }
 
 fn read(document: &Document) -> io::Result<String> {
@@ -33,7 +33,7 @@ fn read(document: &Document) -> io::Result<String> {
 }
 
 fn document_path(shelf: &Shelf) -> PathBuf {
-    let names = shelf.of_kind(|kind| kind == Kind::Document);
+    let names = shelf.named("document-");
     let [name] = &names[..] else { panic!("{names:?}") };
     shelf.path(name)
 }
@@ -70,11 +70,6 @@ fn every_damage_of_a_document_is_noticed_and_mended_by_writing_again() {
             std::fs::write(&path, damaged).expect("a file");
             let found = shelf.cache.document(&[b"key"]).map(|document| read(&document));
             assert!(found.is_none_or(|text| text.is_err()), "damaged at {at}");
-            // Without the magic number it is not ours.
-            if at >= 8 || at == 0 && std::fs::metadata(&path).is_ok_and(|metadata| metadata.len() == 0) {
-                keep(&shelf.cache, "key", &text);
-            }
-            let _ = std::fs::remove_file(&path);
             assert_eq!(read(&keep(&shelf.cache, "key", &text)).expect("it is whole"), text);
         }
     }
@@ -106,18 +101,15 @@ fn a_document_that_is_removed_or_replaced_is_read_to_its_end() {
 }
 
 #[test]
-fn a_document_that_fails_or_is_too_large_leaves_nothing() {
-    let shelf = Shelf::with_limits(Limits { bytes: 2000, ..LIMITS });
-    let long = |to: &mut dyn Write| to.write_all(&[0; 1001]).and_then(|()| to.write_all(&[0; 1 << 20]));
-    assert!(shelf.cache.keep_document(&[b"key"], vec![], long).expect("that is no error").is_none());
+fn a_document_that_fails_leaves_nothing() {
+    let shelf = Shelf::new();
     let failing = |to: &mut dyn Write| {
         to.write_all(b"half")?;
         Err(io::Error::other("on purpose"))
     };
     let error = shelf.cache.keep_document(&[b"key"], vec![], failing).expect_err("it failed");
     assert!(error.to_string().contains("failed to write the schema cache"), "{error}");
-    let left = shelf.of_kind(|kind| matches!(kind, Kind::Document | Kind::Unfinished));
-    assert!(left.is_empty(), "{left:?}");
+    assert_eq!(shelf.names(), [""; 0]);
 }
 
 #[test]
@@ -135,19 +127,5 @@ fn many_writers_of_a_document_leave_a_whole_one() {
             });
         }
     });
-    assert_eq!(shelf.of_kind(|kind| kind == Kind::Unfinished), [""; 0]);
-}
-
-#[test]
-fn documents_make_room_by_their_age() {
-    let shelf = Shelf::new();
-    for (key, hours) in [("old", 3), ("new", 2)] {
-        keep(&shelf.cache, key, key);
-        shelf.age(&shelf.of_kind(|kind| kind == Kind::Document), hours);
-    }
-    let old = names::document(&[b"old"]);
-    shelf.age(&[old], 5);
-    sweep(&shelf.cache.files, Limits { bytes: total(&shelf) - 1, ..LIMITS });
-    assert!(shelf.cache.document(&[b"old"]).is_none());
-    assert!(shelf.cache.document(&[b"new"]).is_some());
+    assert_eq!(shelf.names().len(), 1, "{:?}", shelf.names());
 }
