@@ -1,8 +1,7 @@
 //! The journal in files: for engines that store objects themselves.
 //!
 //! Each process appends to a file of its own, which it holds locked for its life; so a file that is not
-//! locked has no owner. `docs/decisions/journal.md` has the protocol, and `tests/journal_model`
-//! explores it.
+//! locked has no owner. `docs/decisions/journal.md` has the protocol.
 //!
 //! An append is one `write(2)`. Everything else (creating and locking files, reading and compacting them,
 //! `fsync`) happens on blocking threads.
