@@ -9,7 +9,7 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::{DataSourceAnswer, Provider, rules};
 
 use super::invocation::{ResultOptions, refusal, remember};
-use isthmus_operations::resource::{OperationError, OperationWarnings, Target, Timeouts, describe};
+use isthmus_operations::resource::{OperationError, OperationWarnings, Target, describe};
 use isthmus_package::shape::ResourceShape;
 use isthmus_session::daemon::Instance;
 use isthmus_translate::inputs::{Config, Unknowns};
@@ -23,14 +23,9 @@ pub(super) async fn read(
     warnings: &mut OperationWarnings,
 ) -> Result<Struct, OperationError> {
     let target = Target {
-        provider,
-        shape,
-        package: instance.package.identity(),
         keep_secrets: result_options.keep_secrets,
-        timeouts: Timeouts::default(),
         numbers: instance.settings().exact_numbers,
-        plans: None,
-        memory: None,
+        ..Target::new(provider, shape, instance.package.identity())
     };
     let config =
         target.config(arguments, if result_options.preview { Unknowns::Keep } else { Unknowns::Reject })?;

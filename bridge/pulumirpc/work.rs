@@ -11,9 +11,7 @@ use tonic::{Request, Status};
 use crate::serve::{limit, session_of, show_warnings};
 use crate::status::{self, RequestError};
 use isthmus_context::settings::WriteOnly;
-use isthmus_operations::resource::{
-    EarlierPlans, Memory, OperationError, OperationWarnings, Target, Timeouts,
-};
+use isthmus_operations::resource::{EarlierPlans, Memory, OperationError, OperationWarnings, Target};
 use isthmus_package::catalogue::TokenError;
 use isthmus_package::urn::Urn;
 use isthmus_session::daemon::{Call, Instance, Session};
@@ -64,11 +62,7 @@ impl Work {
             .inspect_err(|_| self.provider.note_failure())
             .map_err(|error| status::of_operation(self.unknown_type(error, olds)))?;
         Ok(Target {
-            provider: &self.provider,
-            shape,
-            package: self.instance.package.identity(),
             keep_secrets: self.session.accepts_secrets(),
-            timeouts: Timeouts::default(),
             numbers: self.session.settings().exact_numbers,
             plans: Some(EarlierPlans { key: Cow::Borrowed(&self.urn), plans: &self.instance.plans }),
             memory: Some(Memory {
@@ -77,6 +71,7 @@ impl Work {
                 caller: self.session.caller(),
                 operations: self.session.daemon().operations(),
             }),
+            ..Target::new(&self.provider, shape, self.instance.package.identity())
         })
     }
 

@@ -14,7 +14,7 @@ use super::schema_rows::schema_rows;
 use crate::config;
 use isthmus_operations::resource::{
     self, AutonamingMode, Change, ChangeKind, Changes, Checked, Comparison, Difference, EarlierPlans,
-    Failure, Naming, OperationError, OperationWarnings, Target, Timeouts, describe,
+    Failure, Naming, OperationError, OperationWarnings, Target, describe,
 };
 use isthmus_package::parameters::ParameterSource;
 use isthmus_package::shape::{ObjectShape, ResourceShape};
@@ -56,15 +56,9 @@ impl<'a> Subject<'a> {
 
     fn target(&self) -> Target<'_> {
         Target {
-            provider: &self.provider,
-            shape: Arc::clone(&self.shape),
-            package: self.instance.package.identity(),
-            keep_secrets: true,
-            timeouts: Timeouts::default(),
             numbers: self.instance.settings().exact_numbers,
             plans: Some(EarlierPlans { key: Cow::Borrowed(&self.urn), plans: &self.instance.plans }),
-            // Nothing is changed, so the journal has nothing to learn.
-            memory: None,
+            ..Target::new(&self.provider, Arc::clone(&self.shape), self.instance.package.identity())
         }
     }
 

@@ -32,10 +32,9 @@ use crate::lumirpc::stored_resource::{
     Conflicts, Foreign, ImportOutcome, StoredResource, StoredResourceError,
 };
 use isthmus_context::settings::Settings;
-use isthmus_operations::resource::{OperationWarnings, Target, Timeouts, describe};
+use isthmus_operations::resource::{OperationWarnings, Target, describe};
 use isthmus_package::catalogue::TokenError;
 use isthmus_session::daemon::Instance as Provider;
-use isthmus_translate::exact_numbers::NumberForm;
 use providers::{Providers, Unavailable};
 use stack::import_records;
 
@@ -235,14 +234,8 @@ fn stored_resource<'a>(
     let package = provider.package.identity();
     Ok(StoredResource {
         target: Target {
-            provider: handle,
-            shape: provider.package.resource(type_name)?,
-            package,
             keep_secrets: false,
-            timeouts: Timeouts::default(),
-            numbers: NumberForm::default(),
-            plans: None,
-            memory: None,
+            ..Target::new(handle, provider.package.resource(type_name)?, package)
         },
         state_store,
         subject: String::new(),

@@ -41,6 +41,20 @@ pub struct Target<'a> {
 }
 
 impl<'a> Target<'a> {
+    /// A target without an earlier plan and without a journal, for an engine that accepts secrets.
+    pub fn new(provider: &'a Provider, shape: Arc<ResourceShape>, package: &'a Identity) -> Self {
+        Self {
+            provider,
+            shape,
+            package,
+            keep_secrets: true,
+            timeouts: Timeouts::default(),
+            numbers: NumberForm::default(),
+            plans: None,
+            memory: None,
+        }
+    }
+
     /// Sets the id that the engine has for the resource.
     #[must_use]
     pub fn known_as(mut self, id: &'a str) -> Self {
