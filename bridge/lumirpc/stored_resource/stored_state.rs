@@ -13,8 +13,7 @@ use isthmus_common::fail_point;
 use isthmus_proto::property::Struct;
 use isthmus_provider::{Diagnostic, Object};
 use isthmus_state::{
-    Deletion, Intent, IntentGuard, Mark, OpenIntent, OperationKind, RecordRef, Saved, Status, StoreKey,
-    Unconfirmed,
+    Deletion, Intent, IntentGuard, OpenIntent, OperationKind, RecordRef, Saved, Status, StoreKey, Unconfirmed,
 };
 use prost::Message as _;
 
@@ -26,7 +25,7 @@ use super::object::{Annotations, StoredResource};
 use super::prior::Record;
 use isthmus_operations::resource::intents::{close, end, leave_open, warn_on_failure};
 use isthmus_operations::resource::{
-    OperationError, OperationWarnings, Outcome, Prior, StateManager, reports,
+    OperationError, OperationWarnings, Outcome, Prior, StateManager, mark, reports,
 };
 
 /// One resource in the state store, for one operation.
@@ -286,14 +285,14 @@ impl<'a> StoredState<'a> {
                 && reported.inputs.is_some_and(|reported| is_same(&reported, self.sent))
         };
         let lost = self.resource.unconfirmed.map(|all| all.take(is_same)).unwrap_or_default();
-        for open in lost.iter().filter(|open| !open.is_shown) {
+        for open in lost.iter().filter(|open| !open.marks.has(mark::SHOWN)) {
             warnings.diagnostics.push(Diagnostic::warning(
                 "A resource with the same inputs was created before",
                 reports::of_creation_for_legacy_engine(open),
             ));
         }
         let shown: Vec<_> = lost.iter().filter_map(|open| open.id.in_store()).collect();
-        let marked = self.resource.state_store.journal().mark(&shown, Mark::Shown).await;
+        let marked = self.resource.state_store.journal().mark(&shown, mark::SHOWN).await;
         warn_on_failure("Failed to record a report in the journal", marked, warnings);
     }
 

@@ -15,7 +15,8 @@ use isthmus_common::{fail_point, split_output};
 use isthmus_proto::property::Struct;
 use isthmus_provider::Diagnostic;
 use isthmus_state::{
-    Condition, EncryptedStoreError, Intent, IntentGuard, LARGEST_OBJECT, OpenIntent, OperationKind, StoreKey,
+    Condition, EncryptedStoreError, Intent, IntentGuard, LARGEST_OBJECT, Marks, OpenIntent, OperationKind,
+    StoreKey,
 };
 use prost::Message as _;
 
@@ -83,10 +84,7 @@ impl<'a> Target<'a> {
                     since: SystemTime::now(),
                     holder: "this process".to_owned(),
                     condition: Condition::InProgress,
-                    is_shown: false,
-                    is_ended: false,
-                    is_doubted: false,
-                    passed: 0,
+                    marks: Marks::default(),
                     object: Bytes::new(),
                 };
                 Ok(Some(EngineIntent { memory, open }))

@@ -3,7 +3,7 @@
 //! The engine knows the resource, and repeats what it has no answer to. But the program may not want it any
 //! more; then the engine compares it with a state that may not be true. A read shows whether it is.
 
-use super::operations::Memory;
+use super::operations::{Memory, mark};
 use super::prior::Prior;
 use super::read::read;
 use super::{OperationWarnings, Target, reports};
@@ -18,7 +18,7 @@ impl Target<'_> {
         let Ok(found) = read(self, prior, &mut OperationWarnings::default()).await else { return };
         if found.as_ref().is_some_and(|object| object.value == prior.object.value) {
             operations.superseded(urn, id).await;
-        } else if !open.is_shown {
+        } else if !open.marks.has(mark::SHOWN) {
             warnings.texts.push(reports::of_interrupted_change(&open, found.is_some()));
             warnings.reported.push(open.id);
         }
