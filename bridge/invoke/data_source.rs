@@ -47,7 +47,9 @@ pub(super) async fn read(
         }
         answer => {
             let state = answer.read(provider, type_name).map_err(|error| target.failed(error))?;
-            Ok(target.outputs(&state, &config.secrets, false, warnings)?)
+            let outputs = target.outputs(&state, &config.secrets, false)?;
+            warnings.append(target.warnings.take());
+            Ok(outputs)
         }
     }
 }
@@ -59,5 +61,7 @@ fn not_known_yet(
     warnings: &mut OperationWarnings,
 ) -> Result<Struct, OperationError> {
     let planned = rules::planned_from_config(&target.shape.schema.block, &config.value);
-    Ok(target.outputs(&planned, &config.secrets, true, warnings)?)
+    let outputs = target.outputs(&planned, &config.secrets, true)?;
+    warnings.append(target.warnings.take());
+    Ok(outputs)
 }

@@ -47,6 +47,7 @@ pub(super) async fn open(
     remember(&mut diagnostics, &target, warnings);
     let opened = opened.map_err(|error| refusal(&target, arguments, error))?;
     room.keep(instance.provider(), instance.calls.clone(), opened.lease, token, session.log());
-    let outputs = target.outputs(opened.result.expose(), &config.secrets, false, warnings)?;
+    let outputs = target.outputs(opened.result.expose(), &config.secrets, false)?;
+    warnings.append(target.warnings.take());
     Ok(if keep_secrets { all_secret(outputs) } else { outputs })
 }

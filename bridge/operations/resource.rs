@@ -56,5 +56,5 @@ pub use state_manager::{Outcome, StateManager};
 pub use target::Target;
 pub use timeouts::{Operation, Timeouts};
 pub use update::{Changes, preview_update, update};
-pub use warnings::OperationWarnings;
+pub use warnings::{CallWarnings, CollectedWarnings, OperationWarnings};
 pub use write_only::{NoSalt, WriteOnlyValues};

@@ -32,7 +32,7 @@ use crate::lumirpc::stored_resource::{
     Conflicts, Foreign, ImportOutcome, StoredResource, StoredResourceError,
 };
 use isthmus_context::settings::Settings;
-use isthmus_operations::resource::{OperationWarnings, Target, describe};
+use isthmus_operations::resource::{Target, describe};
 use isthmus_package::catalogue::TokenError;
 use isthmus_session::daemon::Instance as Provider;
 use providers::{Providers, Unavailable};
@@ -203,9 +203,8 @@ impl Import {
         let provider = providers.of(&config.provider).await?;
         let handle = provider.provider();
         let stored_resource = stored_resource(&provider, &handle, type_name, state_store)?;
-        let mut warnings = OperationWarnings::default();
-        let outcome = stored_resource.import_object(foreign, self.conflicts(), &mut warnings).await;
-        for warning in &warnings.diagnostics {
+        let outcome = stored_resource.import_object(foreign, self.conflicts()).await;
+        for warning in &stored_resource.target.warnings.take().diagnostics {
             warn(&providers.secrets().redact(&describe(warning, &stored_resource.target.shape.object)));
         }
         Ok(outcome?)

@@ -22,7 +22,7 @@ use isthmus_state::{Condition, Intent, JournalFault, OpenIntent, OpenIntents, Op
 
 use known::{KnownOperation, KnownOperations};
 
-use super::warnings::OperationWarnings;
+use super::warnings::CollectedWarnings;
 use isthmus_context::home::StateDirectoryError;
 use isthmus_package::urn::Urn;
 
@@ -388,12 +388,12 @@ impl Operations {
         summary: &str,
         error: &OperationsError,
         consequence: &str,
-        warnings: &mut OperationWarnings,
+        warnings: &CollectedWarnings,
     ) {
         let reason = isthmus_common::error_chain(error);
         let hash = self.hashes.hash_one((summary, &reason));
         if self.warned.lock().unwrap_or_else(PoisonError::into_inner).insert(hash) {
-            warnings.diagnostics.push(Diagnostic::warning(summary, format!("{reason}. {consequence}")));
+            warnings.warn(Diagnostic::warning(summary, format!("{reason}. {consequence}")));
         }
     }
 
