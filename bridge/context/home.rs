@@ -2,15 +2,11 @@
 //! providers.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use isthmus_common::Environment;
 use isthmus_common::permissions::{PermissionsError, require_trusted};
 use isthmus_provider::schema_cache::SchemaCache;
-use isthmus_state::{
-    EncryptedStoreError, JournalFiles, KeySource, LazyEncryptedStore, OperationJournal, StoreAddress,
-    database_in,
-};
+use isthmus_state::{EncryptedStoreError, KeySource, LazyEncryptedStore, StoreAddress};
 
 use crate::settings::Settings;
 
@@ -70,26 +66,6 @@ pub fn state_store(settings: &Settings) -> Result<LazyEncryptedStore, StateDirec
         None => KeySource::Directory(home(settings)?),
     };
     Ok(LazyEncryptedStore::new(address, key))
-}
-
-/// The journal of today's engines: files in the home directory, or the store that replicas share. It is not
-/// opened yet.
-///
-/// # Errors
-/// As of [`state_store`].
-pub fn journal(
-    settings: &Settings,
-    store: &Result<Arc<LazyEncryptedStore>, StateDirectoryError>,
-) -> Result<OperationJournal, StateDirectoryError> {
-    let file = match &settings.store {
-        Some(StoreAddress::Server(_)) => return Ok(OperationJournal::in_store(store.clone()?)),
-        Some(StoreAddress::File(file)) => Some(file.clone()),
-        _ => None,
-    };
-    let home = home(settings)?;
-    let key = settings.key.clone().unwrap_or_else(|| KeySource::Directory(home.clone()));
-    let file = file.unwrap_or_else(|| database_in(&home));
-    Ok(OperationJournal::in_files(JournalFiles::new(&home, key, Some(file), settings.durability)))
 }
 
 /// The directory of unpacked providers, which is shared with the Go bridge.

@@ -1,13 +1,12 @@
 //! Operations that were interrupted, as far as the journal has them.
 
-use isthmus_state::{Condition, FaultEffect, JournalError, OpenIntents, StoreAddress};
+use isthmus_state::{Condition, OpenIntents, StoreAddress};
 
 use super::finding::{Finding, Judgement};
 use super::state_store::Store;
 use super::world::World;
 use isthmus_context::error_code::ErrorCode;
-use isthmus_context::home;
-use isthmus_operations::resource::reports;
+use isthmus_operations::resource::{JournalError, OperationJournal, mark, reports};
 use isthmus_session::error_code::of_journal;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,7 +21,7 @@ pub(super) struct Facts {
 
 /// `None` if there is no place for a journal. The journal of a state store is read if the store `is_usable`.
 pub(super) async fn gather(world: &World, store: &Store, is_usable: bool) -> Option<Facts> {
-    let journal = home::journal(world.settings(), store).ok()?;
+    let journal = OperationJournal::configured(world.settings(), store).ok()?;
     let mut facts = Facts { location: journal.location(), ..Facts::default() };
     let is_in_files = !matches!(world.settings().store, Some(StoreAddress::Server(_)));
     if is_in_files || is_usable {
@@ -46,11 +45,11 @@ impl Facts {
                 return self.unread.push((of_journal(&error), isthmus_common::error_chain(&error)));
             }
         };
-        for open in open.intents.iter().filter(|open| !open.is_presumably_known()) {
+        for open in open.intents.iter().filter(|open| !mark::is_presumably_known(open)) {
             let is_in_progress = matches!(open.condition, Condition::InProgress);
             *(if is_in_progress { &mut self.in_progress } else { &mut self.interrupted }) += 1;
         }
-        let unread = open.faults.iter().filter(|fault| fault.effect == FaultEffect::Unread);
+        let unread = open.faults.iter();
         self.unread.extend(unread.map(|fault| (ErrorCode::JournalUnreadable, reports::of_fault(fault))));
     }
 }

@@ -13,7 +13,7 @@ mod terraform_config;
 use isthmus_proto::property::Struct;
 use isthmus_provider::Provider;
 
-use isthmus_operations::resource::{OperationError, Target, Timeouts};
+use isthmus_operations::resource::{OperationError, Target};
 use isthmus_package::shape::ObjectShape;
 use isthmus_session::daemon::Instance;
 use isthmus_translate::inputs::{Renamed, rename};
@@ -36,14 +36,8 @@ pub fn is_empty(config: &Struct) -> bool {
 fn target<'a>(instance: &'a Instance, provider: &'a Provider) -> Result<Target<'a>, OperationError> {
     let shape = instance.package.config_shape()?;
     Ok(Target {
-        provider,
-        shape,
-        package: instance.package.identity(),
-        keep_secrets: true,
-        timeouts: Timeouts::default(),
         numbers: instance.settings().exact_numbers,
-        plans: None,
-        memory: None,
+        ..Target::new(provider, shape, instance.package.identity())
     })
 }
 

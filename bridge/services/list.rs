@@ -8,7 +8,7 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::schema::CatalogueError;
 use isthmus_provider::{ListRequest, Listed, Provider};
 
-use isthmus_operations::resource::{Inputs, OperationError, OperationWarnings, Target, Timeouts, describe};
+use isthmus_operations::resource::{Inputs, OperationError, OperationWarnings, Target, describe};
 use isthmus_package::catalogue::TokenError;
 use isthmus_package::shape::ObjectShape;
 use isthmus_session::daemon::{Instance, Paused};
@@ -78,14 +78,9 @@ pub(crate) async fn begin_list(
     }
 
     let target = Target {
-        provider,
-        shape: Arc::new(shape),
-        package: instance.package.identity(),
         keep_secrets: false,
-        timeouts: Timeouts::default(),
         numbers: instance.settings().exact_numbers,
-        plans: None,
-        memory: None,
+        ..Target::new(provider, Arc::new(shape), instance.package.identity())
     };
     let mut given = query.clone();
     let dropped = canonical(&mut given, &target.shape.object);

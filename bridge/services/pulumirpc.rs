@@ -274,7 +274,6 @@ impl ResourceProvider for PulumiService {
         let work = Work::begin(&request, |request| &request.urn).await?;
         let request = request.into_inner();
         let target = work.target(&request.r#type, request.olds.as_ref()).await?;
-        let mut warnings = OperationWarnings::default();
         let olds = request.olds.unwrap_or_default();
         let naming = Naming {
             resource: Urn(&request.urn).name(),
@@ -284,10 +283,10 @@ impl ResourceProvider for PulumiService {
         };
         let write_only = &work.instance.write_only;
         let news = write_only.reveal(&request.urn, request.news.unwrap_or_default(), &target.shape.object);
-        let checking = resource::check(&target, news, Some(&naming), &mut warnings);
+        let checking = resource::check(&target, news, Some(&naming));
         let checked = work.limited(&target, checking).await;
-        work.instance.autonames.note(&request.urn, warnings.is_name_generated);
-        let mut checked = work.finish(&target, warnings, checked).await?;
+        work.instance.autonames.note(&request.urn, target.warnings.lock().is_name_generated);
+        let mut checked = work.finish(&target, checked).await?;
         if work.session.settings().write_only == WriteOnly::Hash {
             write_only
                 .hold(&request.urn, &mut checked.inputs, &olds, &target.shape.object)
@@ -305,7 +304,6 @@ impl ResourceProvider for PulumiService {
         let target = work.known_target(&request.r#type, &request.id, request.olds.as_ref()).await?;
         let target = target.compared(request.old_inputs.as_ref());
         let ignored = paths(&request.ignore_changes)?;
-        let mut warnings = OperationWarnings::default();
         let olds = request.olds.unwrap_or_default();
         let inputs = request.old_inputs.clone().unwrap_or_default();
         let comparison = Comparison {
@@ -316,12 +314,12 @@ impl ResourceProvider for PulumiService {
             is_name_generated: work.instance.autonames.contains(&request.urn),
         };
         let comparing = async {
-            let prior = target.prior(&olds, &mut warnings).await?;
-            target.examine_interrupted_change(&prior, &mut warnings).await;
-            resource::diff(&target, &prior, comparison, &mut warnings).await
+            let prior = target.prior(&olds).await?;
+            target.examine_interrupted_change(&prior).await;
+            resource::diff(&target, &prior, comparison).await
         };
         let changes = work.limited(&target, comparing).await;
-        Ok(Response::new(difference(work.finish(&target, warnings, changes).await?)))
+        Ok(Response::new(difference(work.finish(&target, changes).await?)))
     }
 
     async fn create(&self, request: Request<CreateRequest>) -> Result<Response<CreateResponse>, Status> {
@@ -331,20 +329,18 @@ impl ResourceProvider for PulumiService {
         let work = async move {
             let target = work.configured_target(&request.r#type, None).await?;
             let target = target.timed(Operation::Create, request.timeout, None);
-            let mut warnings = OperationWarnings::default();
             if request.preview {
                 let inputs = work.reveal(&target, request.properties);
-                let planning = resource::preview_create(&target, &inputs, &mut warnings);
+                let planning = resource::preview_create(&target, &inputs);
                 let planned = work.limited(&target, planning).await;
-                let properties = Some(work.finish(&target, warnings, planned).await?);
+                let properties = Some(work.finish(&target, planned).await?);
                 return Ok(CreateResponse { id: String::new(), properties, refresh_before_update: false });
             }
             let inputs = work.reveal_to_apply(&target, request.properties)?;
             let nothing = Struct::new();
             let state = EngineState { target: &target, id: "", olds: &nothing, inputs: &nothing };
-            let created =
-                work.limited(&target, resource::create(&target, &state, &inputs, &mut warnings)).await;
-            let created = work.finish_change(&target, warnings, created).await?;
+            let created = work.limited(&target, resource::create(&target, &state, &inputs)).await;
+            let created = work.finish_change(&target, created).await?;
             Ok(CreateResponse {
                 id: created.id,
                 properties: Some(created.properties),
@@ -361,16 +357,15 @@ impl ResourceProvider for PulumiService {
         let target = work.configured_target(&request.r#type, request.properties.as_ref()).await?;
         let target =
             target.known_as(&request.id).timed(Operation::Read, request.timeout, request.inputs.as_ref());
-        let mut warnings = OperationWarnings::default();
         let reading = async {
             match request.properties.filter(|properties| !properties.is_empty()) {
                 Some(properties) => {
                     let inputs = request.inputs.unwrap_or_default();
                     work.mentions(&request.id).await;
-                    resource::refresh(&target, &request.id, &inputs, &properties, &mut warnings).await
+                    resource::refresh(&target, &request.id, &inputs, &properties).await
                 }
                 None => {
-                    let imported = resource::import(&target, &request.id, &mut warnings).await?;
+                    let imported = resource::import(&target, &request.id).await?;
                     if let Some(imported) = &imported {
                         work.mentions(&imported.id).await;
                     }
@@ -379,7 +374,7 @@ impl ResourceProvider for PulumiService {
             }
         };
         let read = work.limited(&target, reading).await;
-        let response = match work.finish(&target, warnings, read).await? {
+        let response = match work.finish(&target, read).await? {
             Some(found) => ReadResponse {
                 id: found.id,
                 properties: Some(found.properties),
@@ -431,7 +426,6 @@ impl ResourceProvider for PulumiService {
         let work = async move {
             let target = work.known_target(&request.r#type, &request.id, request.olds.as_ref()).await?;
             let target = target.timed(Operation::Update, request.timeout, request.old_inputs.as_ref());
-            let mut warnings = OperationWarnings::default();
             let olds = request.olds.unwrap_or_default();
             let news = match request.preview {
                 true => work.reveal(&target, request.news),
@@ -442,15 +436,15 @@ impl ResourceProvider for PulumiService {
             let state = EngineState { target: &target, id: &request.id, olds: &olds, inputs: &inputs };
             let changes = Changes { inputs: &inputs, olds: &olds, news, ignore_changes: &ignored };
             let updating = async {
-                let prior = target.prior(&olds, &mut warnings).await?;
+                let prior = target.prior(&olds).await?;
                 if request.preview {
-                    resource::preview_update(&target, &prior, changes, &mut warnings).await
+                    resource::preview_update(&target, &prior, changes).await
                 } else {
-                    resource::update(&target, &state, prior, changes, &mut warnings).await
+                    resource::update(&target, &state, prior, changes).await
                 }
             };
             let updated = work.limited(&target, updating).await;
-            let properties = Some(work.finish_change(&target, warnings, updated).await?);
+            let properties = Some(work.finish_change(&target, updated).await?);
             Ok(UpdateResponse { properties, refresh_before_update: false })
         };
         if preview { work.await.map(Response::new) } else { run_to_completion(session, work).await }
@@ -462,20 +456,19 @@ impl ResourceProvider for PulumiService {
         run_to_completion(Arc::clone(&work.session), async move {
             let target = work.known_target(&request.r#type, &request.id, request.properties.as_ref()).await?;
             let target = target.timed(Operation::Delete, request.timeout, request.old_inputs.as_ref());
-            let mut warnings = OperationWarnings::default();
             let olds = request.properties.unwrap_or_default();
             let inputs = request.old_inputs.clone().unwrap_or_default();
             let state = EngineState { target: &target, id: &request.id, olds: &olds, inputs: &inputs };
             let deleting = async {
-                let prior = target.prior(&olds, &mut warnings).await?;
-                resource::delete(&target, &state, &prior, &mut warnings).await
+                let prior = target.prior(&olds).await?;
+                resource::delete(&target, &state, &prior).await
             };
             let deleted = work.limited(&target, deleting).await;
             if deleted.is_ok() {
                 // Another resource by this URN is checked before it is compared.
                 work.instance.autonames.note(&request.urn, false);
             }
-            work.finish(&target, warnings, deleted).await
+            work.finish(&target, deleted).await
         })
         .await
     }

@@ -45,7 +45,7 @@ use crate::observe::{LogTap, Observation};
 use crate::process_context::{ProcessContext, StartedBy};
 use isthmus_context::home::{self, OpenStoreError, StateDirectoryError};
 use isthmus_context::settings::{InvalidSettings, Settings};
-use isthmus_operations::resource::Operations;
+use isthmus_operations::resource::{OperationJournal, Operations};
 use isthmus_trace::recording;
 use packages::Packages;
 
@@ -145,7 +145,7 @@ impl Daemon {
         Arc::new(Self {
             log,
             only_instance: Mutex::default(),
-            operations: Operations::new(home::journal(settings, &state_store)),
+            operations: Operations::new(OperationJournal::configured(settings, &state_store)),
             unconfirmed: UnconfirmedCreations::default(),
             state_store,
             state_store_warned: AtomicBool::new(false),

@@ -24,7 +24,7 @@ use tempfile::NamedTempFile;
 use super::encrypted_store::EncryptedStore;
 use super::error::EncryptedStoreError;
 use super::journal::{
-    JournalDurability, JournalError, JournalFiles, OperationJournal, clear_journal, is_journal_file,
+    JournalDurability, JournalFiles, JournalFilesError, clear_journal, is_journal_file,
     journal_holds_nothing, listing_lock,
 };
 use super::key::KeySource;
@@ -131,7 +131,7 @@ pub enum BackupError {
         path: PathBuf,
         /// The cause.
         #[source]
-        error: Box<JournalError>,
+        error: Box<JournalFilesError>,
     },
     /// The database could not be copied.
     #[error("failed to copy the state store {path}", path = .path.display())]
@@ -336,7 +336,7 @@ impl BackupScope {
         }
         if unpacked.journal_files > 0 {
             let files = JournalFiles::new(&directory, self.key.clone(), None, JournalDurability::Process);
-            let opened = OperationJournal::in_files(files).open_intents().await;
+            let opened = files.open_intents().await;
             let opened = opened
                 .map_err(|error| BackupError::Journal { path: file.to_owned(), error: Box::new(error) })?;
             if let Some(fault) = opened.faults.first() {

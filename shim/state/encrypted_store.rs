@@ -143,7 +143,7 @@ impl EncryptedStore {
     }
 
     /// States that failed deletions left.
-    pub(super) fn failed_delete_states(&self) -> FailedDeleteStates<'_> {
+    pub fn failed_delete_states(&self) -> FailedDeleteStates<'_> {
         FailedDeleteStates::of(&self.sealed)
     }
 

@@ -8,7 +8,7 @@ use super::store::{RecordNumber, SealedRecord, StoreError, StoreKey};
 
 impl EncryptedStoreError {
     /// Whether the store may be usable again later: its server cannot be reached.
-    pub(crate) fn is_unreachable(&self) -> bool {
+    pub fn is_unreachable(&self) -> bool {
         let Self::Store(error) = self else { return false };
         matches!(
             error,

@@ -1,7 +1,7 @@
-//! States that failed deletions left, which the engine does not store.
+//! States that failed deletions left, which the caller does not store.
 //!
 //! When a deletion fails halfway, the provider returns the remaining state and new private data.
-//! Terraform stores both; an engine's protocol has no field for them in the response of a failed
+//! Terraform stores both; the protocol of a caller may have no field for them in the response of a failed
 //! deletion, so it continues with its old state. They are stored here for the next call, which is
 //! identified by a digest of its properties: they are the same as in the failed deletion. The state
 //! is opaque here.
@@ -29,7 +29,7 @@ struct FailedDeleteState {
 
 /// States that failed deletions left.
 #[derive(Debug)]
-pub(super) struct FailedDeleteStates<'a> {
+pub struct FailedDeleteStates<'a> {
     sealed: &'a SealedStore,
 }
 
@@ -42,11 +42,7 @@ impl<'a> FailedDeleteStates<'a> {
     ///
     /// # Errors
     /// When the store fails, or a state cannot be decrypted.
-    pub(super) async fn find(
-        &self,
-        key: &StoreKey,
-        sent: &Sent,
-    ) -> Result<Option<Bytes>, EncryptedStoreError> {
+    pub async fn find(&self, key: &StoreKey, sent: &Sent) -> Result<Option<Bytes>, EncryptedStoreError> {
         for record in self.sealed.store.find(Kind::FailedDeleteState, key).await? {
             let remnant = self.remnant_in(&record).await?;
             if remnant.sent == sent {
@@ -60,12 +56,7 @@ impl<'a> FailedDeleteStates<'a> {
     ///
     /// # Errors
     /// When the store fails.
-    pub(super) async fn keep(
-        &self,
-        key: &StoreKey,
-        sent: &Sent,
-        left: Bytes,
-    ) -> Result<(), EncryptedStoreError> {
+    pub async fn keep(&self, key: &StoreKey, sent: &Sent, left: Bytes) -> Result<(), EncryptedStoreError> {
         let plain = FailedDeleteState { sent: sent.to_vec(), left }.encode_to_vec();
         let mut removed = Vec::new();
         let mut others = 0;
@@ -91,7 +82,7 @@ impl<'a> FailedDeleteStates<'a> {
     ///
     /// # Errors
     /// When the store fails.
-    pub(super) async fn forget(&self, key: &StoreKey, sent: &Sent) -> Result<(), EncryptedStoreError> {
+    pub async fn forget(&self, key: &StoreKey, sent: &Sent) -> Result<(), EncryptedStoreError> {
         let mut changes = Vec::new();
         for record in self.sealed.store.find(Kind::FailedDeleteState, key).await? {
             if self.remnant_in(&record).await?.sent == sent {

@@ -1,10 +1,10 @@
-//! The journal of operations whose outcome the engine may not know.
+//! The journal of operations whose outcome the caller may not know.
 //!
-//! There are two: of an engine that stores objects itself in files ([`files`]), of one that does not in
-//! the state store, with the objects ([`Journal`]). [`OperationJournal`] is either, for the former.
+//! There are two: in files, for callers that store objects themselves ([`JournalFiles`]), and in the state
+//! store, with the objects ([`Journal`]).
 //!
 //! In the state store, an *intent* is durable before a provider is called to change anything. It is removed when the
-//! operation has ended and its outcome is stored or sent to the engine. So intents without a
+//! operation has ended and its outcome is stored or sent to the caller. So intents without a
 //! running process at a start are operations with an unknown outcome: they are listed and reported,
 //! and never guessed.
 //!
@@ -14,12 +14,11 @@
 //!
 //! States of failed deletions are separate (`super::failed_delete_states`).
 
-pub(crate) mod error;
 pub(crate) mod files;
 mod guard;
 mod intent;
-mod operations;
 
+use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
@@ -34,16 +33,14 @@ use super::store::{Batch, Change, Claim, Kind, PAGE, Page, RecordNumber, SealedR
 use super::tombstones::{Tombstones, milliseconds};
 use intent::{Ended, Entry};
 
-pub use error::JournalError;
 pub use files::error::JournalFilesError;
-pub use files::{JournalDurability, JournalFiles, LARGEST_OBJECT};
+pub use files::{JournalDurability, JournalFiles, LARGEST_OBJECT, LeftState};
 pub(crate) use files::{clear_journal, is_journal_file, journal_holds_nothing, listing_lock};
 pub use guard::{IntentGuard, Unconfirmed};
 pub use intent::{
-    Condition, FaultEffect, Intent, InvalidOperationId, JournalFault, Mark, OpenIntent, OpenIntents,
-    OperationId, OperationKind,
+    Condition, Intent, InvalidOperationId, JournalFault, Mark, Marks, OpenIntent, OpenIntents, OperationId,
+    OperationKind,
 };
-pub use operations::{LeftStates, OperationJournal};
 
 /// The journal of a state store.
 #[derive(Clone, Debug)]
@@ -88,10 +85,7 @@ impl Journal {
             lease_name: lease_name.clone(),
             ended: None,
             unconfirmed: None,
-            is_shown: false,
-            passed: 0,
-            is_ended: false,
-            is_doubted: false,
+            marks: BTreeMap::new(),
             object: Bytes::new(),
         };
         let plain = entry.encode_to_vec();
@@ -155,7 +149,7 @@ impl Journal {
         Ok(is_there)
     }
 
-    /// Records something of intents. One that is not there any more, or cannot be read, is passed over.
+    /// Marks intents. One that is not there any more, or cannot be read, is passed over.
     ///
     /// # Errors
     /// When the journal cannot be written.
@@ -167,12 +161,7 @@ impl Journal {
                 continue;
             };
             let Ok(mut entry) = self.sealed.decoded::<Entry>(Kind::Intent, &record).await else { continue };
-            match mark {
-                Mark::Shown => entry.is_shown = true,
-                Mark::Passed => entry.passed += 1,
-                Mark::Ended => entry.is_ended = true,
-                Mark::Doubted => entry.is_doubted = true,
-            }
+            *entry.marks.entry(mark.0).or_default() += 1;
             let plain = entry.encode_to_vec();
             // Refused if its process has changed it meanwhile: then it is another report.
             let marked = |cipher: &CipherKey| {
@@ -223,10 +212,7 @@ impl Journal {
             since,
             holder: holder.map_or(entry.holder, |holder| holder.description()),
             condition,
-            is_shown: entry.is_shown,
-            is_ended: entry.is_ended,
-            is_doubted: entry.is_doubted,
-            passed: usize::try_from(entry.passed).unwrap_or(usize::MAX),
+            marks: Marks(entry.marks),
             object: entry.object,
         })
     }

@@ -4,7 +4,7 @@
 //! message of Terraform's stacks (`tfstackdata1.StateResourceInstanceObjectV1`), encrypted as a
 //! whole, in a store that several processes share. [`EncryptedStore`] provides access to a SQLite
 //! file, or a PostgreSQL database for several replicas. Changes for any engine are recorded before
-//! they start ([`Journal`]), so that interrupted ones are known. See `examples/list.rs`.
+//! they start ([`Journal`], [`JournalFiles`]), so that interrupted ones are known. See `examples/list.rs`.
 
 #![warn(missing_docs)]
 
@@ -60,10 +60,11 @@ pub use addresses::{
 pub use backup::{BackedUp, BackupError, BackupScope};
 pub use encrypted_store::{EncryptedStore, SavedPage};
 pub use error::{EncryptedStoreError, Fault};
+pub use failed_delete_states::FailedDeleteStates;
 pub use journal::{
-    Condition, FaultEffect, Intent, IntentGuard, InvalidOperationId, Journal, JournalDurability,
-    JournalError, JournalFault, JournalFiles, JournalFilesError, LARGEST_OBJECT, LeftStates, Mark,
-    OpenIntent, OpenIntents, OperationId, OperationJournal, OperationKind, Unconfirmed,
+    Condition, Intent, IntentGuard, InvalidOperationId, Journal, JournalDurability, JournalFault,
+    JournalFiles, JournalFilesError, LARGEST_OBJECT, LeftState, Mark, Marks, OpenIntent, OpenIntents,
+    OperationId, OperationKind, Unconfirmed,
 };
 pub use key::KeySource;
 pub use key_error::KeyError;

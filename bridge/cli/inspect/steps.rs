@@ -13,7 +13,7 @@ use super::report::{Action, Report, Step};
 use super::schema_rows::schema_rows;
 use isthmus_operations::resource::{
     self, AutonamingMode, Change, ChangeKind, Changes, Checked, Comparison, Difference, EarlierPlans,
-    Failure, Naming, OperationError, OperationWarnings, Target, Timeouts, describe,
+    Failure, Naming, OperationError, OperationWarnings, Target, describe,
 };
 use isthmus_package::parameters::ParameterSource;
 use isthmus_package::shape::{ObjectShape, ResourceShape};
@@ -56,15 +56,9 @@ impl<'a> Subject<'a> {
 
     fn target(&self) -> Target<'_> {
         Target {
-            provider: &self.provider,
-            shape: Arc::clone(&self.shape),
-            package: self.instance.package.identity(),
-            keep_secrets: true,
-            timeouts: Timeouts::default(),
             numbers: self.instance.settings().exact_numbers,
             plans: Some(EarlierPlans { key: Cow::Borrowed(&self.urn), plans: &self.instance.plans }),
-            // Nothing is changed, so the journal has nothing to learn.
-            memory: None,
+            ..Target::new(&self.provider, Arc::clone(&self.shape), self.instance.package.identity())
         }
     }
 
@@ -148,11 +142,13 @@ impl<'a> Subject<'a> {
         self.learn(&news);
         let none = Struct::new();
         let olds = prior.map_or(&none, |prior| &prior.inputs);
-        let mut warnings = OperationWarnings::default();
         // The digits of a generated name are the same in each inspection.
         let seed = self.urn.as_bytes();
         let naming = Naming { resource: self.name, olds, seed, autonaming_mode: AutonamingMode::Any };
-        let checked = resource::check(&self.target(), news.clone(), Some(&naming), &mut warnings).await;
+        let (checked, warnings) = {
+            let target = self.target();
+            (resource::check(&target, news.clone(), Some(&naming)).await, target.warnings.take())
+        };
         let object = Arc::clone(&self.shape.object);
         let mut request = vec![("news".to_owned(), self.bag(&news))];
         if !olds.is_empty() {
@@ -192,8 +188,10 @@ impl<'a> Subject<'a> {
     }
 
     async fn create(&mut self, inputs: &Struct) -> bool {
-        let mut warnings = OperationWarnings::default();
-        let planned = resource::preview_create(&self.target(), inputs, &mut warnings).await;
+        let (planned, warnings) = {
+            let target = self.target();
+            (resource::preview_create(&target, inputs).await, target.warnings.take())
+        };
         let request = Shown::object([("properties", self.bag(inputs))]);
         let response = planned.map(|properties| Shown::object([("properties", self.bag(&properties))]));
         let object = Arc::clone(&self.shape.object);
@@ -208,10 +206,9 @@ impl<'a> Subject<'a> {
             ("oldInputs", self.bag(&stored.inputs)),
             ("news", self.bag(&checked.inputs)),
         ]);
-        let mut warnings = OperationWarnings::default();
         let target = self.target().compared(Some(&stored.inputs));
         let compared = async {
-            let prior = target.prior(&stored.outputs, &mut warnings).await?;
+            let prior = target.prior(&stored.outputs).await?;
             let comparison = Comparison {
                 inputs: &stored.inputs,
                 olds: &stored.outputs,
@@ -219,10 +216,11 @@ impl<'a> Subject<'a> {
                 ignore_changes: &[],
                 is_name_generated: checked.is_name_generated,
             };
-            let difference = resource::diff(&target, &prior, comparison, &mut warnings).await?;
+            let difference = resource::diff(&target, &prior, comparison).await?;
             Ok::<_, OperationError>((prior, difference))
         };
         let compared = compared.await;
+        let warnings = target.warnings.take();
         drop(target);
         let (compared, response) = match compared {
             Ok((prior, difference)) => {
@@ -248,14 +246,16 @@ impl<'a> Subject<'a> {
             ("oldInputs", self.bag(&stored.inputs)),
             ("news", self.bag(&checked.inputs)),
         ]);
-        let mut warnings = OperationWarnings::default();
         let changes = Changes {
             inputs: &stored.inputs,
             olds: &stored.outputs,
             news: checked.inputs,
             ignore_changes: &[],
         };
-        let planned = resource::preview_update(&self.target(), &prior, changes, &mut warnings).await;
+        let (planned, warnings) = {
+            let target = self.target();
+            (resource::preview_update(&target, &prior, changes).await, target.warnings.take())
+        };
         let response = planned.map(|properties| Shown::object([("properties", self.bag(&properties))]));
         if self.add("Update (preview)", request, response, &warnings, &object) {
             Action::Update

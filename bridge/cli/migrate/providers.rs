@@ -16,7 +16,7 @@ use isthmus_context::home;
 use isthmus_context::project::names_file::NamesFile;
 use isthmus_context::settings::Settings;
 use isthmus_migrate::names::unique;
-use isthmus_operations::resource::{Target, Timeouts};
+use isthmus_operations::resource::Target;
 use isthmus_package::names::choices::NameChoices;
 use isthmus_package::parameters::{
     Arguments, LocalArguments, Parameter, ParameterSource, RemoteArguments, Source,
@@ -25,7 +25,6 @@ use isthmus_package::shape::ResourceShape;
 use isthmus_session::daemon::{Chosen, Instance, OpenPackageError, open_package};
 use isthmus_session::engine::EngineLog;
 use isthmus_session::process_context::{ProcessContext, StartedBy};
-use isthmus_translate::exact_numbers::NumberForm;
 
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -193,16 +192,7 @@ pub(super) fn target<'a>(
     instance: &'a Instance,
     shape: Arc<ResourceShape>,
 ) -> Target<'a> {
-    Target {
-        provider,
-        shape,
-        package: instance.package.identity(),
-        keep_secrets: true,
-        timeouts: Timeouts::default(),
-        numbers: NumberForm::default(),
-        plans: None,
-        memory: None,
-    }
+    Target::new(provider, shape, instance.package.identity())
 }
 
 /// The lock file in the directory of a state, or of the project that a state from standard input

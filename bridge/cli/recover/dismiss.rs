@@ -2,7 +2,8 @@
 
 use clap::Args;
 use isthmus_common::printable;
-use isthmus_state::{Condition, OpenIntent, OperationId};
+use isthmus_operations::resource::reports;
+use isthmus_state::{Condition, OperationId};
 
 use super::error::RecoverError;
 use super::open::Journals;
@@ -38,7 +39,7 @@ impl Dismiss {
                 return Err(RecoverError::InProgress(*id));
             }
             let damaged = || open.faults.iter().find(|fault| fault.id == Some(*id));
-            let report = found.map(OpenIntent::report).or_else(|| Some(damaged()?.reason.clone()));
+            let report = found.map(reports::of_operation).or_else(|| Some(damaged()?.reason.clone()));
             reports.push(report.ok_or(RecoverError::NoSuchOperation(*id))?);
         }
         journals.dismiss(&self.operations).await?;

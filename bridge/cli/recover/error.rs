@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use isthmus_state::{EncryptedStoreError, JournalError, OperationId};
+use isthmus_operations::resource::JournalError;
+use isthmus_state::{EncryptedStoreError, OperationId};
 
 use crate::cli::state::StateError;
 use isthmus_context::error_code::ErrorCode;

@@ -17,8 +17,8 @@ use crate::cli::json_root::readable;
 use crate::cli::outcome::Outcome;
 use crate::cli::output::{print, warn};
 use isthmus_context::settings::Settings;
-use isthmus_operations::resource::Origin;
 use isthmus_operations::resource::reports::import_command;
+use isthmus_operations::resource::{Origin, mark};
 use isthmus_package::schema::BASE_NAME;
 use isthmus_package::urn::Urn;
 use isthmus_session::process_context::own_plugin_version;
@@ -74,7 +74,7 @@ impl ImportFile {
             file.add(self.chosen(found)?, self.parent.as_deref());
         }
         if self.operations.is_empty() {
-            let is_wanted = |open: &&OpenIntent| is_importable(open) && !open.is_presumably_known();
+            let is_wanted = |open: &&OpenIntent| is_importable(open) && !mark::is_presumably_known(open);
             for open in open.intents.iter().filter(is_wanted).filter(of_stack) {
                 if Urn(&open.intent.subject).parent_type().is_none() {
                     file.add(open.clone(), None);
@@ -185,7 +185,7 @@ impl Names {
 fn name(open: &OpenIntent) -> String {
     let name = Urn(&open.intent.subject).name();
     // An engine that has been told goes on, and usually has created another one under the name.
-    if open.is_shown { format!("{name}-recovered") } else { name.to_owned() }
+    if open.marks.has(mark::SHOWN) { format!("{name}-recovered") } else { name.to_owned() }
 }
 
 fn resource(open: &OpenIntent, parent: Option<&str>, names: &mut Names) -> Json {

@@ -18,8 +18,8 @@ use crate::cli::outcome::Outcome;
 use crate::cli::output::{inform, print};
 use crate::cli::table::table;
 use isthmus_context::settings::Settings;
-use isthmus_operations::resource::Origin;
-use isthmus_operations::resource::reports::{import_command, refresh_command};
+use isthmus_operations::resource::reports::{import_command, of_operation, refresh_command};
+use isthmus_operations::resource::{Origin, mark};
 use isthmus_package::urn::Urn;
 use isthmus_translate::property::{PropertyView, classify};
 
@@ -91,7 +91,7 @@ impl List {
             });
         } else {
             print(&as_table(&open.intents));
-            if open.intents.iter().any(OpenIntent::is_presumably_known) {
+            if open.intents.iter().any(mark::is_presumably_known) {
                 inform(MAY_HAVE_LEFT);
             }
         }
@@ -111,15 +111,15 @@ impl List {
         let mut members = vec![
             ("operation", text(&open.id.to_string())),
             ("kind", text(open.intent.intention.noun())),
-            ("condition", text(if open.is_presumably_known() { "made" } else { condition(open) })),
+            ("condition", text(if mark::is_presumably_known(open) { "made" } else { condition(open) })),
             ("since", Json::String(time(open.since))),
             ("package", text(&key.package)),
             ("type", text(&key.type_name)),
             ("urn", text(&open.intent.subject)),
             ("id", text(&key.id)),
-            ("reported", Json::Bool(open.is_shown)),
-            ("ended", Json::Bool(open.is_presumably_known())),
-            ("report", text(&open.report())),
+            ("reported", Json::Bool(open.marks.has(mark::SHOWN))),
+            ("ended", Json::Bool(mark::is_presumably_known(open))),
+            ("report", text(&of_operation(open))),
         ];
         let is_of_today = Urn(&open.intent.subject).stack().is_some();
         let origin = is_of_today.then(|| Origin::decode(&open.intent.companion[..]).ok()).flatten();
@@ -210,7 +210,7 @@ fn command(open: &OpenIntent) -> Option<String> {
 fn condition(open: &OpenIntent) -> &'static str {
     match open.condition {
         Condition::InProgress => "in progress",
-        Condition::Unconfirmed if open.is_presumably_known() => "ended",
+        Condition::Unconfirmed if mark::is_presumably_known(open) => "ended",
         Condition::Unconfirmed => "made",
         Condition::Interrupted | Condition::Ended { .. } => "unknown",
     }

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use isthmus_state::{
-    Condition, FaultEffect, LazyEncryptedStore, OpenIntent, OpenIntents, OperationId, OperationJournal,
-    OperationKind, StoreAddress,
+    Condition, LazyEncryptedStore, OpenIntent, OpenIntents, OperationId, OperationKind, StoreAddress,
 };
 
 use super::error::RecoverError;
 use crate::cli::output::{detail, warn};
 use isthmus_context::home;
 use isthmus_context::settings::Settings;
+use isthmus_operations::resource::{OperationJournal, mark};
 
 /// Prefix of the URNs of today's engines.
 const URN: &str = "urn:pulumi:";
@@ -25,7 +25,7 @@ pub(super) struct Journals {
 impl Journals {
     pub(super) fn configured(settings: &Settings) -> Result<Self, RecoverError> {
         let store = home::state_store(settings).map(Arc::new);
-        let operations = home::journal(settings, &store)?;
+        let operations = OperationJournal::configured(settings, &store)?;
         let is_shared = matches!(settings.store, Some(StoreAddress::Server(_)));
         Ok(Self { operations, store: if is_shared { None } else { Some(store?) } })
     }
@@ -71,16 +71,16 @@ impl Journals {
 /// Removes the objects that engines presumably know, and returns their number.
 pub(super) fn take_ended(open: &mut OpenIntents) -> usize {
     let before = open.intents.len();
-    open.intents.retain(|open| !open.is_presumably_known());
+    open.intents.retain(|open| !mark::is_presumably_known(open));
     before - open.intents.len()
 }
 
-/// Warns of what cannot be read, or is in the way; `false` if operations may be unknown.
+/// Warns of what cannot be read; `false` if operations may be unknown.
 pub(super) fn warn_of_faults(open: &OpenIntents) -> bool {
     for fault in &open.faults {
         warn(&isthmus_operations::resource::reports::of_fault(fault));
     }
-    open.faults.iter().all(|fault| fault.effect != FaultEffect::Unread)
+    open.faults.is_empty()
 }
 
 /// Whether the object is known, so that today's engines can import it.

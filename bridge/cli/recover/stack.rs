@@ -9,6 +9,7 @@ use serde::Deserialize;
 use super::error::RecoverError;
 use super::open::is_importable;
 use crate::cli::state::read_file;
+use isthmus_operations::resource::mark;
 use isthmus_package::urn::Urn;
 
 /// An export of a stack, as far as it is needed.
@@ -50,7 +51,7 @@ impl KnownObjects {
         let is_own = |urn: &str| {
             let other = Urn(urn);
             urn == own.0
-                || open.is_ended
+                || open.marks.has(mark::ENDED)
                     && other.resource_type() == own.resource_type()
                     && other.project() == own.project()
         };

@@ -29,13 +29,12 @@ use crate::cli::output::{print, warn};
 use crate::cli::table::in_one_line;
 use crate::cli::unknown_provider::warn_of_unknown;
 use isthmus_context::settings::Settings;
-use isthmus_operations::resource::{OperationWarnings, Target, Timeouts, describe};
+use isthmus_operations::resource::{Target, describe};
 use isthmus_package::catalogue::TokenError;
 use isthmus_services::lumirpc::stored_resource::{
     Conflicts, Foreign, ImportOutcome, StoredResource, StoredResourceError,
 };
 use isthmus_session::daemon::Instance as Provider;
-use isthmus_translate::exact_numbers::NumberForm;
 use providers::{Providers, Unavailable};
 use stack::import_records;
 
@@ -204,9 +203,8 @@ impl Import {
         let provider = providers.of(&config.provider).await?;
         let handle = provider.provider();
         let stored_resource = stored_resource(&provider, &handle, type_name, state_store)?;
-        let mut warnings = OperationWarnings::default();
-        let outcome = stored_resource.import_object(foreign, self.conflicts(), &mut warnings).await;
-        for warning in &warnings.diagnostics {
+        let outcome = stored_resource.import_object(foreign, self.conflicts()).await;
+        for warning in &stored_resource.target.warnings.take().diagnostics {
             warn(&providers.secrets().redact(&describe(warning, &stored_resource.target.shape.object)));
         }
         Ok(outcome?)
@@ -235,14 +233,8 @@ fn stored_resource<'a>(
     let package = provider.package.identity();
     Ok(StoredResource {
         target: Target {
-            provider: handle,
-            shape: provider.package.resource(type_name)?,
-            package,
             keep_secrets: false,
-            timeouts: Timeouts::default(),
-            numbers: NumberForm::default(),
-            plans: None,
-            memory: None,
+            ..Target::new(handle, provider.package.resource(type_name)?, package)
         },
         state_store,
         subject: String::new(),

@@ -9,7 +9,7 @@ use isthmus_proto::property::{Struct, Value};
 use isthmus_provider::{Diagnostic, ProviderError};
 
 use super::autoname::{Naming, Unnamed, add_name};
-use super::{Failure, InputPath, Inputs, OperationError, OperationWarnings, Target, in_sentences};
+use super::{Failure, InputPath, Inputs, OperationError, Target, in_sentences};
 use isthmus_package::shape::{Field, ObjectShape, Shape};
 use isthmus_translate::attribute_paths::{field_at, property_path};
 use isthmus_translate::exact_numbers::doubtful_numbers;
@@ -33,12 +33,12 @@ pub async fn check(
     target: &Target<'_>,
     news: Struct,
     naming: Option<&Naming<'_>>,
-    warnings: &mut OperationWarnings,
 ) -> Result<Checked, OperationError> {
     let mut inputs = news;
     let dropped = canonical(&mut inputs, &target.shape.object);
-    warnings.texts.extend(Inputs::new(&inputs, &target.shape.object).warnings_of_dropped(&dropped));
-    warn_of_doubtful_numbers(target, &inputs, warnings);
+    let texts = Inputs::new(&inputs, &target.shape.object).warnings_of_dropped(&dropped);
+    target.warnings.warn_in_texts(texts);
+    warn_of_doubtful_numbers(target, &inputs);
     let (mut generated, unnamed) = match naming.map(|naming| add_name(&mut inputs, &target.shape, naming)) {
         None => (None, None),
         Some(Ok(added)) => (added, None),
@@ -51,7 +51,7 @@ pub async fn check(
     let given = Inputs::new(&inputs, object);
     failures.extend(read_only(&inputs, object).iter().map(|set| read_only_failure(set, given)));
     if let Some(reason) = unnamed.filter(|_| failures.is_empty()) {
-        report_unnamed(target, &reason, warnings);
+        report_unnamed(target, &reason);
     }
     // The provider would only repeat the schema's errors, without Pulumi's names.
     let schema_fits = failures.is_empty();
@@ -60,28 +60,27 @@ pub async fn check(
         Err(other) => return Err(other),
         Ok(_) if !schema_fits => {}
         Ok(config) => {
-            let reported = warnings.diagnostics.len();
-            let mut check_failures = validate(target, &config.value, warnings).await?;
+            let reported = target.warnings.lock().diagnostics.len();
+            let mut check_failures = validate(target, &config.value).await?;
             if let Some(name) = generated
                 && check_failures.iter().any(|diagnostic| is_conflict_of(diagnostic, name))
             {
                 // The generated name conflicts with an explicit property and is dropped.
                 inputs.remove(&name.pulumi);
                 generated = None;
-                warnings.diagnostics.truncate(reported);
-                check_failures =
-                    validate(target, &target.config(&inputs, Unknowns::Keep)?.value, warnings).await?;
+                target.warnings.lock().diagnostics.truncate(reported);
+                check_failures = validate(target, &target.config(&inputs, Unknowns::Keep)?.value).await?;
             }
             let given = Inputs::new(&inputs, object);
             failures
                 .extend(check_failures.iter().map(|diagnostic| failure(diagnostic, given, object, resource)));
         }
     }
-    warn_of_deprecated(target, &inputs, warnings);
+    warn_of_deprecated(target, &inputs);
     if target.keep_secrets {
         mark_sensitive(&mut inputs, &target.shape.object);
     }
-    warnings.is_name_generated = generated.is_some();
+    target.warnings.lock().is_name_generated = generated.is_some();
     Ok(Checked { inputs, failures })
 }
 
@@ -128,22 +127,18 @@ fn read_only_failure(set: &SetProperty<'_>, given: Inputs<'_>) -> Failure {
 
 /// Warns of a resource that has no name but can exist without one. Disabled naming is deliberate
 /// and needs no warning.
-fn report_unnamed(target: &Target<'_>, reason: &Unnamed, warnings: &mut OperationWarnings) {
+fn report_unnamed(target: &Target<'_>, reason: &Unnamed) {
     if let (Some(name), false) = (target.shape.autonamed(), *reason == Unnamed::Disabled) {
         let warning = Diagnostic::warning("The resource has no name", isthmus_common::error_chain(reason));
         let path = AttributePath(vec![PathStep::Attribute(name.terraform.clone())]);
-        warnings.diagnostics.push(Diagnostic { path, ..warning });
+        target.warn(Diagnostic { path, ..warning });
     }
 }
 
 /// Returns the provider's errors about `config`.
-async fn validate(
-    target: &Target<'_>,
-    config: &cty::Value,
-    warnings: &mut OperationWarnings,
-) -> Result<Vec<Diagnostic>, OperationError> {
+async fn validate(target: &Target<'_>, config: &cty::Value) -> Result<Vec<Diagnostic>, OperationError> {
     let resource = target.resource()?;
-    match resource.validate(config, &mut warnings.diagnostics).await {
+    match resource.validate(config, &mut target.warnings.of_call()).await {
         Ok(()) => Ok(Vec::new()),
         Err(ProviderError::Diagnostics { diagnostics, .. }) => Ok(diagnostics),
         Err(error) => Err(target.failed(error)),
@@ -183,8 +178,8 @@ fn failure(
 }
 
 /// Warns of numbers that exceed the precision of the engine's.
-fn warn_of_doubtful_numbers(target: &Target<'_>, news: &Struct, warnings: &mut OperationWarnings) {
-    warnings.diagnostics.extend(doubtful_numbers(news, &target.shape.object).into_iter().map(|path| {
+fn warn_of_doubtful_numbers(target: &Target<'_>, news: &Struct) {
+    target.warnings.lock().diagnostics.extend(doubtful_numbers(news, &target.shape.object).into_iter().map(|path| {
         Diagnostic::warning(
             "A number may have lost digits",
             format!(
@@ -197,15 +192,15 @@ fn warn_of_doubtful_numbers(target: &Target<'_>, news: &Struct, warnings: &mut O
 
 /// Warns of deprecated properties that are set, unless the provider does, as those on HashiCorp's
 /// libraries do.
-fn warn_of_deprecated(target: &Target<'_>, inputs: &Struct, warnings: &mut OperationWarnings) {
+fn warn_of_deprecated(target: &Target<'_>, inputs: &Struct) {
     for SetProperty { attribute: path, field, .. } in deprecated(inputs, &target.shape.object) {
         let is_reported = |warning: &Diagnostic| {
             warning.path == path && warning.summary.to_lowercase().contains("deprecated")
         };
-        if !warnings.diagnostics.iter().any(is_reported) {
+        if !target.warnings.lock().diagnostics.iter().any(is_reported) {
             let message = field.deprecated.clone().unwrap_or_default();
             let warning = Diagnostic::warning("This property is deprecated", message);
-            warnings.diagnostics.push(Diagnostic { path, ..warning });
+            target.warn(Diagnostic { path, ..warning });
         }
     }
 }

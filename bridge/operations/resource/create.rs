@@ -8,43 +8,38 @@ use isthmus_provider::Plan;
 use isthmus_state::OperationKind;
 
 use super::state_manager::{Outcome, StateManager};
-use super::{EarlierPlans, OperationError, OperationWarnings, Target};
+use super::{EarlierPlans, OperationError, Target};
 use isthmus_translate::inputs::{Config, Unknowns};
 use isthmus_translate::sets::in_order_of;
 
 /// The properties of the planned object.
-pub async fn preview_create(
-    target: &Target<'_>,
-    inputs: &Struct,
-    warnings: &mut OperationWarnings,
-) -> Result<Struct, OperationError> {
+pub async fn preview_create(target: &Target<'_>, inputs: &Struct) -> Result<Struct, OperationError> {
     let config = config(target, inputs, Unknowns::Keep)?;
-    let plan = plan(target, &config, warnings).await?;
-    target.warn_of_deferral(&plan, warnings);
+    let plan = plan(target, &config).await?;
+    target.warn_of_deferral(&plan);
     target.note(&plan)?;
-    planned_properties(target, &plan, &config, inputs, warnings)
+    planned_properties(target, &plan, &config, inputs)
 }
 
 pub async fn create<State: StateManager>(
     target: &Target<'_>,
     state: &State,
     inputs: &Struct,
-    warnings: &mut OperationWarnings,
 ) -> Result<State::Created, State::Error> {
     let config = config(target, inputs, Unknowns::Reject)?;
     fail_point("create-translated");
-    let plan = plan(target, &config, warnings).await?;
+    let plan = plan(target, &config).await?;
     fail_point("create-planned");
     target.check_final(&plan)?;
-    let intent = state.begin(OperationKind::Create, None, warnings).await?;
-    match target.apply(&plan, warnings).await {
+    let intent = state.begin(OperationKind::Create, None).await?;
+    match target.apply(&plan).await {
         Ok((object, failure)) => {
             let unread = &BTreeSet::new();
             let secrets = &config.secrets;
             let outcome = Outcome { object, failure, is_unrefreshed: false, secrets, unread, inputs };
-            state.created(intent, outcome, warnings).await
+            state.created(intent, outcome).await
         }
-        Err(error) => Err(state.failed(intent, error, warnings).await),
+        Err(error) => Err(state.failed(intent, error).await),
     }
 }
 
@@ -56,13 +51,9 @@ fn config(target: &Target<'_>, inputs: &Struct, unknowns: Unknowns) -> Result<Co
     Ok(config)
 }
 
-async fn plan(
-    target: &Target<'_>,
-    config: &Config,
-    warnings: &mut OperationWarnings,
-) -> Result<Plan, OperationError> {
+async fn plan(target: &Target<'_>, config: &Config) -> Result<Plan, OperationError> {
     let resource = target.resource()?;
-    let diagnostics = &mut warnings.diagnostics;
+    let diagnostics = &mut target.warnings.of_call();
     let plan = match target.plans.as_ref().and_then(EarlierPlans::take_handover) {
         None => resource.plan(None, &config.value, diagnostics).await,
         // It replaces another object.
@@ -77,8 +68,7 @@ pub(super) fn planned_properties(
     plan: &Plan,
     config: &Config,
     inputs: &Struct,
-    warnings: &mut OperationWarnings,
 ) -> Result<Struct, OperationError> {
     let planned = in_order_of(&plan.planned, &target.shape.object, inputs);
-    Ok(target.outputs(&planned, &config.secrets, true, warnings)?)
+    Ok(target.outputs(&planned, &config.secrets, true)?)
 }

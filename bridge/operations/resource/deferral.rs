@@ -2,15 +2,15 @@
 
 use isthmus_provider::Plan;
 
-use super::{OperationWarnings, Target};
+use super::Target;
 
 impl Target<'_> {
     /// Warns of a deferred plan. Its apply fails.
-    pub(super) fn warn_of_deferral(&self, plan: &Plan, warnings: &mut OperationWarnings) {
+    pub(super) fn warn_of_deferral(&self, plan: &Plan) {
         if let Some(deferral) = plan.deferral {
             let subject = format!("this {}", self.shape.terraform_type);
             let meanwhile = "Until then, what the provider computes is unknown, and an update fails.";
-            warnings.diagnostics.push(deferral.warning(&subject, meanwhile));
+            self.warn(deferral.warning(&subject, meanwhile));
         }
     }
 }

@@ -16,7 +16,7 @@ use isthmus_state::Status;
 
 use super::failure::Inputs;
 use super::prior::Prior;
-use super::{OperationError, OperationWarnings, Target};
+use super::{OperationError, Target};
 use isthmus_package::shape::{Field, IdRule, ObjectShape, Shape};
 use isthmus_translate::attribute_paths::property_path;
 use isthmus_translate::inputs::Unknowns;
@@ -106,22 +106,21 @@ pub async fn diff(
     target: &Target<'_>,
     prior: &Prior,
     comparison: Comparison<'_>,
-    warnings: &mut OperationWarnings,
 ) -> Result<Difference, OperationError> {
     fail_point("comparing");
     if !prior.is_unrefreshed {
         if !target.holds_documents() {
-            return compare(target, prior, comparison, warnings).await;
+            return compare(target, prior, comparison).await;
         }
-        let mut stored = OperationWarnings::default();
-        let difference = compare(target, prior, comparison.clone(), &mut stored).await?;
+        let (difference, stored) = target.warnings.aside(compare(target, prior, comparison.clone())).await;
+        let difference = difference?;
         if difference.changes.is_empty() {
-            warnings.append(stored);
+            target.warnings.lock().append(stored);
             return Ok(difference);
         }
     }
-    let refreshed = target.refreshed(prior, comparison.olds, warnings).await?;
-    let mut difference = compare(target, refreshed.as_ref().unwrap_or(prior), comparison, warnings).await?;
+    let refreshed = target.refreshed(prior, comparison.olds).await?;
+    let mut difference = compare(target, refreshed.as_ref().unwrap_or(prior), comparison).await?;
     // What was read is not stored yet; an update stores it.
     if difference.changes.is_empty() {
         difference.changes.insert(PropertyPath::top(META), META_CHANGE);
@@ -133,7 +132,6 @@ async fn compare(
     target: &Target<'_>,
     prior: &Prior,
     comparison: Comparison<'_>,
-    warnings: &mut OperationWarnings,
 ) -> Result<Difference, OperationError> {
     let Comparison { inputs, olds, mut news, ignore_changes, is_name_generated } = comparison;
     let resource = target.ignoring(&mut news, (inputs, olds), prior, ignore_changes)?;
@@ -150,12 +148,12 @@ async fn compare(
             stables: Vec::new(),
         });
     }
-    let object = target.with_unread(prior, inputs, &mut config.value, warnings)?;
+    let object = target.with_unread(prior, inputs, &mut config.value)?;
     let plan = resource
-        .plan(Some(&object), &config.value, &mut warnings.diagnostics)
+        .plan(Some(&object), &config.value, &mut target.warnings.of_call())
         .await
         .map_err(|error| target.failed(error))?;
-    target.warn_of_deferral(&plan, warnings);
+    target.warn_of_deferral(&plan);
     target.note(&plan)?;
     let (before, after) = (&object.value, &plan.planned);
     let known = Known { inputs, olds, news: &news };

@@ -9,7 +9,7 @@ use super::intents::EngineIntent;
 use super::prior::Prior;
 use super::state::{RenderOptions, properties_in_any_case, properties_of};
 use super::state_manager::{Created, Outcome, StateManager};
-use super::{OperationError, OperationWarnings, Partial, Target};
+use super::{OperationError, Partial, Target};
 
 /// What to do after an update whose result is not what was planned: the stored state may be old.
 const HELP: &str = "\nhelp: the update was applied, and its result is stored; if the object was changed outside of Pulumi before, \
@@ -29,28 +29,22 @@ pub struct EngineState<'a> {
 impl EngineState<'_> {
     /// The properties to store after an apply; an error with these if the apply or the translation
     /// of its result failed.
-    async fn properties(
-        &self,
-        id: Option<&str>,
-        outcome: Outcome<'_>,
-        warnings: &mut OperationWarnings,
-    ) -> Result<Created, OperationError> {
+    async fn properties(&self, id: Option<&str>, outcome: Outcome<'_>) -> Result<Created, OperationError> {
         let Outcome { object, failure, is_unrefreshed, secrets, unread, inputs } = outcome;
         fail_point("translating-outcome");
         let target = self.target;
         // A failed creation is reported as tainted, so that the engine keeps the object and
         // replaces it next time.
         let status = if id.is_none() && failure.is_some() { Status::Damaged } else { Status::Ready };
-        let identity = target.identity_of(&object, warnings).await;
+        let identity = target.identity_of(&object).await;
         let is_update = id.is_some();
         let id = match id {
             Some(id) => id.to_owned(),
-            None => target.new_id(&object, identity.as_ref(), None, secrets, warnings),
+            None => target.new_id(&object, identity.as_ref(), None, secrets),
         };
         let options = RenderOptions { secrets, like: inputs, unread, is_unrefreshed };
-        let (properties, obstacle) =
-            properties_in_any_case(target, &object, identity, options, status, warnings)?;
-        target.overtake_failed_delete(&id, &properties, warnings).await;
+        let (properties, obstacle) = properties_in_any_case(target, &object, identity, options, status)?;
+        target.overtake_failed_delete(&id, &properties).await;
         let failure = failure.map(|failure| match failure {
             ProviderError::Rules { .. } if is_update => target.message(&failure) + HELP,
             failure => target.message(&failure),
@@ -73,20 +67,18 @@ impl<'a> StateManager for EngineState<'a> {
         &self,
         operation: OperationKind,
         _: Option<&Prior>,
-        warnings: &mut OperationWarnings,
     ) -> Result<Option<EngineIntent<'a>>, OperationError> {
-        self.target.begin(operation, warnings).await
+        self.target.begin(operation).await
     }
 
     async fn created(
         &self,
         intent: Option<EngineIntent<'a>>,
         outcome: Outcome<'_>,
-        warnings: &mut OperationWarnings,
     ) -> Result<Created, OperationError> {
-        let created = self.properties(None, outcome, warnings).await;
+        let created = self.properties(None, outcome).await;
         if let Some(intent) = intent {
-            intent.created(&created, warnings).await;
+            intent.created(&created).await;
         }
         created
     }
@@ -95,49 +87,38 @@ impl<'a> StateManager for EngineState<'a> {
         &self,
         intent: Option<Option<EngineIntent<'a>>>,
         outcome: Outcome<'_>,
-        warnings: &mut OperationWarnings,
     ) -> Result<Struct, OperationError> {
-        self.target.forget_failed_delete(self.olds, warnings).await;
+        self.target.forget_failed_delete(self.olds).await;
         let Some(intent) = intent else {
-            let identity = self.target.identity_of(&outcome.object, warnings).await;
+            let identity = self.target.identity_of(&outcome.object).await;
             let Outcome { secrets, unread, inputs, .. } = outcome;
             let options = RenderOptions { secrets, like: inputs, unread, is_unrefreshed: false };
-            let properties =
-                properties_of(self.target, &outcome.object, identity, options, Status::Ready, warnings)?;
-            self.target.overtake_failed_delete(self.id, &properties, warnings).await;
+            let properties = properties_of(self.target, &outcome.object, identity, options, Status::Ready)?;
+            self.target.overtake_failed_delete(self.id, &properties).await;
             return Ok(properties);
         };
-        let updated = self.properties(Some(self.id), outcome, warnings).await;
+        let updated = self.properties(Some(self.id), outcome).await;
         if let Some(intent) = intent {
             match &updated {
-                Ok(_) => intent.changed(warnings).await,
-                Err(error) => intent.failed(error, warnings).await,
+                Ok(_) => intent.changed().await,
+                Err(error) => intent.failed(error).await,
             }
         }
         updated.map(|updated| updated.properties)
     }
 
-    async fn failed(
-        &self,
-        intent: Option<EngineIntent<'a>>,
-        error: OperationError,
-        warnings: &mut OperationWarnings,
-    ) -> OperationError {
+    async fn failed(&self, intent: Option<EngineIntent<'a>>, error: OperationError) -> OperationError {
         if let Some(intent) = intent {
-            intent.failed(&error, warnings).await;
+            intent.failed(&error).await;
         }
         error
     }
 
-    async fn deleted(
-        &self,
-        intent: Option<EngineIntent<'a>>,
-        warnings: &mut OperationWarnings,
-    ) -> Result<(), OperationError> {
-        self.target.forget_failed_delete(self.olds, warnings).await;
+    async fn deleted(&self, intent: Option<EngineIntent<'a>>) -> Result<(), OperationError> {
+        self.target.forget_failed_delete(self.olds).await;
         fail_point("failed-delete-forgotten");
         if let Some(intent) = intent {
-            intent.changed(warnings).await;
+            intent.changed().await;
         }
         Ok(())
     }
@@ -148,11 +129,10 @@ impl<'a> StateManager for EngineState<'a> {
         prior: &Prior,
         left: Option<Object>,
         error: OperationError,
-        warnings: &mut OperationWarnings,
     ) -> Result<(), OperationError> {
         if let Some(left) = left {
-            self.target.keep_what_is_left(&left, prior, self.inputs, self.olds, warnings).await;
+            self.target.keep_what_is_left(&left, prior, self.inputs, self.olds).await;
         }
-        Err(self.failed(intent, error, warnings).await)
+        Err(self.failed(intent, error).await)
     }
 }

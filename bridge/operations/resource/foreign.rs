@@ -23,7 +23,7 @@ use isthmus_state::{SavedObject, Status};
 
 use super::read::Found;
 use super::state::{RenderOptions, properties_of};
-use super::{OperationError, OperationWarnings, StateError, Target};
+use super::{OperationError, StateError, Target};
 use isthmus_package::shape::{ResourceShape, Shape};
 use isthmus_translate::exact_numbers::{inexact_in_dynamic, with_exact_numbers};
 use isthmus_translate::import::{Configured, Settable, configured_inputs, inputs_after_import};
@@ -85,27 +85,26 @@ pub async fn adopt(
     flat: Option<&BTreeMap<String, String>>,
     configured: &Configured,
     forms: &mut InputForms,
-    warnings: &mut OperationWarnings,
 ) -> Result<Adoption, OperationError> {
     saved_secrets::note_saved(saved, flat, &target.shape.schema.block, target.provider.secrets());
-    let object = upgraded(target, saved, flat, warnings).await?;
-    let identity = match target.identity_of(&object, warnings).await {
+    let object = upgraded(target, saved, flat).await?;
+    let identity = match target.identity_of(&object).await {
         Some(identity) => Some(identity),
         None => saved.identity.as_ref().map(|identity| StoredIdentity {
             schema_version: identity.schema_version,
             json: identity.json.to_string(),
         }),
     };
-    let id = target.new_id(&object, identity.as_ref(), None, &[], warnings);
+    let id = target.new_id(&object, identity.as_ref(), None, &[]);
     let options = RenderOptions {
         secrets: &saved.sensitive_paths,
         like: &Struct::default(),
         unread: &BTreeSet::new(),
         is_unrefreshed: false,
     };
-    let properties = properties_of(target, &object, identity, options, saved.status, warnings)?;
+    let properties = properties_of(target, &object, identity, options, saved.status)?;
     let exact = with_exact_numbers(properties.clone(), &object.value, &target.shape.object);
-    let (mut inputs, found) = forms.inputs(target, &object, &exact, configured, warnings).await;
+    let (mut inputs, found) = forms.inputs(target, &object, &exact, configured).await;
     if let Some(name) = target.shape.autonamed().filter(|name| !name.required)
         && !inputs.contains_key(&name.pulumi)
     {
@@ -192,21 +191,20 @@ async fn upgraded(
     target: &Target<'_>,
     saved: &SavedObject,
     flat: Option<&BTreeMap<String, String>>,
-    warnings: &mut OperationWarnings,
 ) -> Result<Object, OperationError> {
     let resource = target.resource()?;
     resource.refuse_newer(saved.schema_version, None).map_err(|error| target.failed(error))?;
     if let Some(flat) = flat {
         let private = saved.private.clone();
         let upgraded =
-            resource.upgrade_flat(flat, saved.schema_version, private, &mut warnings.diagnostics).await;
+            resource.upgrade_flat(flat, saved.schema_version, private, &mut target.warnings.of_call()).await;
         return upgraded.map_err(|error| target.failed(error));
     }
     let identity = match &saved.identity {
         Some(identity) => {
             let stored =
                 StoredIdentity { schema_version: identity.schema_version, json: identity.json.to_string() };
-            target.stored_identity(&stored, warnings).await?
+            target.stored_identity(&stored).await?
         }
         None => None,
     };
@@ -222,7 +220,7 @@ async fn upgraded(
         private: saved.private.clone(),
         identity,
     };
-    resource.upgrade(&stored, &mut warnings.diagnostics).await.map_err(|error| target.failed(error))
+    resource.upgrade(&stored, &mut target.warnings.of_call()).await.map_err(|error| target.failed(error))
 }
 
 impl InputForms {
@@ -232,7 +230,6 @@ impl InputForms {
         object: &Object,
         properties: &Struct,
         configured: &Configured,
-        warnings: &mut OperationWarnings,
     ) -> (Struct, By) {
         let sources = sources(properties, &target.shape, configured);
         let [.., set, all] = &sources;
@@ -248,7 +245,7 @@ impl InputForms {
                 .filter_map(|(name, derived)| Some((name.clone(), sources[*derived].get(name)?.clone())));
             return (inputs.collect(), By::Form);
         }
-        let found = target.inputs_of_imported(object, properties, warnings).await;
+        let found = target.inputs_of_imported(object, properties).await;
         let mut found = target.without_deprecated(found, object).await;
         // A configuration that the provider has generated has no marks of the state.
         mark_like(&mut found, properties);

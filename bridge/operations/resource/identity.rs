@@ -13,7 +13,7 @@ use isthmus_cty::PathStep;
 use isthmus_cty::json::Json;
 use isthmus_provider::{Diagnostic, Object, ProviderError};
 
-use super::{OperationError, OperationWarnings, Target};
+use super::{OperationError, Target};
 use isthmus_package::shape::IdRule;
 use isthmus_translate::meta::StoredIdentity;
 use isthmus_translate::outputs::id_from_state;
@@ -29,16 +29,15 @@ impl Target<'_> {
         identity: Option<&StoredIdentity>,
         given: Option<&str>,
         secrets: &[AttributePath],
-        warnings: &mut OperationWarnings,
     ) -> String {
         if let Some(id) = id_from_state(&object.value, &self.shape) {
-            self.warn_of_a_secret_id(secrets, warnings);
+            self.warn_of_a_secret_id(secrets);
             return id;
         }
         let otherwise = identity.map(|identity| identity.json.clone());
         let id = otherwise.or_else(|| given.map(str::to_owned)).unwrap_or_else(random_id);
         if matches!(self.shape.id, IdRule::Computed | IdRule::Property(_)) {
-            warnings.diagnostics.push(Diagnostic::warning(
+            self.warn(Diagnostic::warning(
                 "The provider has given the resource no id",
                 format!(
                     "Attribute `id` of this {} has no value, which is a fault of the provider. The resource is known as \
@@ -57,25 +56,20 @@ impl Target<'_> {
         known: &str,
         identity: Option<&StoredIdentity>,
         secrets: &[AttributePath],
-        warnings: &mut OperationWarnings,
     ) -> String {
         let is_certain = matches!(self.shape.id, IdRule::Computed | IdRule::Property(_));
         if known.is_empty() || (is_certain && id_from_state(&object.value, &self.shape).is_some()) {
-            return self.new_id(object, identity, None, secrets, warnings);
+            return self.new_id(object, identity, None, secrets);
         }
         known.to_owned()
     }
 
     /// The object's identity in its stored form. On failure it warns and returns `None`: the object
     /// exists, and providers work without an identity.
-    pub async fn identity_of(
-        &self,
-        object: &Object,
-        warnings: &mut OperationWarnings,
-    ) -> Option<StoredIdentity> {
+    pub async fn identity_of(&self, object: &Object) -> Option<StoredIdentity> {
         object.identity.as_ref()?;
         let found = match self.provider.resource(&self.shape.terraform_type) {
-            Ok(resource) => resource.identity_to_store(object, &mut warnings.diagnostics).await,
+            Ok(resource) => resource.identity_to_store(object, &mut self.warnings.of_call()).await,
             Err(error) => Err(error),
         };
         match found {
@@ -84,9 +78,7 @@ impl Target<'_> {
                 json: identity.json.to_string(),
             }),
             Err(error) => {
-                warnings
-                    .diagnostics
-                    .push(Diagnostic::warning("The resource's identity is not stored", self.message(&error)));
+                self.warn(Diagnostic::warning("The resource's identity is not stored", self.message(&error)));
                 None
             }
         }
@@ -96,41 +88,36 @@ impl Target<'_> {
     pub(super) async fn stored_identity(
         &self,
         stored: &StoredIdentity,
-        warnings: &mut OperationWarnings,
     ) -> Result<Option<isthmus_proto::tfplugin6::ResourceIdentityData>, OperationError> {
         // The state may have been edited; providers work without an identity.
         let Ok(json) = Json::parse(stored.json.as_bytes()) else { return Ok(None) };
         let stored = isthmus_cty::StoredIdentity { schema_version: stored.schema_version, json };
         let resource = self.resource()?;
         resource
-            .identity_from_store(&stored, &mut warnings.diagnostics)
+            .identity_from_store(&stored, &mut self.warnings.of_call())
             .await
             .map_err(|error| self.failed(error))
     }
 
     /// Imports the object with this `id`: by identity if `id` is a JSON object and the resource
     /// type has identities, else by id.
-    pub async fn import_object(
-        &self,
-        id: &str,
-        warnings: &mut OperationWarnings,
-    ) -> Result<Option<Object>, ProviderError> {
+    pub async fn import_object(&self, id: &str) -> Result<Option<Object>, ProviderError> {
         let resource = self.provider.resource(&self.shape.terraform_type)?;
         if let Ok(json @ Json::Object(_)) = Json::parse(id.as_bytes())
-            && let Some(schema) = resource.identity_schema(&mut warnings.diagnostics).await?
+            && let Some(schema) = resource.identity_schema(&mut self.warnings.of_call()).await?
         {
             let identity = resource.identity_for_import(&schema, &json)?;
-            return resource.import_by_identity(identity, &mut warnings.diagnostics).await;
+            return resource.import_by_identity(identity, &mut self.warnings.of_call()).await;
         }
-        resource.import(id, &mut warnings.diagnostics).await
+        resource.import(id, &mut self.warnings.of_call()).await
     }
 
     /// Engines store ids in the clear.
-    fn warn_of_a_secret_id(&self, secrets: &[AttributePath], warnings: &mut OperationWarnings) {
+    fn warn_of_a_secret_id(&self, secrets: &[AttributePath]) {
         let Some(field) = self.shape.object.terraform("id") else { return };
         let is_marked = |path: &AttributePath| matches!(path.0.first(), Some(PathStep::Attribute(name)) if *name == field.terraform);
         if field.sensitive || secrets.iter().any(is_marked) {
-            warnings.diagnostics.push(Diagnostic::warning(
+            self.warn(Diagnostic::warning(
                 "The resource's id is a secret",
                 format!(
                     "Property `{}` is secret, and the id of a resource never is: the state and the outputs show the \

@@ -15,13 +15,14 @@ use isthmus_common::{fail_point, split_output};
 use isthmus_proto::property::Struct;
 use isthmus_provider::Diagnostic;
 use isthmus_state::{
-    Condition, EncryptedStoreError, Intent, IntentGuard, LARGEST_OBJECT, OpenIntent, OperationKind, StoreKey,
+    Condition, EncryptedStoreError, Intent, IntentGuard, LARGEST_OBJECT, Marks, OpenIntent, OperationKind,
+    StoreKey,
 };
 use prost::Message as _;
 
 use super::operations::{Memory, OperationsError};
 use super::state_manager::Created;
-use super::{OperationError, OperationWarnings, Target, reports};
+use super::{OperationError, Target, reports};
 
 /// How long journalling an operation may take before it is looked whether the operation is still this process's.
 const MOMENT: Duration = Duration::from_secs(1);
@@ -29,6 +30,7 @@ const MOMENT: Duration = Duration::from_secs(1);
 /// The intent of a change for today's engine, if it was journaled.
 #[derive(Debug)]
 pub struct EngineIntent<'a> {
+    target: &'a Target<'a>,
     memory: Memory<'a>,
     open: OpenIntent,
 }
@@ -40,13 +42,12 @@ impl<'a> Target<'a> {
     /// # Errors
     /// If the journal that replicas share cannot be written, or another replica has taken the operation over.
     pub(super) async fn begin(
-        &self,
+        &'a self,
         intention: OperationKind,
-        warnings: &mut OperationWarnings,
     ) -> Result<Option<EngineIntent<'a>>, OperationError> {
         let Some(memory) = self.memory else { return Ok(None) };
         if intention == OperationKind::Create {
-            report_lost_creations(&memory, warnings);
+            self.report_lost_creations(&memory);
             memory.operations.doubt(memory.urn, memory.caller).await;
         }
         let intent = Intent {
@@ -83,76 +84,68 @@ impl<'a> Target<'a> {
                     since: SystemTime::now(),
                     holder: "this process".to_owned(),
                     condition: Condition::InProgress,
-                    is_shown: false,
-                    is_ended: false,
-                    is_doubted: false,
-                    passed: 0,
+                    marks: Marks::default(),
                     object: Bytes::new(),
                 };
-                Ok(Some(EngineIntent { memory, open }))
+                Ok(Some(EngineIntent { target: self, memory, open }))
             }
             Err(error) if memory.operations.are_shared() => {
                 Err(OperationError::NotJournalled { reason: isthmus_common::error_chain(&error) })
             }
             Err(error) => {
                 let consequence = "An operation that this process does not complete will not be reported.";
-                memory.operations.warn("Failed to write the journal", &error, consequence, warnings);
+                memory.operations.warn("Failed to write the journal", &error, consequence, &self.warnings);
                 Ok(None)
             }
         }
     }
-}
 
-/// The engine creates a resource of which it was not told that it was created before.
-fn report_lost_creations(memory: &Memory<'_>, warnings: &mut OperationWarnings) {
-    for lost in memory.operations.lost_creations(memory.urn, memory.caller) {
-        fail_point("lost-creation-found");
-        warnings.texts.push(reports::of_lost_creation(&lost));
-        warnings.reported.push(lost.id);
+    /// The engine creates a resource of which it was not told that it was created before.
+    fn report_lost_creations(&self, memory: &Memory<'_>) {
+        for lost in memory.operations.lost_creations(memory.urn, memory.caller) {
+            fail_point("lost-creation-found");
+            self.report(lost.id, reports::of_lost_creation(&lost));
+        }
     }
 }
 
 impl EngineIntent<'_> {
     /// Records what came of a creation, of which the engine is about to be told.
-    pub(super) async fn created(
-        mut self,
-        created: &Result<Created, OperationError>,
-        warnings: &mut OperationWarnings,
-    ) {
+    pub(super) async fn created(mut self, created: &Result<Created, OperationError>) {
         let (id, properties) = match created {
             Ok(Created { id, properties }) => (id, properties),
             // The engine keeps it, and replaces it next time.
             Err(OperationError::Partial(partial)) => (&partial.id, &partial.properties),
-            Err(error) => return self.failed(error, warnings).await,
+            Err(error) => return self.failed(error).await,
         };
         self.open.intent.key.id.clone_from(id);
         let object = encoded(properties);
-        let Self { memory, open } = self;
+        let Self { target, memory, open } = self;
         fail_point("outcome-known");
-        warn_of(memory.operations.made(open, memory.caller, object).await, &memory, warnings);
+        warn_of(memory.operations.made(open, memory.caller, object).await, &memory, target);
         fail_point("outcome-written");
     }
 
     /// Records that an update or a deletion has succeeded.
-    pub(super) async fn changed(self, warnings: &mut OperationWarnings) {
-        let Self { memory, open } = self;
+    pub(super) async fn changed(self) {
+        let Self { target, memory, open } = self;
         fail_point("outcome-known");
         memory.operations.superseded(memory.urn, memory.id).await;
         // There may be no further call about it: the engine forgets what is deleted.
-        warn_of(memory.operations.changed(open.id).await, &memory, warnings);
+        warn_of(memory.operations.changed(open.id).await, &memory, target);
         fail_point("outcome-written");
     }
 
     /// Records what is known of a failed change.
-    pub(super) async fn failed(self, error: &OperationError, warnings: &mut OperationWarnings) {
-        let Self { memory, open } = self;
+    pub(super) async fn failed(self, error: &OperationError) {
+        let Self { target, memory, open } = self;
         let recorded = match known_of_unknown_outcome(error) {
             Some(known) => memory.operations.unknown(open, memory.caller, &known).await,
             // Nothing was made or changed, or the engine gets what was.
             None => memory.operations.settle(&[open.id], true).await,
         };
         fail_point("failure-recorded");
-        warn_of(recorded, &memory, warnings);
+        warn_of(recorded, &memory, target);
     }
 }
 
@@ -173,40 +166,36 @@ fn known_of_unknown_outcome(error: &OperationError) -> Option<String> {
     }
 }
 
-fn warn_of(recorded: Result<(), OperationsError>, memory: &Memory<'_>, warnings: &mut OperationWarnings) {
+fn warn_of(recorded: Result<(), OperationsError>, memory: &Memory<'_>, target: &Target<'_>) {
     if let Err(error) = recorded {
         let summary = "Failed to record the outcome of an operation in the journal";
         let consequence = "It may be reported as interrupted, although it was not.";
-        memory.operations.warn(summary, &error, consequence, warnings);
+        memory.operations.warn(summary, &error, consequence, &target.warnings);
     }
 }
 
 /// Closes the intent of a failed change in the state store, unless its outcome is unknown.
-pub async fn close(intent: &mut IntentGuard, error: &OperationError, warnings: &mut OperationWarnings) {
+pub async fn close(intent: &mut IntentGuard, error: &OperationError, target: &Target<'_>) {
     match known_of_unknown_outcome(error) {
-        Some(known) => leave_open(intent, &known, warnings).await,
-        None => end(intent, warnings).await,
+        Some(known) => leave_open(intent, &known, target).await,
+        None => end(intent, target).await,
     }
 }
 
 /// Closes an intent whose outcome is known.
-pub async fn end(intent: &mut IntentGuard, warnings: &mut OperationWarnings) {
+pub async fn end(intent: &mut IntentGuard, target: &Target<'_>) {
     let ended = intent.end().await;
-    warn_on_failure("Failed to remove a completed operation from the journal", ended, warnings);
+    warn_on_failure("Failed to remove a completed operation from the journal", ended, target);
 }
 
 /// Records what is known of a change with an unknown outcome.
-pub async fn leave_open(intent: &mut IntentGuard, known: &str, warnings: &mut OperationWarnings) {
+pub async fn leave_open(intent: &mut IntentGuard, known: &str, target: &Target<'_>) {
     let noted = intent.leave_open(known).await;
-    warn_on_failure("Failed to record the outcome of an operation in the journal", noted, warnings);
+    warn_on_failure("Failed to record the outcome of an operation in the journal", noted, target);
 }
 
-pub fn warn_on_failure(
-    summary: &str,
-    outcome: Result<(), EncryptedStoreError>,
-    warnings: &mut OperationWarnings,
-) {
+pub fn warn_on_failure(summary: &str, outcome: Result<(), EncryptedStoreError>, target: &Target<'_>) {
     if let Err(error) = outcome {
-        warnings.diagnostics.push(Diagnostic::warning(summary, isthmus_common::error_chain(&error)));
+        target.warn(Diagnostic::warning(summary, isthmus_common::error_chain(&error)));
     }
 }

@@ -4,8 +4,12 @@
 //! evidence: the URN and id of a resource that the engine has. Looking for it costs nothing while no
 //! operation is open.
 
+mod journal;
 mod known;
+pub mod mark;
 mod origin;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher as _, RandomState};
@@ -14,22 +18,21 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use isthmus_provider::Diagnostic;
-use isthmus_state::{
-    Condition, Intent, JournalError, JournalFault, LeftStates, Mark, OpenIntent, OpenIntents, OperationId,
-    OperationJournal, OperationKind,
-};
+use isthmus_state::{Condition, Intent, JournalFault, OpenIntent, OpenIntents, OperationId, OperationKind};
 
 use known::{KnownOperation, KnownOperations};
 
-use super::warnings::OperationWarnings;
+use super::warnings::CollectedWarnings;
 use isthmus_context::home::StateDirectoryError;
 use isthmus_package::urn::Urn;
 
+use journal::LeftStates;
+pub use journal::{JournalError, OperationJournal};
 pub use origin::{Caller, Origin};
 
 /// A creation is reported when so many runs of its stack have passed without mentioning it: the preview
 /// and the update of one `pulumi up`, of which only the update deletes what the program does not have.
-const RUNS: usize = 2;
+const RUNS: u32 = 2;
 
 /// How the journal names a resource of today's engine.
 #[derive(Clone, Copy, Debug)]
@@ -214,7 +217,7 @@ impl Operations {
                 all.known.insert(KnownOperation::of_others(open));
             }
         }
-        all.faults = faults.into_iter().filter(|fault| !fault.is_shown).collect();
+        all.faults = faults.into_iter().filter(|fault| !fault.marks.has(mark::SHOWN)).collect();
         Ok(())
     }
 
@@ -250,8 +253,8 @@ impl Operations {
         let all = self.open();
         let lost = all.known.of_urn(urn).filter(|known| {
             known.open.intent.intention == OperationKind::Create
-                && !known.open.is_shown
-                && !known.open.is_ended
+                && !known.open.marks.has(mark::SHOWN)
+                && !known.open.marks.has(mark::ENDED)
                 && known.session != Some(caller.number())
                 && known.may_be_of(caller)
         });
@@ -265,18 +268,18 @@ impl Operations {
         let doubted: Vec<OperationId> = {
             let mut all = self.open();
             let doubted = all.known.of_urn(urn).filter(|known| {
-                known.open.is_presumably_known()
+                mark::is_presumably_known(&known.open)
                     && known.session != Some(caller.number())
                     && known.may_be_of(caller)
             });
             let doubted = doubted.map(|known| known.open.id).collect::<Vec<_>>();
             for id in &doubted {
-                all.known.get_mut(*id).into_iter().for_each(|known| known.open.is_doubted = true);
+                all.known.get_mut(*id).into_iter().for_each(|known| known.open.marks.add(mark::DOUBTED));
             }
             doubted
         };
         let Ok(journal) = &self.journal else { return };
-        journal.mark(&doubted, Mark::Doubted).await.ok();
+        journal.mark(&doubted, mark::DOUBTED).await.ok();
     }
 
     /// The engine of a connection has ended in order: it presumably knows what it was answered. `stack`: the
@@ -287,24 +290,25 @@ impl Operations {
         {
             let mut all = self.open();
             let unconfirmed = |known: &&mut KnownOperation| {
-                matches!(known.open.condition, Condition::Unconfirmed) && !known.open.is_presumably_known()
+                matches!(known.open.condition, Condition::Unconfirmed)
+                    && !mark::is_presumably_known(&known.open)
             };
             for known in all.known.iter_mut().filter(unconfirmed) {
                 let is_of_stack = known.may_be_of(caller) && Urn(&known.open.intent.subject).stack() == stack;
                 let open = &mut known.open;
                 if known.session == Some(caller.number()) {
-                    open.is_ended = true;
+                    open.marks.add(mark::ENDED);
                     ended.push(open.id);
                 } else if stack.is_some() && is_of_stack && !known.is_held {
-                    open.passed += 1;
+                    open.marks.add(mark::PASSED);
                     passed.push(open.id);
                 }
             }
         }
         let Ok(journal) = &self.journal else { return };
         // What is not written is shown by later calls, or reported a run later.
-        journal.mark(&ended, Mark::Ended).await.ok();
-        journal.mark(&passed, Mark::Passed).await.ok();
+        journal.mark(&ended, mark::ENDED).await.ok();
+        journal.mark(&passed, mark::PASSED).await.ok();
         journal.write().await.ok();
     }
 
@@ -313,7 +317,7 @@ impl Operations {
         let is_unconfirmed = |known: &&KnownOperation| match known.open.condition {
             Condition::Interrupted | Condition::Ended { .. } => true,
             Condition::Unconfirmed => {
-                known.session.is_none() && !known.is_held && !known.open.is_presumably_known()
+                known.session.is_none() && !known.is_held && !mark::is_presumably_known(&known.open)
             }
             Condition::InProgress => false,
         };
@@ -327,11 +331,13 @@ impl Operations {
             let open = &known.open;
             let is_due = match open.condition {
                 Condition::Interrupted | Condition::Ended { .. } => true,
-                Condition::Unconfirmed => open.passed >= RUNS && !open.is_presumably_known(),
+                Condition::Unconfirmed => {
+                    open.marks.count(mark::PASSED) >= RUNS && !mark::is_presumably_known(open)
+                }
                 Condition::InProgress => false,
             };
             is_due
-                && !open.is_shown
+                && !open.marks.has(mark::SHOWN)
                 && !known.is_held
                 && known.session.is_none()
                 && open.intent.intention == OperationKind::Create
@@ -350,13 +356,13 @@ impl Operations {
         {
             let mut all = self.open();
             for id in ids {
-                all.known.get_mut(*id).into_iter().for_each(|known| known.open.is_shown = true);
+                all.known.get_mut(*id).into_iter().for_each(|known| known.open.marks.add(mark::SHOWN));
             }
             all.faults.retain(|fault| fault.id.is_none_or(|id| !ids.contains(&id)));
         }
         let Ok(journal) = &self.journal else { return };
         // Otherwise they are reported once more.
-        journal.mark(ids, Mark::Shown).await.ok();
+        journal.mark(ids, mark::SHOWN).await.ok();
     }
 
     /// Writes what is settled and was not written yet, before this process ends.
@@ -382,12 +388,12 @@ impl Operations {
         summary: &str,
         error: &OperationsError,
         consequence: &str,
-        warnings: &mut OperationWarnings,
+        warnings: &CollectedWarnings,
     ) {
         let reason = isthmus_common::error_chain(error);
         let hash = self.hashes.hash_one((summary, &reason));
         if self.warned.lock().unwrap_or_else(PoisonError::into_inner).insert(hash) {
-            warnings.diagnostics.push(Diagnostic::warning(summary, format!("{reason}. {consequence}")));
+            warnings.warn(Diagnostic::warning(summary, format!("{reason}. {consequence}")));
         }
     }
 

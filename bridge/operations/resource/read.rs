@@ -11,7 +11,7 @@ use isthmus_state::Status;
 
 use super::prior::Prior;
 use super::state::{RenderOptions, properties_of};
-use super::{OperationError, OperationWarnings, Target};
+use super::{OperationError, Target};
 use isthmus_package::shape::{IdRule, ResourceShape, Shape};
 use isthmus_translate::exact_numbers::with_exact_numbers;
 use isthmus_translate::import::inputs_after_refresh;
@@ -29,14 +29,10 @@ pub struct Found {
 }
 
 /// Reads the object; `None` if it does not exist.
-pub async fn read(
-    target: &Target<'_>,
-    prior: &Prior,
-    warnings: &mut OperationWarnings,
-) -> Result<Option<Object>, OperationError> {
+pub async fn read(target: &Target<'_>, prior: &Prior) -> Result<Option<Object>, OperationError> {
     let sent = target.allow_in_state(&prior.object);
     let sent = sent.as_ref().unwrap_or(&prior.object);
-    let (resource, diagnostics) = (target.resource()?, &mut warnings.diagnostics);
+    let (resource, diagnostics) = (target.resource()?, &mut target.warnings.of_call());
     let read = match prior.is_unrefreshed {
         true => resource.read_now(sent, diagnostics).await,
         false => resource.read(sent, diagnostics).await,
@@ -53,31 +49,30 @@ pub async fn refresh(
     id: &str,
     inputs: &Struct,
     properties: &Struct,
-    warnings: &mut OperationWarnings,
 ) -> Result<Option<Found>, OperationError> {
-    let prior = target.stored(&with_id(properties, id, &target.shape), warnings).await?;
+    let prior = target.stored(&with_id(properties, id, &target.shape)).await?;
     // Whether it is there or not, the engine takes what was found for its state.
     let supersede = async || {
         if let Some(memory) = target.memory {
             memory.operations.superseded(memory.urn, memory.id).await;
         }
     };
-    let Some(object) = read(target, &prior, warnings).await? else {
+    let Some(object) = read(target, &prior).await? else {
         supersede().await;
         return Ok(None);
     };
     let secrets = target.secrets_of(inputs);
-    let identity = target.identity_of(&object, warnings).await;
-    let id = target.id_after_refresh(&object, id, identity.as_ref(), &secrets, warnings);
+    let identity = target.identity_of(&object).await;
+    let id = target.id_after_refresh(&object, id, identity.as_ref(), &secrets);
     let options =
         RenderOptions { secrets: &secrets, like: properties, unread: prior.unread(), is_unrefreshed: false };
     let value = in_order_of(&object.value, &target.shape.object, properties);
-    let properties = properties_of(target, &object, identity, options, prior.status, warnings)?;
+    let properties = properties_of(target, &object, identity, options, prior.status)?;
     let mut exact = with_exact_numbers(properties.clone(), &value, &target.shape.object);
     // Inputs that no read returns stay, as write-only ones do.
     add_unread_inputs(&mut exact, &target.shape.object, prior.unread(), inputs);
     let inputs = inputs_after_refresh(inputs, &exact, &target.shape);
-    target.overtake_failed_delete(&id, &properties, warnings).await;
+    target.overtake_failed_delete(&id, &properties).await;
     supersede().await;
     Ok(Some(Found { id, properties, inputs }))
 }
@@ -103,29 +98,26 @@ fn with_id<'a>(properties: &'a Struct, id: &str, shape: &ResourceShape) -> Cow<'
 }
 
 /// Imports the resource with this `id`, which may be an identity in JSON; `None` if there is none.
-pub async fn import(
-    target: &Target<'_>,
-    id: &str,
-    warnings: &mut OperationWarnings,
-) -> Result<Option<Found>, OperationError> {
-    let read = match target.import_object(id, warnings).await {
+pub async fn import(target: &Target<'_>, id: &str) -> Result<Option<Found>, OperationError> {
+    let read = match target.import_object(id).await {
         Ok(read) => read,
         Err(error) => return Err(target.failed_import(error).await),
     };
     let Some(object) = read else {
         if let Some(form) = target.import_form().await {
-            warnings.texts.push(format!("There is no {} with this id; {form}", target.shape.terraform_type));
+            let text = format!("There is no {} with this id; {form}", target.shape.terraform_type);
+            target.warnings.warn_in_texts([text]);
         }
         return Ok(None);
     };
-    let identity = target.identity_of(&object, warnings).await;
-    let id = target.new_id(&object, identity.as_ref(), Some(id), &[], warnings);
+    let identity = target.identity_of(&object).await;
+    let id = target.new_id(&object, identity.as_ref(), Some(id), &[]);
     let unread = unread_in(&object.value, &target.shape.object);
     let options =
         RenderOptions { secrets: &[], like: &Struct::default(), unread: &unread, is_unrefreshed: false };
-    let properties = properties_of(target, &object, identity, options, Status::Ready, warnings)?;
+    let properties = properties_of(target, &object, identity, options, Status::Ready)?;
     let exact = with_exact_numbers(properties.clone(), &object.value, &target.shape.object);
-    let inputs = target.inputs_of_imported(&object, &exact, warnings).await;
-    target.overtake_failed_delete(&id, &properties, warnings).await;
+    let inputs = target.inputs_of_imported(&object, &exact).await;
+    target.overtake_failed_delete(&id, &properties).await;
     Ok(Some(Found { id, properties, inputs }))
 }

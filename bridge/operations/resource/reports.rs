@@ -1,17 +1,43 @@
 //! What users are told of operations that are not settled, and what they can do.
 
 use isthmus_common::is_misleading;
-use isthmus_state::{Condition, FaultEffect, JournalFault, OpenIntent};
+use isthmus_state::{Condition, Intent, JournalFault, OpenIntent};
 
 use super::in_sentences;
+use super::operations::mark;
 use isthmus_package::urn::Urn;
+
+/// An operation and its condition, in one sentence.
+pub fn of_operation(open: &OpenIntent) -> String {
+    let OpenIntent { intent: Intent { intention, key, subject, .. }, holder, marks, .. } = open;
+    let noun = intention.noun();
+    let what = match (subject.is_empty(), key.id.is_empty()) {
+        (true, _) => key.to_string(),
+        (false, true) => format!("{subject} ({} of package {})", key.type_name, key.package),
+        (false, false) => format!("{subject} ({key})"),
+    };
+    match &open.condition {
+        Condition::InProgress => format!("the {noun} of {what} is in progress ({holder})"),
+        Condition::Interrupted => {
+            format!("the {noun} of {what} by {holder} was interrupted: its outcome is unknown")
+        }
+        Condition::Unconfirmed if marks.has(mark::DOUBTED) => format!(
+            "{what} was created by {holder}, and the engine has created the resource again since, which it does if it could \
+             not save its state"
+        ),
+        Condition::Unconfirmed => {
+            format!("{what} was created by {holder}, and it is not known whether the engine got the response")
+        }
+        Condition::Ended { text, .. } => format!("the {noun} of {what} by {holder}: {text}"),
+    }
+}
 
 /// A creation of which the engine was certainly or probably not told.
 pub fn of_creation(open: &OpenIntent) -> String {
     let (id, import) = (open.id, import_command(open));
     let what_to_do = match &open.condition {
         // No URN names the organization, and what the engine has forgotten on purpose looks the same.
-        Condition::Unconfirmed if open.is_doubted => format!(
+        Condition::Unconfirmed if open.marks.has(mark::DOUBTED) => format!(
             "A stack of the same name in another organization may have it, or the stack itself under another URN, or it was \
              removed from the stack on purpose. If none has it, take it over: `{import} > import.json` and \
              `pulumi import --file import.json`; or delete it at the provider. Then `isthmus recover dismiss {id}`"
@@ -27,7 +53,7 @@ pub fn of_creation(open: &OpenIntent) -> String {
              or delete it there. Then `isthmus recover dismiss {id}`"
         ),
     };
-    in_sentences(&[&open.report(), &what_to_do])
+    in_sentences(&[&of_operation(open), &what_to_do])
 }
 
 /// The same for a legacy engine, which imports nothing.
@@ -39,12 +65,12 @@ pub fn of_creation_for_legacy_engine(open: &OpenIntent) -> String {
         }
     };
     let then = format!("Then `isthmus recover dismiss {}`", open.id);
-    in_sentences(&[&open.report(), what_to_do, &then])
+    in_sentences(&[&of_operation(open), what_to_do, &then])
 }
 
 /// The same when the engine creates the resource again.
 pub(crate) fn of_lost_creation(open: &OpenIntent) -> String {
-    let (id, report) = (open.id, open.report());
+    let (id, report) = (open.id, of_operation(open));
     let again = match &open.condition {
         Condition::Unconfirmed => "The engine does not know it, and creates another one now",
         Condition::InProgress | Condition::Interrupted | Condition::Ended { .. } => {
@@ -66,7 +92,7 @@ pub(crate) fn of_interrupted_change(open: &OpenIntent, is_there: bool) -> String
         "The object is not there any more"
     };
     let what_to_do = format!("Run `{}`", refresh_command(open));
-    in_sentences(&[&open.report(), differs, &what_to_do])
+    in_sentences(&[&of_operation(open), differs, &what_to_do])
 }
 
 /// The command that writes a file for the import of a created object.
@@ -102,9 +128,6 @@ fn quoted_for_shell(argument: &str) -> String {
 
 /// A part of the journal that cannot be read, or something in its place.
 pub fn of_fault(fault: &JournalFault) -> String {
-    if fault.effect == FaultEffect::NotCompacted {
-        return format!("cannot remove journal files of ended processes: {}", fault.reason);
-    }
     let what_to_do = match fault.id {
         Some(id) => format!("Then `isthmus recover dismiss {id}`"),
         None => "Restore the store from a backup".to_owned(),

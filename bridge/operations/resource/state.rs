@@ -10,7 +10,7 @@ use isthmus_provider::{Diagnostic, ForeignObject, Object, Resource, StoredObject
 use isthmus_state::Status;
 
 use super::prior::Prior;
-use super::{OperationError, OperationWarnings, StateError, Target};
+use super::{OperationError, StateError, Target};
 use isthmus_package::shape::Shape;
 use isthmus_translate::attribute_paths::property_path;
 use isthmus_translate::exact_numbers::with_exact_numbers;
@@ -65,21 +65,17 @@ impl Target<'_> {
     /// Returns the prior state. An object that was moved from another type is read, as after an
     /// import: the move leaves unset what only a read can provide (core refreshes before it plans).
     /// The next operation on the same properties, such as the Update after a Diff, does neither again.
-    pub async fn prior(
-        &self,
-        properties: &Struct,
-        warnings: &mut OperationWarnings,
-    ) -> Result<Prior, OperationError> {
+    pub async fn prior(&self, properties: &Struct) -> Result<Prior, OperationError> {
         if let Some(prior) = self.plans.as_ref().and_then(|plans| plans.take_moved(properties)) {
             return Ok(prior);
         }
-        let prior = self.stored(properties, warnings).await?;
+        let prior = self.stored(properties).await?;
         if !prior.is_moved {
             return Ok(prior);
         }
         let resource = self.resource()?;
         let read = resource
-            .read(&prior.object, &mut warnings.diagnostics)
+            .read(&prior.object, &mut self.warnings.of_call())
             .await
             .map_err(|error| self.failed(error))?;
         // The operation itself determines whether it still exists, as for other resources.
@@ -99,13 +95,12 @@ impl Target<'_> {
         &self,
         prior: &Prior,
         stored: &Struct,
-        warnings: &mut OperationWarnings,
     ) -> Result<Option<Prior>, OperationError> {
         // A moved object was read already.
         if !(prior.is_unrefreshed || (self.holds_documents() && !prior.is_moved)) {
             return Ok(None);
         }
-        let object = match self.resource()?.read_now(&prior.object, &mut warnings.diagnostics).await {
+        let object = match self.resource()?.read_now(&prior.object, &mut self.warnings.of_call()).await {
             Ok(Some(object)) => object,
             // The operation itself determines what comes of it.
             Ok(None) | Err(_) if !prior.is_unrefreshed => return Ok(None),
@@ -128,11 +123,7 @@ impl Target<'_> {
 
     /// Reads what a failed update has left. If that fails as well, the result is marked, so that the
     /// next comparison reads it first.
-    pub(super) async fn read_after_failure(
-        &self,
-        left: Object,
-        warnings: &mut OperationWarnings,
-    ) -> (Object, bool) {
+    pub(super) async fn read_after_failure(&self, left: Object) -> (Object, bool) {
         let read = match self.resource() {
             Ok(resource) => {
                 resource.read_now(&left, &mut Vec::new()).await.map_err(|error| self.failed(error))
@@ -145,7 +136,7 @@ impl Target<'_> {
             Err(error) => error.to_string(),
         };
         let summary = "The resource could not be read after its update had failed";
-        warnings.diagnostics.push(Diagnostic::warning(
+        self.warn(Diagnostic::warning(
             summary,
             format!("{reason}\nWhat the server has is unknown; the next preview or update reads it first."),
         ));
@@ -153,15 +144,11 @@ impl Target<'_> {
     }
 
     /// The stored prior state: that of a failed deletion, or else the engine's.
-    pub(super) async fn stored(
-        &self,
-        properties: &Struct,
-        warnings: &mut OperationWarnings,
-    ) -> Result<Prior, OperationError> {
-        let Some(left) = self.left_by_failed_delete(properties, warnings).await else {
-            return self.rebuilt(properties, warnings).await;
+    pub(super) async fn stored(&self, properties: &Struct) -> Result<Prior, OperationError> {
+        let Some(left) = self.left_by_failed_delete(properties).await else {
+            return self.rebuilt(properties).await;
         };
-        let prior = self.rebuilt(&left, warnings).await?;
+        let prior = self.rebuilt(&left).await?;
         Ok(Prior { own: prior.own.or(Some(left)), ..prior })
     }
 
@@ -172,7 +159,6 @@ impl Target<'_> {
         prior: &'prior Prior,
         stored_inputs: &Struct,
         config: &mut Value,
-        warnings: &mut OperationWarnings,
     ) -> Result<Cow<'prior, Object>, OperationError> {
         if prior.unread.is_empty() {
             return Ok(Cow::Borrowed(&prior.object));
@@ -181,7 +167,7 @@ impl Target<'_> {
         let mut object = prior.object.clone();
         let shape = &self.shape.object;
         let assumed = fill_unread(&mut object.value, shape, &prior.unread, &stored.value, config);
-        warnings.texts.extend(assumed.into_iter().map(|names| {
+        self.warnings.warn_in_texts(assumed.into_iter().map(|names| {
             let path = names.iter().map(|name| PathStep::attribute(name.as_str())).collect();
             format!(
                 "What is stored in `{}` could not be read when this was imported, so the program's value is taken for it. If \
@@ -194,21 +180,17 @@ impl Target<'_> {
 
     /// Rebuilds the stored object; the provider upgrades it to its current schema, or moves it to
     /// this type.
-    async fn rebuilt(
-        &self,
-        properties: &Struct,
-        warnings: &mut OperationWarnings,
-    ) -> Result<Prior, OperationError> {
+    async fn rebuilt(&self, properties: &Struct) -> Result<Prior, OperationError> {
         let meta = Meta::from_properties(properties).map_err(StateError::from)?;
         let status = if meta.tainted { Status::Damaged } else { Status::Ready };
         match &meta.source {
             Some(source) if *source.resource_type != *self.shape.terraform_type => {
-                let object = self.moved(properties, &meta, source, warnings).await?;
+                let object = self.moved(properties, &meta, source).await?;
                 let prior = self.with_own_properties(object, status, properties)?;
                 Ok(Prior { is_moved: true, is_unrefreshed: meta.unrefreshed, ..prior })
             }
             _ => {
-                let object = self.upgraded(properties, &meta, warnings).await?;
+                let object = self.upgraded(properties, &meta).await?;
                 let is_renamed = meta.names != self.package.parameter.names.digest_of_properties();
                 let prior = if is_renamed {
                     self.with_own_properties(object, status, properties)?
@@ -232,18 +214,13 @@ impl Target<'_> {
         Ok(Prior { own, ..Prior::current(object, status) })
     }
 
-    async fn upgraded(
-        &self,
-        properties: &Struct,
-        meta: &Meta,
-        warnings: &mut OperationWarnings,
-    ) -> Result<Object, OperationError> {
+    async fn upgraded(&self, properties: &Struct, meta: &Meta) -> Result<Object, OperationError> {
         let resource = self.resource()?;
         let writer = meta.source.as_ref().and_then(|source| source.provider_version.as_deref());
         resource.refuse_newer(meta.schema_version, writer).map_err(|error| self.failed(error))?;
         let (value, source) = stored_raw_state(properties, &self.shape).map_err(StateError::from)?;
         if let RawStateSource::SchemaForBadDelta(fault) = source {
-            warnings.diagnostics.push(Diagnostic::warning(
+            self.warn(Diagnostic::warning(
                 "The stored state seems to have been edited",
                 format!(
                     "What it takes to rebuild Terraform's state does not fit the properties any more ({fault}), so the \
@@ -252,7 +229,7 @@ impl Target<'_> {
             ));
         }
         let identity = match &meta.identity {
-            Some(identity) => self.stored_identity(identity, warnings).await?,
+            Some(identity) => self.stored_identity(identity).await?,
             None => None,
         };
         let stored = StoredObject {
@@ -261,7 +238,7 @@ impl Target<'_> {
             private: meta.private.clone(),
             identity,
         };
-        resource.upgrade(&stored, &mut warnings.diagnostics).await.map_err(|error| self.failed(error))
+        resource.upgrade(&stored, &mut self.warnings.of_call()).await.map_err(|error| self.failed(error))
     }
 
     /// Calls the provider to move an object from another type. While nothing else changes, engines
@@ -271,7 +248,6 @@ impl Target<'_> {
         properties: &Struct,
         meta: &Meta,
         source: &Source,
-        warnings: &mut OperationWarnings,
     ) -> Result<Object, OperationError> {
         let value = foreign_raw_state(properties).map_err(|fault| StateError::Foreign {
             source_type: source.resource_type.clone(),
@@ -292,7 +268,7 @@ impl Target<'_> {
             identity,
         };
         let resource = self.resource()?;
-        resource.move_state(&foreign, &mut warnings.diagnostics).await.map_err(|error| self.failed(error))
+        resource.move_state(&foreign, &mut self.warnings.of_call()).await.map_err(|error| self.failed(error))
     }
 }
 
@@ -316,10 +292,9 @@ pub(super) fn properties_of(
     identity: Option<StoredIdentity>,
     options: RenderOptions<'_>,
     status: Status,
-    warnings: &mut OperationWarnings,
 ) -> Result<Struct, OperationError> {
     let value = in_order_of(&object.value, &target.shape.object, options.like);
-    let mut properties = target.outputs(&value, options.secrets, false, warnings)?;
+    let mut properties = target.outputs(&value, options.secrets, false)?;
     let meta = meta_of(target, object, identity, options, status);
     add_stored_properties(&mut properties, &meta, &object.value, &target.shape, target.keep_secrets)
         .map_err(StateError::from)?;
@@ -335,9 +310,8 @@ pub(super) fn properties_in_any_case(
     identity: Option<StoredIdentity>,
     options: RenderOptions<'_>,
     status: Status,
-    warnings: &mut OperationWarnings,
 ) -> Result<(Struct, Option<String>), OperationError> {
-    match properties_of(target, object, identity.clone(), options, status, warnings) {
+    match properties_of(target, object, identity.clone(), options, status) {
         Ok(properties) => Ok((properties, None)),
         Err(error) => {
             let Ok(delta) = raw_state_as_delta(&object.value, &target.shape, target.keep_secrets) else {

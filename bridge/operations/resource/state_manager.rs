@@ -13,8 +13,8 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::{Object, ProviderError};
 use isthmus_state::OperationKind;
 
+use super::OperationError;
 use super::prior::Prior;
-use super::{OperationError, OperationWarnings};
 use isthmus_translate::unread::UnreadAttribute;
 
 /// Journals an operation on one resource and stores its outcome. Every `Intent` is passed to
@@ -34,39 +34,24 @@ pub trait StateManager {
         &self,
         operation: OperationKind,
         prior: Option<&Prior>,
-        warnings: &mut OperationWarnings,
     ) -> Result<Self::Intent, Self::Error>;
 
     /// Stores a new object.
-    async fn created(
-        &self,
-        intent: Self::Intent,
-        outcome: Outcome<'_>,
-        warnings: &mut OperationWarnings,
-    ) -> Result<Self::Created, Self::Error>;
+    async fn created(&self, intent: Self::Intent, outcome: Outcome<'_>)
+    -> Result<Self::Created, Self::Error>;
 
     /// Stores a changed object and returns its properties. Without an intent, nothing was applied.
     async fn updated(
         &self,
         intent: Option<Self::Intent>,
         outcome: Outcome<'_>,
-        warnings: &mut OperationWarnings,
     ) -> Result<Struct, Self::Error>;
 
     /// Ends a creation or an update without an object to store.
-    async fn failed(
-        &self,
-        intent: Self::Intent,
-        error: OperationError,
-        warnings: &mut OperationWarnings,
-    ) -> Self::Error;
+    async fn failed(&self, intent: Self::Intent, error: OperationError) -> Self::Error;
 
     /// Removes an object.
-    async fn deleted(
-        &self,
-        intent: Self::Intent,
-        warnings: &mut OperationWarnings,
-    ) -> Result<(), Self::Error>;
+    async fn deleted(&self, intent: Self::Intent) -> Result<(), Self::Error>;
 
     /// Ends a failed deletion, and stores what is `left` if that has changed. The object may be
     /// deleted nevertheless.
@@ -76,7 +61,6 @@ pub trait StateManager {
         prior: &Prior,
         left: Option<Object>,
         error: OperationError,
-        warnings: &mut OperationWarnings,
     ) -> Result<(), Self::Error>;
 }
 

@@ -5,18 +5,18 @@ use std::sync::Arc;
 use isthmus_common::fail_point;
 use isthmus_cty::{AttributePath, Value};
 use isthmus_proto::property::Struct;
-use isthmus_provider::{ApplyFailure, Object, Plan, Provider, ProviderError, Resource};
+use isthmus_provider::{ApplyFailure, Diagnostic, Object, Plan, Provider, ProviderError, Resource};
+use isthmus_state::OperationId;
 
 use super::error::OperationError;
 use super::failure::Inputs;
 use super::operations::Memory;
 use super::plan_memory::EarlierPlans;
 use super::timeouts::Timeouts;
-use super::warnings::OperationWarnings;
+use super::warnings::CollectedWarnings;
 use isthmus_package::catalogue::Identity;
 use isthmus_package::shape::ResourceShape;
-use isthmus_translate::exact_numbers::NumberForm;
-use isthmus_translate::exact_numbers::form_numbers;
+use isthmus_translate::exact_numbers::{LostDigits, NumberForm, form_numbers};
 use isthmus_translate::inputs::{Config, Unknowns, config_from_inputs};
 use isthmus_translate::marked_secrets::mark_configured_secrets;
 use isthmus_translate::outputs::{OutputError, OutputOptions, outputs_from_state};
@@ -38,9 +38,38 @@ pub struct Target<'a> {
     /// What the journal has of the resource. `None` for the legacy engine, whose state is in the
     /// state store, and for operations without a resource.
     pub memory: Option<Memory<'a>>,
+    /// What the engine gets beside the results of operations.
+    pub warnings: CollectedWarnings,
 }
 
 impl<'a> Target<'a> {
+    /// A target without an earlier plan and without a journal, for an engine that accepts secrets.
+    pub fn new(provider: &'a Provider, shape: Arc<ResourceShape>, package: &'a Identity) -> Self {
+        Self {
+            provider,
+            shape,
+            package,
+            keep_secrets: true,
+            timeouts: Timeouts::default(),
+            numbers: NumberForm::default(),
+            plans: None,
+            memory: None,
+            warnings: CollectedWarnings::default(),
+        }
+    }
+
+    /// Adds a warning.
+    pub fn warn(&self, warning: Diagnostic) {
+        self.warnings.warn(warning);
+    }
+
+    /// Adds the report of an operation.
+    pub(super) fn report(&self, operation: OperationId, text: String) {
+        let mut warnings = self.warnings.lock();
+        warnings.texts.push(text);
+        warnings.reported.push(operation);
+    }
+
     /// Sets the id that the engine has for the resource.
     #[must_use]
     pub fn known_as(mut self, id: &'a str) -> Self {
@@ -56,13 +85,9 @@ impl<'a> Target<'a> {
 
     /// Applies a plan that results in an object; returns it, and the failure of an incomplete
     /// apply.
-    pub(super) async fn apply(
-        &self,
-        plan: &Plan,
-        warnings: &mut OperationWarnings,
-    ) -> Result<(Object, Option<ProviderError>), OperationError> {
+    pub(super) async fn apply(&self, plan: &Plan) -> Result<(Object, Option<ProviderError>), OperationError> {
         fail_point("applying");
-        let applied = self.resource()?.apply(plan, &mut warnings.diagnostics).await;
+        let applied = self.resource()?.apply(plan, &mut self.warnings.of_call()).await;
         fail_point("applied");
         match applied {
             Ok(object) => Ok((object.ok_or(OutputError::NoObject)?, None)),
@@ -80,21 +105,27 @@ impl<'a> Target<'a> {
         state: &Value,
         secrets: &[AttributePath],
         unknowns: bool,
-        warnings: &mut OperationWarnings,
     ) -> Result<Struct, OutputError> {
+        let (properties, lost_digits) = self.translated(state, secrets, unknowns)?;
+        self.warnings.lock().lost_digits.extend(lost_digits);
+        Ok(properties)
+    }
+
+    /// The same, with the numbers that lose digits.
+    pub(super) fn translated(
+        &self,
+        state: &Value,
+        secrets: &[AttributePath],
+        unknowns: bool,
+    ) -> Result<(Struct, Vec<LostDigits>), OutputError> {
         let options = OutputOptions { keep_secrets: self.keep_secrets, secrets, unknowns };
         let mut properties = outputs_from_state(state, &self.shape, options)?;
         if self.keep_secrets {
             mark_configured_secrets(&mut properties, self.provider.secrets());
         }
-        warnings.lost_digits.extend(form_numbers(
-            &mut properties,
-            state,
-            &self.shape.object,
-            self.numbers,
-            &self.shape.terraform_type,
-        ));
-        Ok(properties)
+        let (object, of) = (&self.shape.object, &self.shape.terraform_type);
+        let lost_digits = form_numbers(&mut properties, state, object, self.numbers, of);
+        Ok((properties, lost_digits))
     }
 
     /// Translates `inputs` to a configuration.

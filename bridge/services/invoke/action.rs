@@ -9,7 +9,7 @@ use isthmus_provider::{ProviderError, Rpc};
 
 use super::function::RESULT;
 use super::invocation::{Invocation, refusal, remember};
-use isthmus_operations::resource::{OperationError, OperationWarnings, Target, Timeouts};
+use isthmus_operations::resource::{OperationError, OperationWarnings, Target};
 use isthmus_package::shape::ResourceShape;
 use isthmus_session::engine::Severity;
 use isthmus_translate::inputs::Unknowns;
@@ -27,14 +27,9 @@ pub(super) async fn carry_out(
         return Err(OperationError::UnmarkedPreviews { action: token.to_owned() });
     }
     let target = Target {
-        provider,
-        shape,
-        package: instance.package.identity(),
         keep_secrets: session.accepts_secrets(),
-        timeouts: Timeouts::default(),
         numbers: instance.settings().exact_numbers,
-        plans: None,
-        memory: None,
+        ..Target::new(provider, shape, instance.package.identity())
     };
     target.require_complete(arguments)?;
     let unknowns = if preview { Unknowns::Keep } else { Unknowns::Reject };

@@ -9,7 +9,7 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::{DataSourceAnswer, Provider, rules};
 
 use super::invocation::{ResultOptions, refusal, remember};
-use isthmus_operations::resource::{OperationError, OperationWarnings, Target, Timeouts, describe};
+use isthmus_operations::resource::{OperationError, OperationWarnings, Target, describe};
 use isthmus_package::shape::ResourceShape;
 use isthmus_session::daemon::Instance;
 use isthmus_translate::inputs::{Config, Unknowns};
@@ -23,14 +23,9 @@ pub(super) async fn read(
     warnings: &mut OperationWarnings,
 ) -> Result<Struct, OperationError> {
     let target = Target {
-        provider,
-        shape,
-        package: instance.package.identity(),
         keep_secrets: result_options.keep_secrets,
-        timeouts: Timeouts::default(),
         numbers: instance.settings().exact_numbers,
-        plans: None,
-        memory: None,
+        ..Target::new(provider, shape, instance.package.identity())
     };
     let config =
         target.config(arguments, if result_options.preview { Unknowns::Keep } else { Unknowns::Reject })?;
@@ -52,7 +47,9 @@ pub(super) async fn read(
         }
         answer => {
             let state = answer.read(provider, type_name).map_err(|error| target.failed(error))?;
-            Ok(target.outputs(&state, &config.secrets, false, warnings)?)
+            let outputs = target.outputs(&state, &config.secrets, false)?;
+            warnings.append(target.warnings.take());
+            Ok(outputs)
         }
     }
 }
@@ -64,5 +61,7 @@ fn not_known_yet(
     warnings: &mut OperationWarnings,
 ) -> Result<Struct, OperationError> {
     let planned = rules::planned_from_config(&target.shape.schema.block, &config.value);
-    Ok(target.outputs(&planned, &config.secrets, true, warnings)?)
+    let outputs = target.outputs(&planned, &config.secrets, true)?;
+    warnings.append(target.warnings.take());
+    Ok(outputs)
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use isthmus_proto::property::Struct;
 
 use super::invocation::{Invocation, all_secret, refusal, remember};
-use isthmus_operations::resource::{OperationError, OperationWarnings, Target, Timeouts};
+use isthmus_operations::resource::{OperationError, OperationWarnings, Target};
 use isthmus_package::shape::ResourceShape;
 use isthmus_session::daemon::{MOST_LEASES, NoRoom};
 use isthmus_translate::inputs::Unknowns;
@@ -22,14 +22,9 @@ pub(super) async fn open(
 ) -> Result<Struct, OperationError> {
     let Invocation { session, instance, provider, token, arguments, .. } = invocation;
     let target = Target {
-        provider,
-        shape,
-        package: instance.package.identity(),
         keep_secrets,
-        timeouts: Timeouts::default(),
         numbers: instance.settings().exact_numbers,
-        plans: None,
-        memory: None,
+        ..Target::new(provider, shape, instance.package.identity())
     };
     let type_name = &target.shape.terraform_type;
     target.require_complete(arguments)?;
@@ -52,6 +47,7 @@ pub(super) async fn open(
     remember(&mut diagnostics, &target, warnings);
     let opened = opened.map_err(|error| refusal(&target, arguments, error))?;
     room.keep(instance.provider(), instance.calls.clone(), opened.lease, token, session.log());
-    let outputs = target.outputs(opened.result.expose(), &config.secrets, false, warnings)?;
+    let outputs = target.outputs(opened.result.expose(), &config.secrets, false)?;
+    warnings.append(target.warnings.take());
     Ok(if keep_secrets { all_secret(outputs) } else { outputs })
 }

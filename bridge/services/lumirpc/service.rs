@@ -16,7 +16,7 @@ use tonic::{Request, Response, Status};
 
 use crate::serve::run_to_completion;
 use crate::status::RequestError;
-use isthmus_operations::resource::{self, AutonamingMode, Naming, Operation, OperationWarnings};
+use isthmus_operations::resource::{self, AutonamingMode, Naming, Operation};
 
 use super::name::{resource_name, without_names};
 use super::work::{Work, confirm_answer};
@@ -42,7 +42,6 @@ impl ResourceProvider for LumiService {
     async fn check(&self, request: Request<CheckRequest>) -> Result<Response<CheckResponse>, Status> {
         let (work, request) = Work::begin(request).await?;
         let stored = work.resource(&request.r#type, None).await?;
-        let mut warnings = OperationWarnings::default();
         let properties = request.properties.unwrap_or_default();
         // The engine calls Name first, which fails for a resource without a valid name.
         let name = resource_name(&request.r#type, &properties).unwrap_or_default();
@@ -51,11 +50,9 @@ impl ResourceProvider for LumiService {
         // replaces the resource.
         let naming =
             Naming { resource: &name, olds: &Struct::new(), seed: &[], autonaming_mode: AutonamingMode::Any };
-        let checking = async {
-            Ok(resource::check(&stored.target, inputs.clone(), Some(&naming), &mut warnings).await?)
-        };
+        let checking = async { Ok(resource::check(&stored.target, inputs.clone(), Some(&naming)).await?) };
         let checked = work.limited(&stored, checking).await;
-        let checked = work.finish(&stored, warnings, checked).await?;
+        let checked = work.finish(&stored, checked).await?;
         // Only additions to the inputs, that is a generated name, which the engine stores and sends
         // again. Defaults of the provider are left out: the provider sets them itself at each call,
         // and a stored one would outlast a newer provider's change of it.
@@ -80,12 +77,11 @@ impl ResourceProvider for LumiService {
         let (work, request) = Work::begin(request).await?;
         let name = name_of(&request.r#type, request.news.as_ref());
         let mut stored = work.configured_resource(&request.r#type, name).await?;
-        let mut warnings = OperationWarnings::default();
         let olds = without_names(request.olds, &stored.target.shape);
         let news = without_names(request.news, &stored.target.shape);
         stored.target = stored.target.compared(Some(&olds));
-        let replaces = work.limited(&stored, stored.diff(&request.id, &olds, news, &mut warnings)).await;
-        let replaces = work.finish(&stored, warnings, replaces).await?;
+        let replaces = work.limited(&stored, stored.diff(&request.id, &olds, news)).await;
+        let replaces = work.finish(&stored, replaces).await?;
         Ok(Response::new(DiffResponse { replaces }))
     }
 
@@ -96,10 +92,9 @@ impl ResourceProvider for LumiService {
         let created = run_to_completion(Arc::clone(&session), async move {
             let stored = work.configured_resource(&request.r#type, name).await?;
             let stored = stored.for_operation(Operation::Create, None);
-            let mut warnings = OperationWarnings::default();
             let inputs = without_names(request.properties, &stored.target.shape);
-            let created = work.limited(&stored, stored.create(&inputs, &mut warnings)).await;
-            let created = work.finish(&stored, warnings, created).await?;
+            let created = work.limited(&stored, stored.create(&inputs)).await;
+            let created = work.finish(&stored, created).await?;
             Ok((created.unconfirmed, CreateResponse { id: created.id, properties: Some(created.outputs) }))
         });
         // Only here: where the call was broken off, the change completes, and nothing is answered.
@@ -112,9 +107,8 @@ impl ResourceProvider for LumiService {
         let (work, request) = Work::begin(request).await?;
         let stored = work.configured_resource(&request.r#type, None).await?;
         let stored = stored.for_operation(Operation::Read, None);
-        let mut warnings = OperationWarnings::default();
-        let properties = work.limited(&stored, stored.get(&request.id, &mut warnings)).await;
-        let properties = work.finish(&stored, warnings, properties).await?;
+        let properties = work.limited(&stored, stored.get(&request.id)).await;
+        let properties = work.finish(&stored, properties).await?;
         Ok(Response::new(GetResponse { properties }))
     }
 
@@ -123,12 +117,11 @@ impl ResourceProvider for LumiService {
         let name = name_of(&request.r#type, request.news.as_ref());
         run_to_completion(Arc::clone(&work.session), async move {
             let stored = work.configured_resource(&request.r#type, name).await?;
-            let mut warnings = OperationWarnings::default();
             let olds = without_names(request.olds, &stored.target.shape);
             let stored = stored.for_operation(Operation::Update, Some(&olds));
             let news = without_names(request.news, &stored.target.shape);
-            let outputs = work.limited(&stored, stored.update(&request.id, &olds, news, &mut warnings)).await;
-            let outputs = work.finish(&stored, warnings, outputs).await?;
+            let outputs = work.limited(&stored, stored.update(&request.id, &olds, news)).await;
+            let outputs = work.finish(&stored, outputs).await?;
             Ok(UpdateResponse { properties: Some(outputs) })
         })
         .await
@@ -140,10 +133,9 @@ impl ResourceProvider for LumiService {
         run_to_completion(Arc::clone(&work.session), async move {
             let stored = work.configured_resource(&request.r#type, name).await?;
             let stored = stored.for_operation(Operation::Delete, None);
-            let mut warnings = OperationWarnings::default();
             let properties = without_names(request.properties, &stored.target.shape);
-            let deleted = work.limited(&stored, stored.delete(&request.id, &properties, &mut warnings)).await;
-            work.finish(&stored, warnings, deleted).await
+            let deleted = work.limited(&stored, stored.delete(&request.id, &properties)).await;
+            work.finish(&stored, deleted).await
         })
         .await
     }

@@ -23,7 +23,7 @@ use isthmus_provider::Limit;
 pub use error::StoredResourceError;
 pub use import_object::{Conflicts, Foreign, ImportOutcome};
 use isthmus_operations::resource::timeouts::Remedy;
-use isthmus_operations::resource::{self, Changes, Comparison, Operation, OperationError, OperationWarnings};
+use isthmus_operations::resource::{self, Changes, Comparison, Operation, OperationError};
 use lookup::LookupPurpose;
 use object::ID;
 pub use object::StoredResource;
@@ -44,16 +44,15 @@ impl StoredResource<'_> {
         id: &str,
         olds: &Struct,
         news: Struct,
-        warnings: &mut OperationWarnings,
     ) -> Result<Vec<String>, StoredResourceError> {
-        let Some((prior, _)) = self.prior(id, LookupPurpose::Comparison(olds), warnings).await? else {
+        let Some((prior, _)) = self.prior(id, LookupPurpose::Comparison(olds)).await? else {
             // Deleted outside the engine: only a replacement can create it, without a handover.
             self.target.forget_changes();
             return Ok(vec![ID.to_owned()]);
         };
         let comparison =
             Comparison { inputs: olds, olds, news, ignore_changes: &[], is_name_generated: false };
-        let difference = match resource::diff(&self.target, &prior, comparison, warnings).await {
+        let difference = match resource::diff(&self.target, &prior, comparison).await {
             Err(OperationError::Gone { .. }) => {
                 self.target.forget_changes();
                 return Ok(vec![ID.to_owned()]);
@@ -66,12 +65,8 @@ impl StoredResource<'_> {
         Ok(replaces.into_iter().map(str::to_owned).collect())
     }
 
-    pub(crate) async fn create(
-        &self,
-        inputs: &Struct,
-        warnings: &mut OperationWarnings,
-    ) -> Result<Created, StoredResourceError> {
-        resource::create(&self.target, &StoredState::new(self, inputs), inputs, warnings).await
+    pub(crate) async fn create(&self, inputs: &Struct) -> Result<Created, StoredResourceError> {
+        resource::create(&self.target, &StoredState::new(self, inputs), inputs).await
     }
 
     /// Updates the resource in place and returns its outputs.
@@ -80,14 +75,13 @@ impl StoredResource<'_> {
         id: &str,
         olds: &Struct,
         news: Struct,
-        warnings: &mut OperationWarnings,
     ) -> Result<Struct, StoredResourceError> {
-        let found = self.prior(id, LookupPurpose::Change(olds), warnings).await?;
+        let found = self.prior(id, LookupPurpose::Change(olds)).await?;
         let (prior, record) = found.ok_or_else(|| StoredResourceError::Gone { key: self.key(id) })?;
         let sent = news.clone();
         let state = StoredState { id, record, olds, ..StoredState::new(self, &sent) };
         let changes = Changes { inputs: olds, olds, news, ignore_changes: &[] };
-        let updated = resource::update(&self.target, &state, prior, changes, warnings).await;
+        let updated = resource::update(&self.target, &state, prior, changes).await;
         updated.map_err(|error| match error {
             StoredResourceError::Operation(OperationError::Gone { .. }) => {
                 StoredResourceError::Gone { key: self.key(id) }
@@ -98,20 +92,16 @@ impl StoredResource<'_> {
 
     /// Reads the resource; `None` if it does not exist. Stores nothing: for the engine this is a
     /// lookup, not an import.
-    pub async fn get(
-        &self,
-        id: &str,
-        warnings: &mut OperationWarnings,
-    ) -> Result<Option<Struct>, StoredResourceError> {
-        let Some((prior, record)) = self.prior(id, LookupPurpose::Lookup, warnings).await? else {
+    pub async fn get(&self, id: &str) -> Result<Option<Struct>, StoredResourceError> {
+        let Some((prior, record)) = self.prior(id, LookupPurpose::Lookup).await? else {
             return Ok(None);
         };
         let object = match record.place {
             // The import has just read it.
             None => Some(prior.object),
-            Some(_) => resource::read(&self.target, &prior, warnings).await?,
+            Some(_) => resource::read(&self.target, &prior).await?,
         };
-        object.map(|object| self.outputs(&object, id, warnings)).transpose()
+        object.map(|object| self.outputs(&object, id)).transpose()
     }
 
     /// As [`resource::Target::explained`], with the remedy for an engine that has no partial state.

@@ -13,7 +13,7 @@ use super::stored_resource::{StoredResource, StoredResourceError};
 use crate::serve::{limit, session_of, show_warnings};
 use crate::status::{self, RequestError};
 use isthmus_context::settings::SensitiveOutputs;
-use isthmus_operations::resource::{EarlierPlans, OperationWarnings, Target, Timeouts};
+use isthmus_operations::resource::{EarlierPlans, Target};
 use isthmus_session::daemon::{Call, Instance, Session};
 
 /// When an answer counts as given. Passing it to the system takes microseconds, and then it arrives
@@ -62,14 +62,10 @@ impl Work {
         });
         Ok(StoredResource {
             target: Target {
-                provider: &self.provider,
-                shape,
-                package: identity,
                 keep_secrets: false,
-                timeouts: Timeouts::default(),
                 numbers: self.session.settings().exact_numbers,
                 plans,
-                memory: None,
+                ..Target::new(&self.provider, shape, identity)
             },
             state_store,
             package: &identity.name,
@@ -101,11 +97,10 @@ impl Work {
     pub(super) async fn finish<T>(
         &self,
         stored: &StoredResource<'_>,
-        warnings: OperationWarnings,
         outcome: Result<T, StoredResourceError>,
     ) -> Result<T, Status> {
         fail_point("answer-ready");
-        show_warnings(&self.session, &warnings, &stored.target.shape.object, "").await;
+        show_warnings(&self.session, &stored.target.warnings.take(), &stored.target.shape.object, "").await;
         fail_point("warnings-shown");
         outcome.map_err(status::of_stored_resource)
     }

@@ -11,9 +11,7 @@ use tonic::{Request, Status};
 use crate::serve::{limit, session_of, show_warnings};
 use crate::status::{self, RequestError};
 use isthmus_context::settings::WriteOnly;
-use isthmus_operations::resource::{
-    EarlierPlans, Memory, OperationError, OperationWarnings, Target, Timeouts,
-};
+use isthmus_operations::resource::{EarlierPlans, Memory, OperationError, Target};
 use isthmus_package::catalogue::TokenError;
 use isthmus_package::urn::Urn;
 use isthmus_session::daemon::{Call, Instance, Session};
@@ -64,11 +62,7 @@ impl Work {
             .inspect_err(|_| self.provider.note_failure())
             .map_err(|error| status::of_operation(self.unknown_type(error, olds)))?;
         Ok(Target {
-            provider: &self.provider,
-            shape,
-            package: self.instance.package.identity(),
             keep_secrets: self.session.accepts_secrets(),
-            timeouts: Timeouts::default(),
             numbers: self.session.settings().exact_numbers,
             plans: Some(EarlierPlans { key: Cow::Borrowed(&self.urn), plans: &self.instance.plans }),
             memory: Some(Memory {
@@ -77,6 +71,7 @@ impl Work {
                 caller: self.session.caller(),
                 operations: self.session.daemon().operations(),
             }),
+            ..Target::new(&self.provider, shape, self.instance.package.identity())
         })
     }
 
@@ -160,10 +155,9 @@ impl Work {
     pub(super) async fn finish<T>(
         &self,
         target: &Target<'_>,
-        warnings: OperationWarnings,
         outcome: Result<T, OperationError>,
     ) -> Result<T, Status> {
-        self.show(target, warnings).await;
+        self.show(target).await;
         outcome.map_err(status::of_operation)
     }
 
@@ -171,21 +165,20 @@ impl Work {
     pub(super) async fn finish_change<T>(
         &self,
         target: &Target<'_>,
-        mut warnings: OperationWarnings,
         outcome: Result<T, OperationError>,
     ) -> Result<T, Status> {
         if let Err(OperationError::Provider { error, text, .. }) = &outcome
             && status::is_awaited(error)
         {
-            warnings.texts.push(text.clone());
+            target.warnings.warn_in_texts([text.clone()]);
         }
-        self.show(target, warnings).await;
+        self.show(target).await;
         outcome.map_err(status::of_change)
     }
 
-    async fn show(&self, target: &Target<'_>, warnings: OperationWarnings) {
+    async fn show(&self, target: &Target<'_>) {
         fail_point("answer-ready");
-        show_warnings(&self.session, &warnings, &target.shape.object, &self.urn).await;
+        show_warnings(&self.session, &target.warnings.take(), &target.shape.object, &self.urn).await;
         fail_point("warnings-shown");
     }
 }

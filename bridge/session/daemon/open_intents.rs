@@ -2,16 +2,16 @@
 
 use isthmus_common::fail_point;
 use isthmus_state::{
-    Condition, EncryptedStoreError, Intent, Mark, OpenIntent, OpenIntents, OperationId, OperationKind,
+    Condition, EncryptedStoreError, Intent, OpenIntent, OpenIntents, OperationId, OperationKind,
 };
 
 use super::Daemon;
 use crate::engine::{EngineLog, LogLine, Severity};
-use isthmus_operations::resource::{Caller, Reports, reports};
+use isthmus_operations::resource::{Caller, Reports, mark, reports};
 
 /// An unconfirmed creation is reported to a legacy engine after so many starts of its plugin that did not
 /// mention it.
-const STARTS: usize = 2;
+const STARTS: u32 = 2;
 
 impl Daemon {
     /// Reads what other processes have left in the journal of today's engines.
@@ -67,8 +67,9 @@ impl Daemon {
                 creations.partition(|open| matches!(open.condition, Condition::Unconfirmed));
             let lost = lost.iter().filter(|open| !matches!(open.condition, Condition::InProgress));
             // Usually the engine has the answer: it ends its plugin right after the last one.
-            let passed = unconfirmed.iter().filter(|open| open.passed >= STARTS);
-            let due: Vec<&OpenIntent> = lost.chain(passed).filter(|open| !open.is_shown).collect();
+            let passed = unconfirmed.iter().filter(|open| open.marks.count(mark::PASSED) >= STARTS);
+            let due: Vec<&OpenIntent> =
+                lost.chain(passed).filter(|open| !open.marks.has(mark::SHOWN)).collect();
             for open in &due {
                 let message = reports::of_creation_for_legacy_engine(open);
                 log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
@@ -76,9 +77,9 @@ impl Daemon {
             let is_delivered = log.flush().await;
             let journal = state_store.journal();
             if is_delivered {
-                journal.mark(&numbers(due.into_iter()), Mark::Shown).await?;
+                journal.mark(&numbers(due.into_iter()), mark::SHOWN).await?;
             }
-            journal.mark(&numbers(unconfirmed.iter()), Mark::Passed).await?;
+            journal.mark(&numbers(unconfirmed.iter()), mark::PASSED).await?;
             for open in unconfirmed {
                 self.unconfirmed.remember(open);
             }

@@ -3,8 +3,9 @@
 use std::io::{self, ErrorKind};
 
 use isthmus_install::{InstallError, Trouble};
+use isthmus_operations::resource::JournalError;
 use isthmus_provider::plugin::{LaunchError, LaunchProblem};
-use isthmus_state::{EncryptedStoreError, JournalError, JournalFilesError, KeyError, StoreError};
+use isthmus_state::{EncryptedStoreError, JournalFilesError, KeyError, StoreError};
 
 use crate::daemon::{InstallationError, StartError};
 use isthmus_context::error_code::ErrorCode;
@@ -133,7 +134,6 @@ pub fn of_journal(error: &JournalError) -> ErrorCode {
         }
         JournalError::Files(_) => ErrorCode::JournalUnreadable,
         JournalError::Store(error) => of_encrypted_store(error),
-        _ => ErrorCode::JournalUnreadable,
     }
 }
 

@@ -20,10 +20,9 @@ fn scope(home: &Path) -> BackupScope {
     BackupScope { store: database_in(home), home: home.to_owned(), key }
 }
 
-fn journal(home: &Path) -> OperationJournal {
+fn journal(home: &Path) -> JournalFiles {
     let scope = scope(home);
-    let files = JournalFiles::new(home, scope.key, Some(scope.store), JournalDurability::Process);
-    OperationJournal::in_files(files)
+    JournalFiles::new(home, scope.key, Some(scope.store), JournalDurability::Process)
 }
 
 fn creation(name: &str) -> Intent {

@@ -8,9 +8,7 @@
 use std::time::Instant;
 
 use bytes::Bytes;
-use isthmus_state::{
-    Intent, JournalDurability, JournalFiles, KeySource, OperationJournal, OperationKind, StoreKey,
-};
+use isthmus_state::{Intent, JournalDurability, JournalFiles, KeySource, OperationKind, StoreKey};
 
 /// How many creations are measured.
 const ROUNDS: usize = 20_000;
@@ -22,7 +20,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     {
         let home = tempfile::tempdir_in(".")?;
         let key = KeySource::Directory(home.path().to_owned());
-        let journal = OperationJournal::in_files(JournalFiles::new(home.path(), key, None, durability));
+        let journal = JournalFiles::new(home.path(), key, None, durability);
         let intent = Intent {
             intention: OperationKind::Create,
             key: StoreKey {
@@ -38,7 +36,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         let mut times = Vec::with_capacity(rounds);
         for _ in 0..rounds {
             let began = Instant::now();
-            let id = journal.begin(intent.clone()).await?;
+            let id = journal.begin(&intent).await?;
             journal.made(id, "able-dog", object.clone()).await?;
             times.push(began.elapsed());
             journal.settle(&[id]).await?;

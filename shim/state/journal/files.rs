@@ -1,8 +1,7 @@
-//! The journal in files: for engines that store objects themselves.
+//! The journal in files: for callers that store objects themselves.
 //!
 //! Each process appends to a file of its own, which it holds locked for its life; so a file that is not
-//! locked has no owner. `docs/decisions/journal.md` has the protocol, and `tests/journal_model`
-//! explores it.
+//! locked has no owner. `docs/decisions/journal.md` has the protocol.
 //!
 //! An append is one `write(2)`. Everything else (creating and locking files, reading and compacting them,
 //! `fsync`) happens on blocking threads.
@@ -35,13 +34,13 @@ use isthmus_common::{blocking, fail_point};
 use tokio::sync::OnceCell;
 
 use super::intent::{
-    Condition, FaultEffect, FileId, Intent, JournalFault, OpenIntent, OpenIntents, OperationId, OperationKind,
+    Condition, FileId, Intent, JournalFault, Mark, OpenIntent, OpenIntents, OperationId, OperationKind,
 };
 use crate::key::KeySource;
 use crate::saved::Sent;
 use crate::store::StoreKey;
 use crate::tombstones::milliseconds;
-use entry::{Begun, Entry, Left, Made, Passed, Reference, References, Step, Unknown};
+use entry::{Begun, Entry, Left, Made, Marked, Reference, References, Step, Unknown};
 use error::JournalFilesError;
 use keys::JournalKeys;
 use own_file::OwnFile;
@@ -85,6 +84,19 @@ pub struct JournalFiles {
     own: OnceCell<Arc<Own>>,
 }
 
+/// The state that a failed deletion has left, which the caller could not store.
+#[derive(Clone, Debug)]
+pub struct LeftState {
+    /// Its id, for settling it.
+    pub id: OperationId,
+    /// The resource.
+    pub key: StoreKey,
+    /// What the caller sent with the deletion.
+    pub sent: Sent,
+    /// The state, in the caller's encoding.
+    pub left: Bytes,
+}
+
 /// The own file.
 #[derive(Debug)]
 struct Own {
@@ -111,7 +123,7 @@ impl JournalFiles {
     }
 
     /// The directory, for messages.
-    pub(super) fn directory(&self) -> &Path {
+    pub fn directory(&self) -> &Path {
         &self.directory
     }
 
@@ -119,7 +131,7 @@ impl JournalFiles {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(super) async fn begin(&self, intent: &Intent) -> Result<OperationId, JournalFilesError> {
+    pub async fn begin(&self, intent: &Intent) -> Result<OperationId, JournalFilesError> {
         let own = self.own().await?;
         let Intent { intention, key, subject, companion, .. } = intent;
         let (id, written) = {
@@ -130,7 +142,7 @@ impl JournalFiles {
                 kind: intention.number(),
                 package: key.package.clone(),
                 type_name: key.type_name.clone(),
-                urn: subject.clone(),
+                subject: subject.clone(),
                 id: key.id.clone(),
                 since: milliseconds(SystemTime::now()),
                 process: std::process::id(),
@@ -143,16 +155,12 @@ impl JournalFiles {
         Ok(id)
     }
 
-    /// Journals that an object was made. The engine may be answered when this has returned.
+    /// Journals that an object was made. The caller may be answered when this has returned.
+    /// `object` is opaque; a large one is left out.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(super) async fn made(
-        &self,
-        id: OperationId,
-        made: &str,
-        object: Bytes,
-    ) -> Result<(), JournalFilesError> {
+    pub async fn made(&self, id: OperationId, made: &str, object: Bytes) -> Result<(), JournalFilesError> {
         let object = if object.len() > LARGEST_OBJECT { Bytes::new() } else { object };
         let (operation, made) = (Reference::to(id), made.to_owned());
         self.append(Step::Made(Made { operation, id: made, object })).await
@@ -162,7 +170,7 @@ impl JournalFiles {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(super) async fn unknown(&self, id: OperationId, known: &str) -> Result<(), JournalFilesError> {
+    pub async fn unknown(&self, id: OperationId, known: &str) -> Result<(), JournalFilesError> {
         self.append(Step::Unknown(Unknown { operation: Reference::to(id), known: known.to_owned() })).await
     }
 
@@ -171,50 +179,25 @@ impl JournalFiles {
     ///
     /// # Errors
     /// When there is no own file, or it cannot be written.
-    pub(super) async fn settle(&self, ids: &[OperationId]) -> Result<(), JournalFilesError> {
+    pub async fn settle(&self, ids: &[OperationId]) -> Result<(), JournalFilesError> {
         self.add(Step::Settled(References::to(ids.iter().copied()))).await
     }
 
-    /// Records that operations were reported.
+    /// Marks operations. That is written as [`Self::settle`] is.
     ///
     /// # Errors
     /// As of [`Self::settle`].
-    pub(super) async fn shown(&self, ids: &[OperationId]) -> Result<(), JournalFilesError> {
-        self.add(Step::Shown(References::to(ids.iter().copied()))).await?;
-        self.write().await
-    }
-
-    /// Records that the engine's run has ended in order, so that it presumably knows these.
-    ///
-    /// # Errors
-    /// As of [`Self::settle`].
-    pub(super) async fn ended(&self, ids: &[OperationId]) -> Result<(), JournalFilesError> {
-        self.add(Step::Ended(References::to(ids.iter().copied()))).await
-    }
-
-    /// Records that the engine may not know these after all.
-    ///
-    /// # Errors
-    /// As of [`Self::settle`].
-    pub(super) async fn doubted(&self, ids: &[OperationId]) -> Result<(), JournalFilesError> {
-        self.add(Step::Doubted(References::to(ids.iter().copied()))).await
-    }
-
-    /// Records that a run of their stack has passed without mentioning these.
-    ///
-    /// # Errors
-    /// As of [`Self::settle`].
-    pub(super) async fn passed(&self, ids: &[OperationId]) -> Result<(), JournalFilesError> {
-        let run = crate::encryption::random::<8>().to_vec();
+    pub async fn mark(&self, ids: &[OperationId], mark: Mark) -> Result<(), JournalFilesError> {
         let operations = References::to(ids.iter().copied()).operations;
-        self.add(Step::Passed(Passed { operations, run })).await
+        let nonce = u64::from_le_bytes(crate::encryption::random::<8>());
+        self.add(Step::Marked(Marked { operations, mark: mark.0, nonce })).await
     }
 
     /// Writes what was added and not written yet.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(super) async fn write(&self) -> Result<(), JournalFilesError> {
+    pub async fn write(&self) -> Result<(), JournalFilesError> {
         let Some(own) = self.own.get() else { return Ok(()) };
         let written = own.file().write();
         written.map_err(|error| self.failed(error))
@@ -225,9 +208,9 @@ impl JournalFiles {
     ///
     /// # Errors
     /// When the directory or its key cannot be read.
-    pub(super) async fn open_intents(&self) -> Result<OpenIntents, JournalFilesError> {
+    pub async fn open_intents(&self) -> Result<OpenIntents, JournalFilesError> {
         let Some(scan) = self.scanned().await? else { return Ok(OpenIntents::default()) };
-        let directory::Scan { replay, files, obstacle } = scan;
+        let directory::Scan { replay, files } = scan;
         let locked: HashSet<FileId> =
             files.iter().filter(|file| file.is_locked).map(|file| file.id).collect();
         let intents =
@@ -237,39 +220,32 @@ impl JournalFiles {
             let path = own_file::path_of(&self.directory, file.id);
             Some(JournalFault {
                 id: Some(OperationId::of_file(file.id)),
-                effect: FaultEffect::Unread,
                 reason: format!("the journal file {} cannot be read whole: {reason}", path.display()),
-                is_shown: replay.is_fault_shown(file.id),
+                marks: replay.marks_of_file(file.id),
             })
         });
-        let obstacle = obstacle.map(|reason| JournalFault {
-            id: None,
-            effect: FaultEffect::NotCompacted,
-            reason,
-            is_shown: false,
-        });
-        Ok(OpenIntents { has_journal: true, faults: faults.chain(obstacle).collect(), intents })
+        Ok(OpenIntents { has_journal: true, faults: faults.collect(), intents })
     }
 
-    /// What failed deletions have left.
+    /// What failed deletions have left, oldest first.
     ///
     /// # Errors
     /// As of [`Self::open_intents`].
-    pub(super) async fn left(&self) -> Result<Vec<(OperationId, StoreKey, Sent, Bytes)>, JournalFilesError> {
+    pub async fn left(&self) -> Result<Vec<LeftState>, JournalFilesError> {
         let Some(directory::Scan { replay, .. }) = self.scanned().await? else { return Ok(Vec::new()) };
         let left = replay.kept().filter_map(|(id, left)| {
-            let Left { package, type_name, id: object, .. } = left.clone();
+            let Left { package, type_name, id: object, sent, left, .. } = left.clone();
             let key = StoreKey { package, type_name, id: object };
-            Some((id, key, Sent::try_from(&left.sent[..]).ok()?, left.left.clone()))
+            Some(LeftState { id, key, sent: Sent::try_from(&sent[..]).ok()?, left })
         });
         Ok(left.collect())
     }
 
-    /// Keeps what a failed deletion has left.
+    /// Stores what a failed deletion has left. [`Self::settle`] removes it.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(super) async fn keep(
+    pub async fn keep(
         &self,
         key: &StoreKey,
         sent: &Sent,
@@ -281,16 +257,8 @@ impl JournalFiles {
             OperationId::InFile { file: file.id, number: file.next_number() }
         };
         let StoreKey { package, type_name, id: object } = key.clone();
-        let operation = Reference::to(id);
-        self.append(Step::Left(Left {
-            operation,
-            package,
-            type_name,
-            id: object,
-            sent: sent.to_vec(),
-            left,
-        }))
-        .await?;
+        let (operation, sent) = (Reference::to(id), sent.to_vec());
+        self.append(Step::Left(Left { operation, package, type_name, id: object, sent, left })).await?;
         Ok(id)
     }
 
@@ -514,17 +482,14 @@ fn open_intent(id: OperationId, begun: &Begun, steps: &Steps, locked: &HashSet<F
                 type_name: begun.type_name.clone(),
                 id: made.map_or(&begun.id, |made| &made.id).clone(),
             },
-            subject: begun.urn.clone(),
+            subject: begun.subject.clone(),
             prior: None,
             companion: begun.companion.clone(),
         },
         since: UNIX_EPOCH + Duration::from_millis(begun.since),
         holder: format!("process {}", begun.process),
         condition,
-        is_shown: steps.is_shown,
-        is_ended: steps.is_ended,
-        is_doubted: steps.is_doubted,
-        passed: steps.passed.len(),
+        marks: steps.marks(),
         object: made.map(|made| made.object.clone()).unwrap_or_default(),
     }
 }

@@ -1,5 +1,6 @@
 //! Ending an intent with its outcome, by the process that wrote it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -109,7 +110,7 @@ impl IntentGuard {
         self.note(text, None).await
     }
 
-    /// Ends the intent after its outcome was sent to the engine. Does not wait for the disk: after
+    /// Ends the intent after its outcome was sent to the caller. Does not wait for the disk: after
     /// a machine failure, the intent is reported unnecessarily.
     ///
     /// # Errors
@@ -170,9 +171,9 @@ impl IntentGuard {
         }
     }
 
-    /// Stores the created object as a new one. The intent is removed after the engine has the
+    /// Stores the created object as a new one. The intent is removed after the caller has the
     /// response ([`Unconfirmed::confirm`]): if this process exits before, the next one learns the
-    /// object's id from it, because the engine may repeat the request.
+    /// object's id from it, because the caller may repeat the request.
     ///
     /// `beside` are the records of the key, newest first, if the id was chosen because of them.
     /// `None`: there are others by now, and nothing was stored.
@@ -256,7 +257,7 @@ impl IntentGuard {
         }
     }
 
-    /// Records that an object was made, which the engine stores: the intent stays open until it is
+    /// Records that an object was made, which the caller stores: the intent stays open until it is
     /// dismissed. `object` is opaque.
     ///
     /// # Errors
@@ -328,11 +329,8 @@ impl IntentGuard {
         let record = page.records.into_iter().find(|record| record.place.number == self.place.number);
         let Some(record) = record else { return Ok(None) };
         let found: Entry = self.sealed.decoded(Kind::Intent, &record).await?;
-        self.entry.passed = found.passed;
-        self.entry.is_ended = found.is_ended;
-        self.entry.is_doubted = found.is_doubted;
-        // A report of an object whose id was not known does not count for the one whose id is.
-        self.entry.is_shown = found.is_shown && self.entry.unconfirmed.is_none();
+        // A mark of an operation whose object was not known does not count for the one whose object is.
+        self.entry.marks = if self.entry.unconfirmed.is_none() { found.marks } else { BTreeMap::new() };
         Ok(Some(record.place))
     }
 
@@ -364,7 +362,7 @@ impl IntentGuard {
 }
 
 impl Unconfirmed {
-    /// Ends the intent: the engine has the response. Does not wait for the disk, as
+    /// Ends the intent: the caller has the response. Does not wait for the disk, as
     /// [`IntentGuard::end`].
     ///
     /// # Errors

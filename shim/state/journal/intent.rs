@@ -1,5 +1,6 @@
 //! Intents: the operation, its later condition, and their encoding.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 use std::time::SystemTime;
@@ -50,7 +51,7 @@ pub struct Intent {
     pub intention: OperationKind,
     /// The resource's key. The id is empty if there is none yet.
     pub key: StoreKey,
-    /// The engine's name of it: a URN, or a name.
+    /// The caller's name of it, for messages.
     pub subject: String,
     /// The prior object, if this side has it.
     pub prior: Option<Saved>,
@@ -71,15 +72,9 @@ pub struct OpenIntent {
     pub holder: String,
     /// Its condition.
     pub condition: Condition,
-    /// Whether it was reported.
-    pub is_shown: bool,
-    /// Whether the run that created the object has ended in order.
-    pub is_ended: bool,
-    /// Whether the engine has created the resource again after that, without having mentioned the object.
-    pub is_doubted: bool,
-    /// Number of runs of its stack that have passed without mentioning its object.
-    pub passed: usize,
-    /// The created object in the caller's encoding, if the engine stores it and the journal has it.
+    /// What was noted of it since.
+    pub marks: Marks,
+    /// The created object in the caller's encoding, if the caller stores it and the journal has it.
     pub object: Bytes,
 }
 
@@ -94,32 +89,21 @@ pub struct OpenIntents {
     pub faults: Vec<JournalFault>,
 }
 
-/// A part of a journal that cannot be read, or something in its place.
+/// A part of a journal that cannot be read, or something in its place: its operations are unknown.
 #[derive(Clone, Debug)]
 pub struct JournalFault {
     /// The intent or file, for acknowledging it; `None`: it concerns the whole journal.
     pub id: Option<OperationId>,
-    /// What it comes to.
-    pub effect: FaultEffect,
     /// Why.
     pub reason: String,
-    /// Whether it was reported.
-    pub is_shown: bool,
-}
-
-/// What a fault of a journal comes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FaultEffect {
-    /// Operations may be unknown.
-    Unread,
-    /// All operations are known, but the files of processes that have ended stay.
-    NotCompacted,
+    /// What was noted of it.
+    pub marks: Marks,
 }
 
 impl From<Fault> for JournalFault {
     fn from(fault: Fault) -> Self {
         let id = fault.number.map(OperationId::InStore);
-        Self { id, effect: FaultEffect::Unread, reason: fault.reason, is_shown: false }
+        Self { id, reason: fault.reason, marks: Marks::default() }
     }
 }
 
@@ -130,7 +114,7 @@ pub enum Condition {
     InProgress,
     /// Its process has exited, or its lease has expired: the outcome is unknown.
     Interrupted,
-    /// The object was created, but it is not known whether the engine got the response.
+    /// The object was created, but it is not known whether the response has arrived.
     Unconfirmed,
     /// It has ended, but its outcome is unknown or could not be stored.
     Ended {
@@ -141,18 +125,13 @@ pub enum Condition {
     },
 }
 
-/// What is recorded of an intent later.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark {
-    /// It was reported.
-    Shown,
-    /// A run of its stack has passed without mentioning its object.
-    Passed,
-    /// The run that created its object has ended in order.
-    Ended,
-    /// The engine may not know its object after all.
-    Doubted,
-}
+/// What is noted of an operation after it began. Callers give each number its meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mark(pub u32);
+
+/// The marks of an operation, and how often each was made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Marks(pub(super) BTreeMap<u32, u32>);
 
 /// An intent before encryption.
 #[derive(Clone, PartialEq, prost::Message)]
@@ -174,20 +153,14 @@ pub(super) struct Entry {
     pub(super) lease_name: String,
     #[prost(message, optional, tag = "8")]
     pub(super) ended: Option<Ended>,
-    /// The id of the created object, while the engine may lack the response.
+    /// The id of the created object, while the response may not have arrived.
     #[prost(string, optional, tag = "9")]
     pub(super) unconfirmed: Option<String>,
-    #[prost(bool, tag = "10")]
-    pub(super) is_shown: bool,
-    /// Runs of its stack that have passed without mentioning its object.
-    #[prost(uint32, tag = "11")]
-    pub(super) passed: u32,
-    #[prost(bool, tag = "13")]
-    pub(super) is_ended: bool,
-    #[prost(bool, tag = "14")]
-    pub(super) is_doubted: bool,
-    /// The created object in the caller's encoding, if the engine stores it.
-    #[prost(bytes = "bytes", tag = "12")]
+    /// How often each [`Mark`] was made.
+    #[prost(btree_map = "uint32, uint32", tag = "10")]
+    pub(super) marks: BTreeMap<u32, u32>,
+    /// The created object in the caller's encoding, if the caller stores it.
+    #[prost(bytes = "bytes", tag = "11")]
     pub(super) object: Bytes,
 }
 
@@ -288,38 +261,19 @@ impl OperationKind {
     }
 }
 
-impl OpenIntent {
-    /// Whether the engine presumably knows the created object: its run has ended in order, and nothing speaks
-    /// against it.
-    pub fn is_presumably_known(&self) -> bool {
-        self.is_ended && !self.is_doubted
+impl Marks {
+    /// Whether a mark was made.
+    pub fn has(&self, mark: Mark) -> bool {
+        self.count(mark) > 0
     }
 
-    /// One sentence for the user.
-    pub fn report(&self) -> String {
-        let Intent { intention, key, subject, .. } = &self.intent;
-        let noun = intention.noun();
-        let what = match (subject.is_empty(), key.id.is_empty()) {
-            (true, _) => key.to_string(),
-            (false, true) => format!("{subject} ({} of package {})", key.type_name, key.package),
-            (false, false) => format!("{subject} ({key})"),
-        };
-        match &self.condition {
-            Condition::InProgress => format!("the {noun} of {what} is in progress ({})", self.holder),
-            Condition::Interrupted => {
-                format!("the {noun} of {what} by {} was interrupted: its outcome is unknown", self.holder)
-            }
-            Condition::Unconfirmed if self.is_doubted => format!(
-                "{what} was created by {}, and the engine has created the resource again since, which it does if it could not save its state",
-                self.holder
-            ),
-            Condition::Unconfirmed => format!(
-                "{what} was created by {}, and it is not known whether the engine got the response",
-                self.holder
-            ),
-            Condition::Ended { text, .. } => {
-                format!("the {noun} of {what} by {}: {text}", self.holder)
-            }
-        }
+    /// How often a mark was made.
+    pub fn count(&self, mark: Mark) -> u32 {
+        self.0.get(&mark.0).copied().unwrap_or_default()
+    }
+
+    /// Adds a mark.
+    pub fn add(&mut self, mark: Mark) {
+        *self.0.entry(mark.0).or_default() += 1;
     }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use isthmus_operations::resource::reports::of_operation;
 use isthmus_proto::property::Value;
 use isthmus_state::{Condition, EncryptedStore, OpenIntent, OperationKind, Status};
 
@@ -35,7 +36,7 @@ async fn first_open_intent(home: &Path) -> OpenIntent {
 async fn interrupted(home: &Path) -> Vec<String> {
     let open = open_intents(home).await.into_iter();
     let open = open.filter(|open| !matches!(open.condition, Condition::Unconfirmed));
-    open.map(|open| open.report()).collect()
+    open.map(|open| of_operation(&open)).collect()
 }
 
 #[tokio::test]

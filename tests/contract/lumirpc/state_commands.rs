@@ -4,8 +4,7 @@ use std::path::Path;
 
 use isthmus_proto::property::Value;
 use isthmus_state::{
-    EncryptedStore, Intent, JournalDurability, JournalFiles, KeySource, OperationJournal, OperationKind,
-    StoreKey,
+    EncryptedStore, Intent, JournalDurability, JournalFiles, KeySource, OperationKind, StoreKey,
 };
 
 use super::engine::Engine;
@@ -371,7 +370,7 @@ async fn what_a_killed_backup_or_rotation_left_is_removed_by_the_next_command() 
     std::fs::create_dir(&backups).expect("a directory");
     drop(EncryptedStore::open(&home, None).await.expect("a store"));
     let key = KeySource::Directory(home.clone());
-    let journal = OperationJournal::in_files(JournalFiles::new(&home, key, None, JournalDurability::Process));
+    let journal = JournalFiles::new(&home, key, None, JournalDurability::Process);
     let intent = Intent {
         intention: OperationKind::Create,
         key: StoreKey { package: "random".to_owned(), type_name: "random_pet".to_owned(), id: String::new() },
@@ -379,7 +378,7 @@ async fn what_a_killed_backup_or_rotation_left_is_removed_by_the_next_command() 
         prior: None,
         companion: Vec::new().into(),
     };
-    journal.begin(intent).await.expect("journalled");
+    journal.begin(&intent).await.expect("journalled");
     drop(journal);
     let killed = |words: &[&str], point: &str| {
         let said = isthmus_with(&home, words, &[("FAIL_POINT", point.to_owned())]);

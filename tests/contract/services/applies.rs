@@ -91,7 +91,7 @@ rules! {
         assert!(client.faulty().read(&made).await?.is_some());
     }
 
-    "The object that a failed Delete leaves is the prior state of the next one" in ["resource/journal", "resource/operations"],
+    "The object that a failed Delete leaves is the prior state of the next one" in ["resource/failed_deletions", "resource/operations"],
     legacy: Legacy::Same,
     async fn a_deletion_goes_on_from_what_the_failed_one_has_left(at) {
         let client = at.sandbox().await?;

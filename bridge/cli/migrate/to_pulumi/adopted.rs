@@ -21,7 +21,7 @@ use isthmus_migrate::names::Name;
 use isthmus_migrate::numbers::{expressible, ignorable};
 use isthmus_migrate::reserved::{refuse_reserved, refuse_reserved_in_state};
 use isthmus_migrate::shown::with_types;
-use isthmus_operations::resource::{Adoption, Found, InputForms, OperationWarnings, adopt, describe};
+use isthmus_operations::resource::{Adoption, Found, InputForms, adopt, describe};
 use isthmus_package::shape::{ObjectShape, ResourceShape};
 use isthmus_session::daemon::Instance;
 
@@ -132,10 +132,9 @@ async fn adopt_one(
     }
     let handle = package.provider();
     let target = target(&handle, package, Arc::clone(&shape));
-    let mut warnings = OperationWarnings::default();
     let configured = of_all.naming.configuration.of_resource(&address.resource);
-    let found = adopt(&target, &saved, flat.as_ref(), &configured, &mut of_all.forms, &mut warnings).await;
-    for warning in &warnings.diagnostics {
+    let found = adopt(&target, &saved, flat.as_ref(), &configured, &mut of_all.forms).await;
+    for warning in &target.warnings.take().diagnostics {
         let text = providers.redact(&describe(warning, &shape.object));
         of_all.warnings.entry(text).or_default().push(place(&address));
     }

@@ -12,7 +12,7 @@ use isthmus_proto::property::{Struct, Value as Property};
 
 use super::change::ChangeKind;
 use super::display::Known;
-use crate::resource::{OperationWarnings, Target};
+use crate::resource::Target;
 use isthmus_translate::meta::Meta;
 use isthmus_translate::property::{PropertyView, contains_secret, unwrap, without_secrets};
 use isthmus_translate::property_path::{PropertyPath, PropertyStep};
@@ -38,7 +38,7 @@ pub(super) fn changes_of_secrecy(
     let is_ours = Meta::from_properties(olds).is_ok_and(|meta| meta.source.is_some());
     let outputs = [inputs, news].map(|bag| {
         let bag = if is_ours { Cow::Borrowed(bag) } else { Cow::Owned(with_open_lists(bag)) };
-        target.outputs(object, &target.secrets_of(&bag), false, &mut OperationWarnings::default())
+        target.translated(object, &target.secrets_of(&bag), false).map(|(properties, _)| properties)
     });
     // An object without outputs has none to rewrite.
     if let [Ok(before), Ok(after)] = &outputs {

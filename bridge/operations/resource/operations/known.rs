@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use isthmus_state::{Condition, OpenIntent, OperationId, OperationKind};
 use prost::Message as _;
 
+use super::mark;
 use super::origin::{Caller, Origin};
 use isthmus_package::urn::Urn;
 
@@ -52,13 +53,13 @@ impl KnownOperation {
     /// have one id, as those of two provider configurations may. Where the engine presumably knows the object
     /// anyway, that is not to be feared: what remains is whether it is to be doubted.
     pub(super) fn is_known_by(&self, urn: &str, package: &str, caller: &Caller) -> bool {
-        let OpenIntent { intent, condition, is_ended, .. } = &self.open;
+        let OpenIntent { intent, condition, marks, .. } = &self.open;
         if intent.intention != OperationKind::Create || !matches!(condition, Condition::Unconfirmed) {
             return false;
         }
         let (own, other) = (Urn(&intent.subject), Urn(urn));
         let is_same_type = intent.key.package == package && own.resource_type() == other.resource_type();
-        if *is_ended {
+        if marks.has(mark::ENDED) {
             return is_same_type && own.project() == other.project();
         }
         let is_same_stack = own.stack() == other.stack() && self.may_be_of(caller);

@@ -15,7 +15,7 @@ use isthmus_provider::{Diagnostic, Object, ProviderError};
 
 use super::super::diagnose::describe;
 use super::super::diff::changed_properties;
-use crate::resource::{OperationWarnings, Target};
+use crate::resource::Target;
 use isthmus_translate::attribute_paths::{field_at, property_path};
 use isthmus_translate::exact_numbers::with_exact_numbers;
 use isthmus_translate::import::{Settable, inputs_after_import};
@@ -33,10 +33,9 @@ impl Target<'_> {
         &self,
         object: &Object,
         properties: &Struct,
-        warnings: &mut OperationWarnings,
     ) -> Struct {
         let all = inputs_after_import(properties, &self.shape, Settable::All);
-        let mut inputs = match self.generated_inputs(object, warnings).await {
+        let mut inputs = match self.generated_inputs(object).await {
             Some(generated) => generated,
             None => inputs_after_import(properties, &self.shape, Settable::Telling),
         };
@@ -199,12 +198,12 @@ impl Target<'_> {
     }
 
     /// The inputs of the provider's own configuration, if it offers one.
-    async fn generated_inputs(&self, object: &Object, warnings: &mut OperationWarnings) -> Option<Struct> {
+    async fn generated_inputs(&self, object: &Object) -> Option<Struct> {
         let resource = self.provider.resource(&self.shape.terraform_type).ok()?;
-        let generated = match resource.generated_config(object, &mut warnings.diagnostics).await {
+        let generated = match resource.generated_config(object, &mut self.warnings.of_call()).await {
             Ok(generated) => generated?,
             Err(error) => {
-                warnings.diagnostics.push(Diagnostic::warning(
+                self.warn(Diagnostic::warning(
                     "The provider generated no configuration",
                     format!(
                         "{}. The imported inputs are derived from the schema instead.",
@@ -215,7 +214,7 @@ impl Target<'_> {
             }
         };
         // Of digits that are lost, the import of the properties warns.
-        let properties = self.outputs(&generated, &[], false, &mut OperationWarnings::default()).ok()?;
+        let (properties, _) = self.translated(&generated, &[], false).ok()?;
         let exact = with_exact_numbers(properties, &generated, &self.shape.object);
         Some(inputs_after_import(&exact, &self.shape, Settable::Configured))
     }

@@ -26,9 +26,7 @@ use super::lookup::{Candidate, Chosen, LookupPurpose, choose, retain_known};
 use super::object::{ID, StoredResource};
 use super::prior::{Owner, Record};
 use super::stored_state::{StoredState, deletion};
-use isthmus_operations::resource::{
-    self, OperationError, OperationWarnings, Prior, StateError, StateManager as _,
-};
+use isthmus_operations::resource::{self, OperationError, Prior, StateError, StateManager as _};
 use isthmus_package::shape::IdRule;
 use isthmus_translate::raw_state::raw_state_without_delta;
 
@@ -45,13 +43,8 @@ enum PriorForDelete {
 impl StoredResource<'_> {
     /// Deletes the resource. `properties` is all that the engine stores of it: defaults, inputs and
     /// outputs.
-    pub async fn delete(
-        &self,
-        id: &str,
-        properties: &Struct,
-        warnings: &mut OperationWarnings,
-    ) -> Result<(), StoredResourceError> {
-        let ((prior, record), others) = match self.prior_for_delete(id, properties, warnings).await? {
+    pub async fn delete(&self, id: &str, properties: &Struct) -> Result<(), StoredResourceError> {
+        let ((prior, record), others) = match self.prior_for_delete(id, properties).await? {
             PriorForDelete::Object(found, others) => (*found, others),
             PriorForDelete::Gone => {
                 let deletion = deletion(&LastReported::default(), properties);
@@ -59,14 +52,14 @@ impl StoredResource<'_> {
             }
             PriorForDelete::AlreadyDeleted => return Ok(()),
         };
-        let owner = self.owner(&prior, &record.reported, &others, warnings).await?;
+        let owner = self.owner(&prior, &record.reported, &others).await?;
         let state = StoredState { id, record, ..StoredState::new(self, properties) };
         match owner {
-            Owner::This => resource::delete(&self.target, &state, &prior, warnings).await,
+            Owner::This => resource::delete(&self.target, &state, &prior).await,
             // The object does not exist any more; only its record is removed.
             Owner::Missing | Owner::Another => {
-                let intent = state.begin(OperationKind::Delete, Some(&prior), warnings).await?;
-                state.deleted(intent, warnings).await
+                let intent = state.begin(OperationKind::Delete, Some(&prior)).await?;
+                state.deleted(intent).await
             }
             Owner::Unknown => Err(StoredResourceError::Unattributed {
                 operation: "delete",
@@ -80,9 +73,8 @@ impl StoredResource<'_> {
         &self,
         id: &str,
         properties: &Struct,
-        warnings: &mut OperationWarnings,
     ) -> Result<PriorForDelete, StoredResourceError> {
-        let mut candidates = self.described_candidates(id, warnings).await?;
+        let mut candidates = self.described_candidates(id).await?;
         retain_known(&mut candidates);
         let contradicted = |differences| StoredResourceError::Contradicted {
             operation: "delete",
@@ -98,13 +90,13 @@ impl StoredResource<'_> {
         match choose(candidates.clone(), LookupPurpose::Deletion(properties)) {
             Chosen::One(one) | Chosen::Doubtful(one, _) => {
                 candidates.retain(|(place, _, _)| *place != one.0);
-                let found = self.prior_of_record(*one, warnings).await?;
+                let found = self.prior_of_record(*one).await?;
                 Ok(PriorForDelete::Object(Box::new(found), candidates))
             }
             Chosen::Contradicted(differences) => Err(contradicted(differences)),
             Chosen::Ambiguous(count) => Err(StoredResourceError::Ambiguous { key: self.key(id), count }),
             Chosen::Nothing => {
-                let Some(object) = self.unrecorded(id, properties, warnings).await? else {
+                let Some(object) = self.unrecorded(id, properties).await? else {
                     return Ok(PriorForDelete::Gone);
                 };
                 let reported =
@@ -123,23 +115,18 @@ impl StoredResource<'_> {
     ///
     /// Only for this call does the engine send outputs too. They are used where the provider cannot
     /// import.
-    async fn unrecorded(
-        &self,
-        id: &str,
-        properties: &Struct,
-        warnings: &mut OperationWarnings,
-    ) -> Result<Option<Object>, StoredResourceError> {
-        let not_stored = match self.imported(id, warnings).await {
+    async fn unrecorded(&self, id: &str, properties: &Struct) -> Result<Option<Object>, StoredResourceError> {
+        let not_stored = match self.imported(id).await {
             Err(error @ StoredResourceError::Unknown { .. }) => error,
             found => return found,
         };
         let resource = self.target.resource()?;
         let described = match self.object_from_properties(id, properties) {
-            Ok(stored) => resource.upgrade(&stored, &mut warnings.diagnostics).await.ok(),
+            Ok(stored) => resource.upgrade(&stored, &mut self.target.warnings.of_call()).await.ok(),
             Err(_) => None,
         };
         let described = described.ok_or(not_stored)?;
-        let read = resource.read(&described, &mut warnings.diagnostics).await;
+        let read = resource.read(&described, &mut self.target.warnings.of_call()).await;
         Ok(read.map_err(|error| self.target.failed(error))?)
     }
 
@@ -186,17 +173,15 @@ impl StoredResource<'_> {
     }
 
     /// Destroys an object that no engine has.
-    pub(super) async fn destroy(
-        &self,
-        object: &Object,
-        warnings: &mut OperationWarnings,
-    ) -> Result<(), OperationError> {
+    pub(super) async fn destroy(&self, object: &Object) -> Result<(), OperationError> {
         let resource = self.target.resource()?;
         let plan = resource
-            .plan_destroy(object, &mut warnings.diagnostics)
+            .plan_destroy(object, &mut self.target.warnings.of_call())
             .await
             .map_err(|error| self.target.failed(error))?;
-        let Err(failure) = resource.apply(&plan, &mut warnings.diagnostics).await else { return Ok(()) };
+        let Err(failure) = resource.apply(&plan, &mut self.target.warnings.of_call()).await else {
+            return Ok(());
+        };
         if self.is_gone(failure.object.as_ref().unwrap_or(object)).await {
             return Ok(());
         }

@@ -16,7 +16,7 @@ use isthmus_state::{RecordNumber, RecordRef, Saved, SavedObject};
 
 use super::error::StoredResourceError;
 use super::object::StoredResource;
-use isthmus_operations::resource::{OperationWarnings, StateError};
+use isthmus_operations::resource::StateError;
 use isthmus_translate::meta::StoredIdentity;
 use isthmus_translate::raw_state::raw_state;
 
@@ -68,11 +68,10 @@ impl StoredResource<'_> {
         &self,
         foreign: Foreign,
         conflicts: Conflicts,
-        warnings: &mut OperationWarnings,
     ) -> Result<ImportOutcome, StoredResourceError> {
         let Foreign { object: mut saved, flat } = foreign;
         let object = match flat {
-            None => self.current(saved.clone(), warnings).await?,
+            None => self.current(saved.clone()).await?,
             Some(flat) => {
                 let object = self
                     .target
@@ -81,7 +80,7 @@ impl StoredResource<'_> {
                         &flat,
                         saved.schema_version,
                         saved.private.clone(),
-                        &mut warnings.diagnostics,
+                        &mut self.target.warnings.of_call(),
                     )
                     .await
                     .map_err(|error| self.target.failed(error))?;
@@ -96,7 +95,7 @@ impl StoredResource<'_> {
             schema_version: identity.schema_version,
             json: identity.json.to_string(),
         });
-        let id = self.target.new_id(&object, identity.as_ref(), None, &[], warnings);
+        let id = self.target.new_id(&object, identity.as_ref(), None, &[]);
         self.place(id, saved, conflicts).await
     }
 

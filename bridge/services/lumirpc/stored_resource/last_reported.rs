@@ -4,7 +4,7 @@ use isthmus_proto::property::{Struct, Value};
 use isthmus_state::Sent;
 use prost::Message as _;
 
-use isthmus_operations::resource::journal::digest;
+use isthmus_operations::resource::failed_deletions::digest;
 
 /// How many earlier versions a record has. There are several only while it is not certain which one
 /// the engine has.

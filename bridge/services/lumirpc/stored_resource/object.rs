@@ -15,7 +15,7 @@ use super::error::StoredResourceError;
 use super::last_reported::LastReported;
 use super::report;
 use isthmus_operations::resource::intents::warn_on_failure;
-use isthmus_operations::resource::{OperationError, OperationWarnings, StateError, Target};
+use isthmus_operations::resource::{OperationError, StateError, Target};
 use isthmus_session::daemon::UnconfirmedCreations;
 use isthmus_translate::exact_numbers::form_numbers;
 use isthmus_translate::outputs::{OutputOptions, outputs_from_state};
@@ -57,7 +57,7 @@ pub(super) struct Annotations {
 impl StoredResource<'_> {
     /// Removes interrupted operations of the same object from the journal, which a completed one
     /// supersedes.
-    pub(super) async fn resolve(&self, id: &str, warnings: &mut OperationWarnings) {
+    pub(super) async fn resolve(&self, id: &str) {
         let key = self.key(id);
         let resolved = async {
             let journal = self.state_store.journal();
@@ -80,7 +80,11 @@ impl StoredResource<'_> {
             }
             Ok(())
         };
-        warn_on_failure("Failed to remove a superseded operation from the journal", resolved.await, warnings);
+        warn_on_failure(
+            "Failed to remove a superseded operation from the journal",
+            resolved.await,
+            &self.target,
+        );
     }
 
     /// Returns the object in the form that is stored. `secrets` are paths that are sensitive beyond
@@ -92,19 +96,19 @@ impl StoredResource<'_> {
         secrets: &[AttributePath],
         reported: &LastReported,
         annotations: &Annotations,
-        warnings: &mut OperationWarnings,
     ) -> Result<Saved, OperationError> {
         let value = raw_state(&object.value, &self.target.shape).map_err(StateError::from)?;
-        let identity =
-            match self.target.resource()?.identity_to_store(object, &mut warnings.diagnostics).await {
-                Ok(identity) => identity,
-                // The object exists, and providers work without an identity.
-                Err(error) => {
-                    let title = "The resource's identity is not stored";
-                    warnings.diagnostics.push(Diagnostic::warning(title, self.target.message(&error)));
-                    None
-                }
-            };
+        let resource = self.target.resource()?;
+        let stored = resource.identity_to_store(object, &mut self.target.warnings.of_call()).await;
+        let identity = match stored {
+            Ok(identity) => identity,
+            // The object exists, and providers work without an identity.
+            Err(error) => {
+                let title = "The resource's identity is not stored";
+                self.target.warn(Diagnostic::warning(title, self.target.message(&error)));
+                None
+            }
+        };
         let mut paths = sensitive_paths(&self.target.shape.schema.block, &object.value);
         for secret in secrets.iter().chain(&annotations.secrets) {
             if !paths.contains(secret) {
@@ -135,20 +139,16 @@ impl StoredResource<'_> {
     }
 
     /// The outputs reported to the engine for resource `id`.
-    pub(super) fn outputs(
-        &self,
-        object: &Object,
-        id: &str,
-        warnings: &mut OperationWarnings,
-    ) -> Result<Struct, StoredResourceError> {
+    pub(super) fn outputs(&self, object: &Object, id: &str) -> Result<Struct, StoredResourceError> {
         let options = OutputOptions { keep_secrets: true, secrets: &[], unknowns: false };
         let shape = &self.target.shape;
         let mut outputs = outputs_from_state(&object.value, shape, options).map_err(OperationError::from)?;
         let (numbers, of) = (self.target.numbers, &shape.terraform_type);
-        warnings.lost_digits.extend(form_numbers(&mut outputs, &object.value, &shape.object, numbers, of));
+        let lost_digits = form_numbers(&mut outputs, &object.value, &shape.object, numbers, of);
+        self.target.warnings.lock().lost_digits.extend(lost_digits);
         let (outputs, diagnostics) =
             report::tell(outputs, &shape.terraform_type, id, self.withhold_sensitive);
-        warnings.diagnostics.extend(diagnostics);
+        self.target.warnings.lock().diagnostics.extend(diagnostics);
         Ok(outputs)
     }
 

@@ -15,7 +15,7 @@ use super::import_object;
 use super::last_reported::{LastReported, digest_of};
 use super::lookup::{Candidate, Chosen, LookupPurpose, choose, differing, retain_known};
 use super::object::{Annotations, StoredResource};
-use isthmus_operations::resource::{OperationError, OperationWarnings, Prior};
+use isthmus_operations::resource::{OperationError, Prior};
 use isthmus_translate::inputs::Unknowns;
 use isthmus_translate::outputs::{OutputOptions, outputs_from_state};
 
@@ -56,7 +56,6 @@ impl StoredResource<'_> {
         &self,
         id: &str,
         purpose: LookupPurpose<'_>,
-        warnings: &mut OperationWarnings,
     ) -> Result<Option<(Prior, Record)>, StoredResourceError> {
         let (operation, inputs) = match purpose {
             LookupPurpose::Comparison(inputs) => ("compare", Some(inputs)),
@@ -69,18 +68,18 @@ impl StoredResource<'_> {
         let mut candidates = match purpose {
             LookupPurpose::Lookup => self.candidates(id).await?,
             LookupPurpose::Comparison(_) | LookupPurpose::Change(_) | LookupPurpose::Deletion(_) => {
-                self.described_candidates(id, warnings).await?
+                self.described_candidates(id).await?
             }
         };
         match choose(candidates.clone(), purpose) {
             Chosen::One(one) => {
                 retain_known(&mut candidates);
                 candidates.retain(|(place, _, _)| *place != one.0);
-                let (prior, record) = self.prior_of_record(*one, warnings).await?;
+                let (prior, record) = self.prior_of_record(*one).await?;
                 if !matches!(purpose, LookupPurpose::Change(_)) {
                     return Ok(Some((prior, record)));
                 }
-                return match self.owner(&prior, &record.reported, &candidates, warnings).await? {
+                return match self.owner(&prior, &record.reported, &candidates).await? {
                     Owner::This => Ok(Some((prior, record))),
                     Owner::Another | Owner::Missing => Ok(None),
                     Owner::Unknown => {
@@ -90,10 +89,10 @@ impl StoredResource<'_> {
                 };
             }
             Chosen::Doubtful(one, difference) => {
-                let (prior, record) = self.prior_of_record(*one, warnings).await?;
+                let (prior, record) = self.prior_of_record(*one).await?;
                 return match inputs {
                     Some(inputs) if self.was_deleted_with(id, inputs).await? => Ok(None),
-                    Some(inputs) if !self.is_described_by(&prior, inputs, warnings).await => {
+                    Some(inputs) if !self.is_described_by(&prior, inputs).await => {
                         Err(contradicted(vec![difference]))
                     }
                     _ => Ok(Some((prior, record))),
@@ -110,12 +109,12 @@ impl StoredResource<'_> {
         {
             return Ok(None);
         }
-        let Some(object) = self.imported(id, warnings).await? else { return Ok(None) };
+        let Some(object) = self.imported(id).await? else { return Ok(None) };
         let (prior, mut record) = (Prior::imported(object, &self.target.shape.object), Record::default());
         if let Some(inputs) = inputs {
             let outputs = self.plain_outputs(&prior.object)?;
             let properties = differing(&outputs, inputs);
-            if !properties.is_empty() && !self.is_described_by(&prior, inputs, warnings).await {
+            if !properties.is_empty() && !self.is_described_by(&prior, inputs).await {
                 return Err(contradicted(vec![Contradiction { record: None, properties }]));
             }
             // If the answer to an update is lost, the engine still has these.
@@ -143,15 +142,11 @@ impl StoredResource<'_> {
 
     /// The records of an id, newest first, each with what was last reported of it. For imported
     /// objects and those of failed creations nothing was; their own outputs are used.
-    pub(super) async fn described_candidates(
-        &self,
-        id: &str,
-        warnings: &mut OperationWarnings,
-    ) -> Result<Vec<Candidate>, StoredResourceError> {
+    pub(super) async fn described_candidates(&self, id: &str) -> Result<Vec<Candidate>, StoredResourceError> {
         let mut candidates = self.candidates(id).await?;
         for (_, saved, reported) in &mut candidates {
             if reported.outputs.is_none() {
-                let object = self.current(saved.object.clone(), warnings).await?;
+                let object = self.current(saved.object.clone()).await?;
                 let (outputs, unrefreshed) = (Some(self.plain_outputs(&object)?), reported.unrefreshed);
                 *reported = LastReported { outputs, unrefreshed, ..LastReported::default() };
             }
@@ -166,12 +161,11 @@ impl StoredResource<'_> {
         prior: &Prior,
         reported: &LastReported,
         others: &[Candidate],
-        warnings: &mut OperationWarnings,
     ) -> Result<Owner, StoredResourceError> {
         if others.is_empty() {
             return Ok(Owner::This);
         }
-        let read = self.target.resource()?.read(&prior.object, &mut warnings.diagnostics).await;
+        let read = self.target.resource()?.read(&prior.object, &mut self.target.warnings.of_call()).await;
         let Some(found) = read.map_err(|error| self.target.failed(error))? else { return Ok(Owner::Missing) };
         let outputs = self.plain_outputs(&found)?;
         let is_of = |reported: &LastReported| {
@@ -193,7 +187,6 @@ impl StoredResource<'_> {
     pub(super) async fn prior_of_record(
         &self,
         (place, saved, reported): Candidate,
-        warnings: &mut OperationWarnings,
     ) -> Result<(Prior, Record), StoredResourceError> {
         let saved = saved.object;
         let status = saved.status;
@@ -205,22 +198,18 @@ impl StoredResource<'_> {
             component: saved.component.clone(),
             secrets: saved.sensitive_paths.clone(),
         };
-        let object = self.current(saved, warnings).await?;
+        let object = self.current(saved).await?;
         let mut prior = Prior::current(object, status);
         prior.is_unrefreshed = reported.unrefreshed;
         Ok((prior, Record { place: Some(place), status, reported, annotations }))
     }
 
     /// Upgrades a saved object to the provider's current schemas.
-    pub(super) async fn current(
-        &self,
-        saved: SavedObject,
-        warnings: &mut OperationWarnings,
-    ) -> Result<Object, OperationError> {
+    pub(super) async fn current(&self, saved: SavedObject) -> Result<Object, OperationError> {
         let resource = self.target.resource()?;
         let identity = match &saved.identity {
             Some(identity) => resource
-                .identity_from_store(identity, &mut warnings.diagnostics)
+                .identity_from_store(identity, &mut self.target.warnings.of_call())
                 .await
                 .map_err(|error| self.target.failed(error))?,
             None => None,
@@ -231,16 +220,15 @@ impl StoredResource<'_> {
             private: saved.private,
             identity,
         };
-        resource.upgrade(&stored, &mut warnings.diagnostics).await.map_err(|error| self.target.failed(error))
+        resource
+            .upgrade(&stored, &mut self.target.warnings.of_call())
+            .await
+            .map_err(|error| self.target.failed(error))
     }
 
     /// Imports the object with this id; `None` if there is none.
-    pub(super) async fn imported(
-        &self,
-        id: &str,
-        warnings: &mut OperationWarnings,
-    ) -> Result<Option<Object>, StoredResourceError> {
-        let error = match self.target.import_object(id, warnings).await {
+    pub(super) async fn imported(&self, id: &str) -> Result<Option<Object>, StoredResourceError> {
+        let error = match self.target.import_object(id).await {
             Ok(imported) => return Ok(imported),
             Err(error) => self.target.failed_import(error).await,
         };
@@ -266,18 +254,13 @@ impl StoredResource<'_> {
 
     /// Whether the provider plans no change from the object to these inputs. If it cannot plan, the
     /// inputs count as another object's.
-    async fn is_described_by(
-        &self,
-        prior: &Prior,
-        inputs: &Struct,
-        warnings: &mut OperationWarnings,
-    ) -> bool {
+    async fn is_described_by(&self, prior: &Prior, inputs: &Struct) -> bool {
         let Ok(mut config) = self.target.config(inputs, Unknowns::Reject) else { return false };
         let Ok(resource) = self.target.resource() else { return false };
-        let Ok(object) = self.target.with_unread(prior, inputs, &mut config.value, warnings) else {
+        let Ok(object) = self.target.with_unread(prior, inputs, &mut config.value) else {
             return false;
         };
-        let plan = resource.plan(Some(&object), &config.value, &mut warnings.diagnostics).await;
+        let plan = resource.plan(Some(&object), &config.value, &mut self.target.warnings.of_call()).await;
         plan.is_ok_and(|plan| matches!(plan.action, Action::NoOp) && plan.deferral.is_none())
     }
 

@@ -13,8 +13,7 @@ use isthmus_common::fail_point;
 use isthmus_proto::property::Struct;
 use isthmus_provider::{Diagnostic, Object};
 use isthmus_state::{
-    Deletion, Intent, IntentGuard, Mark, OpenIntent, OperationKind, RecordRef, Saved, Status, StoreKey,
-    Unconfirmed,
+    Deletion, Intent, IntentGuard, OpenIntent, OperationKind, RecordRef, Saved, Status, StoreKey, Unconfirmed,
 };
 use prost::Message as _;
 
@@ -25,9 +24,7 @@ use super::lookup::is_mistakable;
 use super::object::{Annotations, StoredResource};
 use super::prior::Record;
 use isthmus_operations::resource::intents::{close, end, leave_open, warn_on_failure};
-use isthmus_operations::resource::{
-    OperationError, OperationWarnings, Outcome, Prior, StateManager, reports,
-};
+use isthmus_operations::resource::{OperationError, Outcome, Prior, StateManager, mark, reports};
 
 /// One resource in the state store, for one operation.
 #[derive(Debug)]
@@ -69,16 +66,15 @@ impl StateManager for StoredState<'_> {
         &self,
         operation: OperationKind,
         prior: Option<&Prior>,
-        warnings: &mut OperationWarnings,
     ) -> Result<IntentGuard, StoredResourceError> {
         let resource = self.resource;
         if operation == OperationKind::Create {
-            self.report_unconfirmed(warnings).await;
+            self.report_unconfirmed().await;
         }
         let Record { place, reported, .. } = &self.record;
         let imported = match prior {
             Some(Prior { object, status, .. }) if place.is_none() => {
-                Some(resource.saved(object, *status, &[], reported, &Annotations::default(), warnings).await?)
+                Some(resource.saved(object, *status, &[], reported, &Annotations::default()).await?)
             }
             Some(_) | None => None,
         };
@@ -100,24 +96,23 @@ impl StateManager for StoredState<'_> {
         &self,
         mut intent: IntentGuard,
         mut outcome: Outcome<'_>,
-        warnings: &mut OperationWarnings,
     ) -> Result<Created, StoredResourceError> {
         let target = &self.resource.target;
         fail_point("translating-outcome");
-        let identity = target.identity_of(&outcome.object, warnings).await;
-        let id = target.new_id(&outcome.object, identity.as_ref(), None, outcome.secrets, warnings);
+        let identity = target.identity_of(&outcome.object).await;
+        let id = target.new_id(&outcome.object, identity.as_ref(), None, outcome.secrets);
         if let Some(failure) = outcome.failure.take() {
             let cause = target.failed(failure).into();
-            return Err(self.undo(&mut intent, id, &outcome, cause, warnings).await);
+            return Err(self.undo(&mut intent, id, &outcome, cause).await);
         }
-        let warned = warnings.diagnostics.len();
+        let warned = self.resource.target.warnings.lock().diagnostics.len();
         loop {
             let own = self.own_id(&id).await;
-            match self.admit(&mut intent, &own, &outcome, warnings).await {
+            match self.admit(&mut intent, &own, &outcome).await {
                 Ok(Some(made)) => return Ok(made),
                 // Another process has taken the id meanwhile: choose another.
-                Ok(None) => warnings.diagnostics.truncate(warned),
-                Err(cause) => return Err(self.undo(&mut intent, own.id, &outcome, cause, warnings).await),
+                Ok(None) => self.resource.target.warnings.lock().diagnostics.truncate(warned),
+                Err(cause) => return Err(self.undo(&mut intent, own.id, &outcome, cause).await),
             }
         }
     }
@@ -126,7 +121,6 @@ impl StateManager for StoredState<'_> {
         &self,
         mut intent: Option<IntentGuard>,
         outcome: Outcome<'_>,
-        warnings: &mut OperationWarnings,
     ) -> Result<Struct, StoredResourceError> {
         let Outcome { object, failure, is_unrefreshed, secrets, inputs, .. } = outcome;
         let (resource, id) = (self.resource, self.id);
@@ -136,42 +130,33 @@ impl StateManager for StoredState<'_> {
             // The partial result is stored with what was reported before, which the engine will
             // send again.
             let reported = LastReported { unrefreshed: is_unrefreshed, ..reported.clone() };
-            let saved = resource.saved(&object, *status, secrets, &reported, annotations, warnings).await?;
+            let saved = resource.saved(&object, *status, secrets, &reported, annotations).await?;
             intent.store(*place, &key, &saved).await?;
             return Err(StoredResourceError::Partial(resource.target.failed(failure)));
         }
-        let outputs = resource.outputs(&object, id, warnings)?;
+        let outputs = resource.outputs(&object, id)?;
         let earlier = reported.before_update(self.olds);
         let (inputs, outputs_reported) = (Some(inputs.clone()), Some(outputs.clone()));
         let reported = LastReported { inputs, outputs: outputs_reported, earlier, ..LastReported::default() };
-        let saved = resource.saved(&object, *status, secrets, &reported, annotations, warnings).await?;
+        let saved = resource.saved(&object, *status, secrets, &reported, annotations).await?;
         fail_point("storing-update");
         let stored = self.store_updated(intent, &key, &saved, &reported).await;
         fail_point("update-stored");
         stored.map_err(|error| error.after("changed", &key))?;
-        resource.resolve(id, warnings).await;
+        resource.resolve(id).await;
         Ok(outputs)
     }
 
-    async fn failed(
-        &self,
-        mut intent: IntentGuard,
-        error: OperationError,
-        warnings: &mut OperationWarnings,
-    ) -> StoredResourceError {
-        close(&mut intent, &error, warnings).await;
+    async fn failed(&self, mut intent: IntentGuard, error: OperationError) -> StoredResourceError {
+        close(&mut intent, &error, &self.resource.target).await;
         error.into()
     }
 
-    async fn deleted(
-        &self,
-        mut intent: IntentGuard,
-        warnings: &mut OperationWarnings,
-    ) -> Result<(), StoredResourceError> {
+    async fn deleted(&self, mut intent: IntentGuard) -> Result<(), StoredResourceError> {
         fail_point("removing-record");
         intent.remove(self.record.place, &deletion(&self.record.reported, self.sent)).await?;
         fail_point("record-removed");
-        self.resource.resolve(self.id, warnings).await;
+        self.resource.resolve(self.id).await;
         Ok(())
     }
 
@@ -181,20 +166,18 @@ impl StateManager for StoredState<'_> {
         prior: &Prior,
         left: Option<Object>,
         error: OperationError,
-        warnings: &mut OperationWarnings,
     ) -> Result<(), StoredResourceError> {
         let resource = self.resource;
         if resource.is_gone(left.as_ref().unwrap_or(&prior.object)).await {
-            return self.deleted(intent, warnings).await;
+            return self.deleted(intent).await;
         }
         let Record { place, reported, annotations, .. } = &self.record;
         match (left, place) {
             (Some(object), Some(place)) => {
-                let saved =
-                    resource.saved(&object, prior.status, &[], reported, annotations, warnings).await?;
+                let saved = resource.saved(&object, prior.status, &[], reported, annotations).await?;
                 intent.store(Some(*place), &resource.key(self.id), &saved).await?;
             }
-            _ => close(&mut intent, &error, warnings).await,
+            _ => close(&mut intent, &error, &resource.target).await,
         }
         Err(error.into())
     }
@@ -251,19 +234,16 @@ impl<'a> StoredState<'a> {
         intent: &mut IntentGuard,
         own: &OwnId,
         Outcome { object, secrets, inputs, .. }: &Outcome<'_>,
-        warnings: &mut OperationWarnings,
     ) -> Result<Option<Created>, StoredResourceError> {
         let id = &own.id;
-        let outputs = self.resource.outputs(object, id, warnings)?;
+        let outputs = self.resource.outputs(object, id)?;
         let reported = LastReported {
             inputs: Some((*inputs).clone()),
             outputs: Some(outputs.clone()),
             ..LastReported::default()
         };
-        let saved = self
-            .resource
-            .saved(object, Status::Ready, secrets, &reported, &Annotations::default(), warnings)
-            .await?;
+        let saved =
+            self.resource.saved(object, Status::Ready, secrets, &reported, &Annotations::default()).await?;
         let key = self.resource.key(id);
         intent.supersede(
             self.resource.superseded(id, &reported).await.map_err(|error| error.after("made", &key))?,
@@ -277,7 +257,7 @@ impl<'a> StoredState<'a> {
 
     /// Warns of an earlier creation with the same inputs whose answer was not confirmed: this one
     /// may be a duplicate.
-    async fn report_unconfirmed(&self, warnings: &mut OperationWarnings) {
+    async fn report_unconfirmed(&self) {
         let key = self.resource.key("");
         let is_same = |open: &OpenIntent| {
             let made = &open.intent.key;
@@ -286,15 +266,15 @@ impl<'a> StoredState<'a> {
                 && reported.inputs.is_some_and(|reported| is_same(&reported, self.sent))
         };
         let lost = self.resource.unconfirmed.map(|all| all.take(is_same)).unwrap_or_default();
-        for open in lost.iter().filter(|open| !open.is_shown) {
-            warnings.diagnostics.push(Diagnostic::warning(
+        for open in lost.iter().filter(|open| !open.marks.has(mark::SHOWN)) {
+            self.resource.target.warn(Diagnostic::warning(
                 "A resource with the same inputs was created before",
                 reports::of_creation_for_legacy_engine(open),
             ));
         }
         let shown: Vec<_> = lost.iter().filter_map(|open| open.id.in_store()).collect();
-        let marked = self.resource.state_store.journal().mark(&shown, Mark::Shown).await;
-        warn_on_failure("Failed to record a report in the journal", marked, warnings);
+        let marked = self.resource.state_store.journal().mark(&shown, mark::SHOWN).await;
+        warn_on_failure("Failed to record a report in the journal", marked, &self.resource.target);
     }
 
     /// Deletes a partially created object and returns the outcome as an error.
@@ -304,23 +284,22 @@ impl<'a> StoredState<'a> {
         id: String,
         outcome: &Outcome<'_>,
         cause: StoredResourceError,
-        warnings: &mut OperationWarnings,
     ) -> StoredResourceError {
         let cause = isthmus_common::error_chain(&cause);
-        let place = self.store_damaged(intent, &id, outcome, warnings).await;
-        match self.resource.destroy(&outcome.object, warnings).await {
+        let place = self.store_damaged(intent, &id, outcome).await;
+        match self.resource.destroy(&outcome.object).await {
             Ok(()) => {
                 if let Some(place) = place
                     && let Err(error) = self.resource.state_store.remove(place.number).await
                 {
                     // The remaining record has no object and does no harm.
-                    warnings.diagnostics.push(Diagnostic::warning(
+                    self.resource.target.warn(Diagnostic::warning(
                         "The record of a deleted object could not be removed",
                         isthmus_common::error_chain(&error),
                     ));
                 }
                 if place.is_none() {
-                    end(intent, warnings).await;
+                    end(intent, &self.resource.target).await;
                 }
                 StoredResourceError::Undone { cause }
             }
@@ -328,7 +307,7 @@ impl<'a> StoredState<'a> {
                 let (key, obstacle) = (self.resource.key(&id), error.to_string());
                 if place.is_none() {
                     let known = format!("{key} was made, and could not be deleted again: {obstacle}");
-                    leave_open(intent, &known, warnings).await;
+                    leave_open(intent, &known, &self.resource.target).await;
                 }
                 StoredResourceError::LeftBehind { cause, key, obstacle, is_stored: place.is_some() }
             }
@@ -341,11 +320,10 @@ impl<'a> StoredState<'a> {
         intent: &mut IntentGuard,
         id: &str,
         Outcome { object, secrets, inputs, .. }: &Outcome<'_>,
-        warnings: &mut OperationWarnings,
     ) -> Option<RecordRef> {
         let reported = LastReported { inputs: Some((*inputs).clone()), ..LastReported::default() };
         let annotations = Annotations::default();
-        let saved = self.resource.saved(object, Status::Damaged, secrets, &reported, &annotations, warnings);
+        let saved = self.resource.saved(object, Status::Damaged, secrets, &reported, &annotations);
         let saved = saved.await.ok()?;
         intent.store(None, &self.resource.key(id), &saved).await.ok()
     }

@@ -23,13 +23,13 @@ impl Default for JournalEntries {
 
 impl JournalEntries {
     /// The frame of an intent.
-    pub fn intent(&self, package: &str, type_name: &str, urn: &str) -> Vec<u8> {
+    pub fn intent(&self, package: &str, type_name: &str, subject: &str) -> Vec<u8> {
         self.frame(Step::Begun(Begun {
             operation: operation(),
             kind: OperationKind::Create.number(),
             package: package.to_owned(),
             type_name: type_name.to_owned(),
-            urn: urn.to_owned(),
+            subject: subject.to_owned(),
             id: String::new(),
             since: 1_795_000_000_000,
             process: 12_345,

@@ -38,8 +38,6 @@ const ATTEMPTS: usize = 100;
 pub(super) struct Scan {
     pub(super) replay: Replay,
     pub(super) files: Vec<ScannedFile>,
-    /// What is in the place of [`LOCK`], so that no file is removed.
-    pub(super) obstacle: Option<String>,
 }
 
 /// A file that was read.
@@ -66,30 +64,24 @@ impl DirectoryLock {
         Ok(flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok().then_some(Self(file)))
     }
 
-    /// The right to list files; `None` if there is none for [`LONGEST_WAIT`], or on a disk that cannot be
-    /// written to.
-    ///
-    /// # Errors
-    /// When what is in the place of the lock is no file. Then nobody removes files, and they can be listed.
-    fn to_list(directory: &Path) -> Result<Option<Self>, NotRegular> {
+    /// The right to list files. Blocks; `None` if there is none for [`LONGEST_WAIT`], or where the lock cannot
+    /// be opened, and no process can remove files.
+    fn to_list(directory: &Path) -> Option<Self> {
         let since = Instant::now();
-        let file = match open_lock(directory) {
-            Ok(file) => file,
-            Err(error) => return NotRegular::of(&error).map_or(Ok(None), Err),
-        };
+        let file = open_lock(directory).ok()?;
         while flock(&file, FlockOperation::NonBlockingLockShared).is_err() {
             if since.elapsed() > LONGEST_WAIT {
-                return Ok(None);
+                return None;
             }
             std::thread::sleep(PAUSE);
         }
-        Ok(Some(Self(file)))
+        Some(Self(file))
     }
 }
 
 /// Keeps files from being removed until it is dropped, if that can be had. Blocks.
 pub(crate) fn listing_lock(directory: &Path) -> Option<DirectoryLock> {
-    DirectoryLock::to_list(directory).ok().flatten()
+    DirectoryLock::to_list(directory)
 }
 
 /// Whether nothing is lost if another directory takes the place of this one: there is none, or nothing but
@@ -139,15 +131,12 @@ fn open_lock(directory: &Path) -> io::Result<File> {
 
 /// Reads all files. Blocks.
 pub(super) fn scan(directory: &Path, keys: &JournalKeys) -> io::Result<Scan> {
-    let (_lock, obstacle) = match DirectoryLock::to_list(directory) {
-        Ok(lock) => (lock, None),
-        Err(error) => (None, Some(format!("{}: {error}; move it away", directory.join(LOCK).display()))),
-    };
+    let _lock = DirectoryLock::to_list(directory);
     for _ in 0..ATTEMPTS {
         match scan_once(directory, keys) {
             // Compacted meanwhile: its operations are in a file that may not have been listed.
             Err(error) if error.kind() == io::ErrorKind::NotFound && directory.exists() => {}
-            scanned => return Ok(Scan { obstacle, ..scanned? }),
+            scanned => return scanned,
         }
     }
     Err(io::Error::other("its files are being replaced all the time"))

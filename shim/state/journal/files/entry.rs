@@ -11,7 +11,7 @@ use crate::journal::intent::{FileId, OperationId};
 /// An entry.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct Entry {
-    #[prost(oneof = "Step", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9")]
+    #[prost(oneof = "Step", tags = "1, 2, 3, 4, 5, 6")]
     pub(super) step: Option<Step>,
 }
 
@@ -20,30 +20,21 @@ pub(super) enum Step {
     /// The provider is about to be called.
     #[prost(message, tag = "1")]
     Begun(Begun),
-    /// An object was created; the engine is about to be answered.
+    /// An object was created; the caller is about to be answered.
     #[prost(message, tag = "2")]
     Made(Made),
-    /// The outcome is unknown, and the engine is about to be told so.
+    /// The outcome is unknown, and the caller is about to get that answer.
     #[prost(message, tag = "3")]
     Unknown(Unknown),
-    /// Nothing of these is left to be told.
+    /// Nothing of these is left to be reported.
     #[prost(message, tag = "4")]
     Settled(References),
-    /// These were reported.
+    /// Something was noted of these.
     #[prost(message, tag = "5")]
-    Shown(References),
-    /// A run of their stack has passed without mentioning these.
-    #[prost(message, tag = "6")]
-    Passed(Passed),
+    Marked(Marked),
     /// What a failed deletion has left; it is removed by settling it.
-    #[prost(message, tag = "7")]
+    #[prost(message, tag = "6")]
     Left(Left),
-    /// The engine's run has ended in order, so that it presumably knows these.
-    #[prost(message, tag = "8")]
-    Ended(References),
-    /// The engine creates the resources of these again: it may not know them after all.
-    #[prost(message, tag = "9")]
-    Doubted(References),
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
@@ -71,8 +62,8 @@ pub(super) struct Begun {
     #[prost(string, tag = "4")]
     pub(super) type_name: String,
     #[prost(string, tag = "5")]
-    pub(super) urn: String,
-    /// The engine's id; empty before it is created.
+    pub(super) subject: String,
+    /// The object's id; empty before it is created.
     #[prost(string, tag = "6")]
     pub(super) id: String,
     /// Milliseconds since 1970.
@@ -105,12 +96,14 @@ pub(super) struct Unknown {
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub(super) struct Passed {
+pub(super) struct Marked {
     #[prost(message, repeated, tag = "1")]
     pub(super) operations: Vec<Reference>,
-    /// Names the run, so that a copy does not count twice.
-    #[prost(bytes = "vec", tag = "2")]
-    pub(super) run: Vec<u8>,
+    #[prost(uint32, tag = "2")]
+    pub(super) mark: u32,
+    /// Names the entry, so that a copy does not count twice.
+    #[prost(fixed64, tag = "3")]
+    pub(super) nonce: u64,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
@@ -123,7 +116,7 @@ pub(super) struct Left {
     pub(super) type_name: String,
     #[prost(string, tag = "4")]
     pub(super) id: String,
-    /// Digest of the properties that the engine sent.
+    /// Digest of the properties that the caller sent.
     #[prost(bytes = "vec", tag = "5")]
     pub(super) sent: Vec<u8>,
     #[prost(bytes = "bytes", tag = "6")]

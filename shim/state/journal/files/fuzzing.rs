@@ -104,12 +104,10 @@ fn replay<'a>(entries: impl IntoIterator<Item = &'a (FileId, Entry)>) -> Replay 
     replay
 }
 
-/// What users are told of it.
+/// What users get of it.
 fn summary(replay: &Replay) -> Vec<String> {
     let open = replay.open().map(|(id, _, steps)| {
-        let marks =
-            [steps.made.is_some(), steps.unknown.is_some(), steps.is_shown, steps.is_ended, steps.is_doubted];
-        format!("{id} {marks:?} {:?}", steps.passed)
+        format!("{id} {} {} {:?}", steps.made.is_some(), steps.unknown.is_some(), steps.marks())
     });
     let kept = replay.kept().map(|(id, _)| format!("{id} is kept"));
     open.chain(kept).collect()

@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::entry::{Begun, Entry, Left, Made, Passed, References, Step, Unknown};
-use crate::journal::intent::{FileId, OperationId};
+use super::entry::{Begun, Entry, Left, Made, Marked, Reference, References, Step, Unknown};
+use crate::journal::intent::{FileId, Mark, Marks, OperationId};
 
 /// The entries that were read.
 #[derive(Debug, Default)]
@@ -24,11 +24,8 @@ pub(super) struct Steps {
     pub(super) begun: Option<Begun>,
     pub(super) made: Option<Made>,
     pub(super) unknown: Option<Unknown>,
-    pub(super) is_shown: bool,
-    pub(super) is_ended: bool,
-    pub(super) is_doubted: bool,
-    /// The runs that have passed without mentioning it.
-    pub(super) passed: BTreeSet<Vec<u8>>,
+    /// The marks, each with the name of its entry.
+    marked: BTreeSet<(u32, u64)>,
     /// The files that its beginning is in.
     pub(super) files: BTreeSet<FileId>,
 }
@@ -65,21 +62,12 @@ impl Replay {
             Some(Step::Settled(References { operations })) => {
                 self.settled.extend(operations.iter().filter_map(|settled| settled.operation()));
             }
-            Some(Step::Shown(marked)) => self.mark(&marked, |steps| steps.is_shown = true),
-            Some(Step::Ended(marked)) => self.mark(&marked, |steps| steps.is_ended = true),
-            Some(Step::Doubted(marked)) => self.mark(&marked, |steps| steps.is_doubted = true),
-            Some(Step::Passed(Passed { operations, run })) => {
-                for id in operations.iter().filter_map(|passed| passed.operation()) {
-                    self.operations.entry(id).or_default().passed.insert(run.clone());
+            Some(Step::Marked(Marked { operations, mark, nonce })) => {
+                for id in operations.iter().filter_map(|marked| marked.operation()) {
+                    self.operations.entry(id).or_default().marked.insert((mark, nonce));
                 }
             }
             None => {}
-        }
-    }
-
-    fn mark(&mut self, marked: &References, mark: impl Fn(&mut Steps)) {
-        for id in marked.operations.iter().filter_map(|marked| marked.operation()) {
-            mark(self.operations.entry(id).or_default());
         }
     }
 
@@ -100,10 +88,9 @@ impl Replay {
         self.settled.contains(&OperationId::of_file(file))
     }
 
-    /// Whether a report about a file itself was shown.
-    pub(super) fn is_fault_shown(&self, file: FileId) -> bool {
-        let id = OperationId::of_file(file);
-        self.operations.get(&id).is_some_and(|steps| steps.is_shown)
+    /// What was noted of a file itself.
+    pub(super) fn marks_of_file(&self, file: FileId) -> Marks {
+        self.operations.get(&OperationId::of_file(file)).map(Steps::marks).unwrap_or_default()
     }
 
     /// The entries that replace the files of `batch`, while the `others` stay.
@@ -131,7 +118,7 @@ impl Replay {
                 entries.extend(steps.made.clone().map(|made| Step::Made(made).into()));
                 entries.extend(steps.unknown.clone().map(|unknown| Step::Unknown(unknown).into()));
             }
-            entries.extend(steps.marks(id));
+            entries.extend(steps.marked_entries(id));
         }
         for (id, (left, files)) in &self.left {
             if !self.settled.contains(id) && !files.is_disjoint(batch) {
@@ -140,7 +127,7 @@ impl Replay {
         }
         for file in others {
             let id = OperationId::of_file(*file);
-            entries.extend(self.operations.get(&id).into_iter().flat_map(|steps| steps.marks(id)));
+            entries.extend(self.operations.get(&id).into_iter().flat_map(|steps| steps.marked_entries(id)));
         }
         let is_in_others = |id: &OperationId| match id {
             OperationId::InFile { file, number: 0 } => others.contains(file),
@@ -167,17 +154,17 @@ impl Replay {
 }
 
 impl Steps {
+    pub(super) fn marks(&self) -> Marks {
+        let mut marks = Marks::default();
+        self.marked.iter().for_each(|(mark, _)| marks.add(Mark(*mark)));
+        marks
+    }
+
     /// The entries that were made about the operation `id` later, by any process.
-    fn marks(&self, id: OperationId) -> Vec<Entry> {
-        let marks = [
-            self.is_shown.then(|| Step::Shown(References::to([id])).into()),
-            self.is_ended.then(|| Step::Ended(References::to([id])).into()),
-            self.is_doubted.then(|| Step::Doubted(References::to([id])).into()),
-        ];
-        let passed = self.passed.iter().map(|run| {
-            let operations = References::to([id]).operations;
-            Step::Passed(Passed { operations, run: run.clone() }).into()
-        });
-        marks.into_iter().flatten().chain(passed).collect()
+    fn marked_entries(&self, id: OperationId) -> impl Iterator<Item = Entry> {
+        self.marked.iter().map(move |(mark, nonce)| {
+            let operations = Reference::to(id).into_iter().collect();
+            Step::Marked(Marked { operations, mark: *mark, nonce: *nonce }).into()
+        })
     }
 }

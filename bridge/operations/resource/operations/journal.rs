@@ -5,15 +5,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use isthmus_context::home::{StateDirectoryError, home};
+use isthmus_context::settings::Settings;
+use isthmus_state::{
+    EncryptedStoreError, Intent, IntentGuard, JournalFiles, JournalFilesError, KeySource, LazyEncryptedStore,
+    LeftState, Mark, OpenIntents, OperationId, RecordNumber, Sent, StoreAddress, StoreKey, database_in,
+};
 
-use super::error::JournalError;
-use super::files::JournalFiles;
-use super::guard::IntentGuard;
-use super::intent::{Intent, Mark, OpenIntents, OperationId};
-use crate::error::EncryptedStoreError;
-use crate::lazy_store::LazyEncryptedStore;
-use crate::saved::Sent;
-use crate::store::{RecordNumber, StoreKey};
+use super::mark;
 
 /// How long the outcome of an operation is written again and again to a store that cannot be reached, and the pause between.
 const RETRYING: Duration = Duration::from_secs(3600);
@@ -22,6 +21,17 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// Limit of states that failed deletions have left, per resource; the oldest are removed first. There are
 /// several only if resources share an id.
 const MOST_LEFT: usize = 8;
+
+/// The journal cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// Its files cannot be used.
+    #[error(transparent)]
+    Files(#[from] JournalFilesError),
+    /// The state store, which has the journal, cannot be used.
+    #[error(transparent)]
+    Store(#[from] EncryptedStoreError),
+}
 
 /// The journal of operations. `docs/decisions/journal.md` has the protocol.
 #[derive(Debug)]
@@ -92,14 +102,31 @@ type Left = HashMap<StoreKey, Vec<(OperationId, Sent, Bytes)>>;
 pub struct LeftStates<'a>(&'a OperationJournal);
 
 impl OperationJournal {
-    /// A journal in files.
-    pub fn in_files(files: JournalFiles) -> Self {
-        Self::new(Place::Files(files))
+    /// The configured journal: files in the home directory, or the store that replicas share. It is not
+    /// opened yet.
+    ///
+    /// # Errors
+    /// If there is no directory for it, or another user may write to it.
+    pub fn configured(
+        settings: &Settings,
+        store: &Result<Arc<LazyEncryptedStore>, StateDirectoryError>,
+    ) -> Result<Self, StateDirectoryError> {
+        let file = match &settings.store {
+            Some(StoreAddress::Server(_)) => {
+                return Ok(Self::new(Place::Store { store: store.clone()?, running: Mutex::default() }));
+            }
+            Some(StoreAddress::File(file)) => Some(file.clone()),
+            _ => None,
+        };
+        let home = home(settings)?;
+        let key = settings.key.clone().unwrap_or_else(|| KeySource::Directory(home.clone()));
+        let file = file.unwrap_or_else(|| database_in(&home));
+        Ok(Self::in_files(JournalFiles::new(&home, key, Some(file), settings.durability)))
     }
 
-    /// The journal of a state store that replicas share.
-    pub fn in_store(store: Arc<LazyEncryptedStore>) -> Self {
-        Self::new(Place::Store { store, running: Mutex::default() })
+    /// A journal in files.
+    pub(super) fn in_files(files: JournalFiles) -> Self {
+        Self::new(Place::Files(files))
     }
 
     fn new(place: Place) -> Self {
@@ -234,19 +261,17 @@ impl OperationJournal {
         }
     }
 
-    /// Records something of operations. What is not [`Mark::Shown`] may be lost if this process is killed.
+    /// Marks operations. A mark other than [`mark::SHOWN`] may be lost if this process is killed.
     ///
     /// # Errors
     /// When the journal cannot be written.
     pub async fn mark(&self, ids: &[OperationId], mark: Mark) -> Result<(), JournalError> {
         match &self.place {
             _ if ids.is_empty() => Ok(()),
-            Place::Files(files) => Ok(match mark {
-                Mark::Shown => files.shown(ids).await,
-                Mark::Passed => files.passed(ids).await,
-                Mark::Ended => files.ended(ids).await,
-                Mark::Doubted => files.doubted(ids).await,
-            }?),
+            Place::Files(files) => {
+                files.mark(ids, mark).await?;
+                if mark == mark::SHOWN { Ok(files.write().await?) } else { Ok(()) }
+            }
             Place::Store { store, .. } => {
                 Ok(store.open().await?.journal().mark(&in_store(ids), mark).await?)
             }
@@ -377,8 +402,8 @@ impl LeftStates<'_> {
 async fn read<'a>(left: &'a mut Option<Left>, files: &JournalFiles) -> Result<&'a mut Left, JournalError> {
     if left.is_none() {
         let mut found = Left::new();
-        for (id, key, sent, state) in files.left().await? {
-            found.entry(key).or_default().push((id, sent, state));
+        for LeftState { id, key, sent, left } in files.left().await? {
+            found.entry(key).or_default().push((id, sent, left));
         }
         *left = Some(found);
     }
@@ -391,4 +416,58 @@ fn in_store(ids: &[OperationId]) -> Vec<RecordNumber> {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use isthmus_state::JournalDurability;
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn journal_in(home: &TempDir) -> OperationJournal {
+        let key = KeySource::Directory(home.path().to_owned());
+        OperationJournal::in_files(JournalFiles::new(home.path(), key, None, JournalDurability::Process))
+    }
+
+    #[tokio::test]
+    async fn what_failed_deletions_left_is_found_by_what_was_sent_in_the_next_process_too() {
+        let home = tempfile::tempdir().expect("a directory");
+        let key = |id: &str| StoreKey {
+            package: "random".to_owned(),
+            type_name: "random_pet".to_owned(),
+            id: id.to_owned(),
+        };
+        let left = Bytes::from_static;
+        let ours = journal_in(&home);
+        ours.left_states().keep(&key("a"), &[1; 32], left(b"one")).await.expect("kept");
+        ours.left_states().keep(&key("a"), &[2; 32], left(b"two")).await.expect("kept");
+        ours.left_states().keep(&key("a"), &[1; 32], left(b"uno")).await.expect("kept");
+        drop(ours);
+        let next = journal_in(&home);
+        let find = async |key: &StoreKey, sent: u8| {
+            next.left_states().find(key, &[sent; 32]).await.expect("an answer")
+        };
+        assert_eq!(find(&key("a"), 1).await, Some(left(b"uno")));
+        assert_eq!(find(&key("a"), 2).await, Some(left(b"two")));
+        assert_eq!((find(&key("a"), 3).await, find(&key("b"), 1).await), (None, None));
+        next.left_states().forget(&key("a"), &[1; 32]).await.expect("forgotten");
+        next.left_states().forget(&key("a"), &[1; 32]).await.expect("forgotten already");
+        assert_eq!(find(&key("a"), 1).await, None);
+        next.write().await.expect("written");
+        drop(next);
+        let last = journal_in(&home);
+        assert_eq!(last.left_states().find(&key("a"), &[1; 32]).await.expect("an answer"), None);
+        assert_eq!(
+            last.left_states().find(&key("a"), &[2; 32]).await.expect("an answer"),
+            Some(left(b"two"))
+        );
+        for sent in 10..20 {
+            last.left_states().keep(&key("a"), &[sent; 32], left(b"more")).await.expect("kept");
+        }
+        let found =
+            async |sent: u8| last.left_states().find(&key("a"), &[sent; 32]).await.expect("an answer");
+        assert_eq!((found(2).await, found(11).await), (None, None), "the oldest are removed");
+        assert!(found(12).await.is_some());
+    }
 }

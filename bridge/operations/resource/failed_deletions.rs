@@ -22,19 +22,15 @@ use isthmus_state::{Sent, StoreKey};
 use prost::Message as _;
 use sha2::{Digest as _, Sha256};
 
+use super::Target;
 use super::operations::{Operations, OperationsError};
 use super::prior::Prior;
 use super::state::{RenderOptions, properties_in_any_case};
-use super::{OperationWarnings, Target};
 use isthmus_translate::property::bag_without_secrets;
 
 impl Target<'_> {
     /// The properties left behind by a failed deletion with the properties that the engine `sent`.
-    pub(super) async fn left_by_failed_delete(
-        &self,
-        sent: &Struct,
-        warnings: &mut OperationWarnings,
-    ) -> Option<Struct> {
+    pub(super) async fn left_by_failed_delete(&self, sent: &Struct) -> Option<Struct> {
         let (key, operations) = self.journal_key()?;
         let journal = operations.left_states()?;
         let found = async {
@@ -46,7 +42,7 @@ impl Target<'_> {
             Ok(left) => left.and_then(|left| Struct::decode(left).ok()),
             Err(error) => {
                 let summary = "Failed to read what an earlier failed deletion has left";
-                operations.warn(summary, &error, "What the engine has stored is used.", warnings);
+                operations.warn(summary, &error, "What the engine has stored is used.", &self.warnings);
                 None
             }
         }
@@ -59,7 +55,6 @@ impl Target<'_> {
         prior: &Prior,
         inputs: &Struct,
         sent: &Struct,
-        warnings: &mut OperationWarnings,
     ) {
         let Some((key, operations)) = self.journal_key() else { return };
         let before = &prior.object;
@@ -67,7 +62,7 @@ impl Target<'_> {
         {
             return;
         }
-        let identity = self.identity_of(left, warnings).await;
+        let identity = self.identity_of(left).await;
         let secrets = self.secrets_of(inputs);
         let options = RenderOptions {
             secrets: &secrets,
@@ -76,15 +71,9 @@ impl Target<'_> {
             is_unrefreshed: prior.is_unrefreshed,
         };
         let kept = async {
-            let (properties, _) = properties_in_any_case(
-                self,
-                left,
-                identity,
-                options,
-                prior.status,
-                &mut OperationWarnings::default(),
-            )
-            .map_err(|error| isthmus_common::error_chain(&error))?;
+            let rendering = async { properties_in_any_case(self, left, identity, options, prior.status) };
+            let (rendered, _) = self.warnings.aside(rendering).await;
+            let (properties, _) = rendered.map_err(|error| isthmus_common::error_chain(&error))?;
             let left = Bytes::from(properties.encode_to_vec());
             let journal = operations.left_states_to_write();
             let journal = journal.map_err(|error| isthmus_common::error_chain(&error))?;
@@ -92,7 +81,7 @@ impl Target<'_> {
             kept.map_err(|error| isthmus_common::error_chain(&error))
         };
         if let Err(reason) = kept.await {
-            warnings.diagnostics.push(Diagnostic::warning(
+            self.warn(Diagnostic::warning(
                 "Failed to store what the failed deletion has left",
                 format!("{reason}. The next attempt begins with what was there before."),
             ));
@@ -100,30 +89,19 @@ impl Target<'_> {
     }
 
     /// Removes the entry of a failed deletion.
-    pub(super) async fn forget_failed_delete(&self, sent: &Struct, warnings: &mut OperationWarnings) {
+    pub(super) async fn forget_failed_delete(&self, sent: &Struct) {
         let Some((key, operations)) = self.journal_key() else { return };
-        self.forget(&key, operations, sent, warnings).await;
+        self.forget(&key, operations, sent).await;
     }
 
     /// Removes the entry whose key is `given`, properties about to be returned for the object `id`.
-    pub(super) async fn overtake_failed_delete(
-        &self,
-        id: &str,
-        given: &Struct,
-        warnings: &mut OperationWarnings,
-    ) {
+    pub(super) async fn overtake_failed_delete(&self, id: &str, given: &Struct) {
         let Some(memory) = self.memory else { return };
         let key = self.journal_key_of(memory.urn, id);
-        self.forget(&key, memory.operations, given, warnings).await;
+        self.forget(&key, memory.operations, given).await;
     }
 
-    async fn forget(
-        &self,
-        key: &StoreKey,
-        operations: &Operations,
-        sent: &Struct,
-        warnings: &mut OperationWarnings,
-    ) {
+    async fn forget(&self, key: &StoreKey, operations: &Operations, sent: &Struct) {
         let Some(journal) = operations.left_states() else { return };
         let forgotten = async {
             if journal.may_have(key).await? {
@@ -133,7 +111,7 @@ impl Target<'_> {
         };
         if let Err(error) = forgotten.await {
             let summary = "Failed to remove what an earlier failed deletion has left";
-            operations.warn(summary, &error, "It takes the place of the same properties.", warnings);
+            operations.warn(summary, &error, "It takes the place of the same properties.", &self.warnings);
         }
     }
 
