@@ -1,5 +1,7 @@
 //! Errors of the encrypted store: of keys, and of the contents of records.
 
+#![expect(missing_docs, reason = "the text of an error has its fields")]
+
 use super::holder::LEASE;
 use super::journal::files::error::JournalFilesError;
 use super::key_error::KeyError;
@@ -30,11 +32,8 @@ pub enum EncryptedStoreError {
     /// A decrypted record is no object.
     #[error("the record of {key} in the store {store} cannot be read")]
     Record {
-        /// The record's key.
         key: Box<StoreKey>,
-        /// The store's location.
         store: String,
-        /// The cause.
         #[source]
         error: RecordError,
     },
@@ -43,11 +42,8 @@ pub enum EncryptedStoreError {
         "the record of {key} in the store {store} cannot be read; use the version of isthmus that wrote it, or a newer one"
     )]
     Envelope {
-        /// The record's key.
         key: Box<StoreKey>,
-        /// The store's location.
         store: String,
-        /// The cause.
         #[source]
         error: prost::DecodeError,
     },
@@ -55,61 +51,34 @@ pub enum EncryptedStoreError {
     #[error(
         "the store {store} is damaged: {reason}; restore it from a backup, or export what can still be read"
     )]
-    Incomplete {
-        /// The store's location.
-        store: String,
-        /// Why.
-        reason: String,
-    },
+    Incomplete { store: String, reason: String },
     /// Another process has changed the record since it was read.
     #[error("the record of {key} in the store {store} was changed by another process meanwhile; do it again")]
-    Changed {
-        /// The record's key.
-        key: Box<StoreKey>,
-        /// The store's location.
-        store: String,
-    },
+    Changed { key: Box<StoreKey>, store: String },
     /// Another process is changing the resource now.
     #[error(
         "{key} is being changed by another process ({holder}) right now; do it again when that has ended. If it ended \
          without saying so, its claim ends within {} s", LEASE.as_secs()
     )]
-    Busy {
-        /// The record's key.
-        key: Box<StoreKey>,
-        /// The other process.
-        holder: String,
-    },
+    Busy { key: Box<StoreKey>, holder: String },
     /// Another process has taken over the operation after the lease expired.
     #[error(
         "{key} was {done}, but its new state could not be stored in {store}: this process was not heard of for so long that \
          another one has taken the resource over. What came of it is kept with the intent, which stays open"
     )]
-    Overtaken {
-        /// Past participle of the operation, such as "created".
-        key: Box<StoreKey>,
-        /// "created" or the like.
-        done: &'static str,
-        /// The store's location.
-        store: String,
-    },
+    Overtaken { key: Box<StoreKey>, done: &'static str, store: String },
     /// The keys have changed too often during a write.
     #[error("the keys of the store {store} are being changed; do it again when that has ended")]
-    KeyRotationInProgress {
-        /// The store's location.
-        store: String,
-    },
+    KeyRotationInProgress { store: String },
     /// The keys of the journal files cannot be encrypted for the new key.
     #[error("the journal files cannot be encrypted with the new key; do it again")]
     Journal {
-        /// The cause.
         #[source]
         error: Box<JournalFilesError>,
     },
     /// The new key cannot replace the old one.
     #[error("the new key cannot be put in the place of the old one, which stays in use; do it again")]
     Publish {
-        /// The cause.
         #[source]
         error: std::io::Error,
     },

@@ -1,5 +1,7 @@
 //! Errors of stores.
 
+#![expect(missing_docs, reason = "the text of an error has its fields")]
+
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,9 +35,7 @@ pub enum StoreError {
     /// The directory or file cannot be created.
     #[error("the store {path} cannot be created; set ISTHMUS_HOME to a directory that can be written to", path = path.display())]
     Create {
-        /// The database file.
         path: PathBuf,
-        /// The cause.
         #[source]
         error: std::io::Error,
     },
@@ -45,20 +45,15 @@ pub enum StoreError {
         path = path.display()
     )]
     Open {
-        /// The database file.
         path: PathBuf,
-        /// The cause.
         #[source]
         error: std::io::Error,
     },
     /// The database returned an error.
     #[error("the store {path} cannot be used ({doing})", path = path.display())]
     Database {
-        /// The database file.
         path: PathBuf,
-        /// The operation.
         doing: &'static str,
-        /// The cause.
         #[source]
         error: Arc<rusqlite::Error>,
     },
@@ -68,22 +63,16 @@ pub enum StoreError {
         path = path.display()
     )]
     Corrupt {
-        /// The file.
         path: PathBuf,
-        /// The operation.
         doing: &'static str,
-        /// The cause.
         #[source]
         error: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The server returned an error, or cannot be reached.
     #[error("the store {location} cannot be used ({doing})")]
     Server {
-        /// Without the password.
         location: String,
-        /// The operation.
         doing: &'static str,
-        /// The cause.
         #[source]
         error: Box<dyn std::error::Error + Send + Sync>,
     },
@@ -93,62 +82,36 @@ pub enum StoreError {
          afterwards whether it was; look at what the store has before doing it again"
     )]
     Unknown {
-        /// Without the password.
         location: String,
-        /// The cause.
         #[source]
         error: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The address is invalid.
     #[error("{reason}; ISTHMUS_STORE is a file, or an address such as postgres://user@host/database")]
-    Address {
-        /// Why; without the address, which may contain a password.
-        reason: String,
-    },
+    Address { reason: String },
     /// The database has another format.
     #[error(
         "the store {location} has format {found}, but this version knows formats up to {known}; use the version of isthmus \
          that wrote it, or a newer one"
     )]
-    Format {
-        /// The location.
-        location: String,
-        /// The version in the database.
-        found: i64,
-        /// The supported version.
-        known: i64,
-    },
+    Format { location: String, found: i64, known: i64 },
     /// The file was removed or replaced while it was open.
     #[error(
         "the state store {location} was removed or replaced while it was in use\nhelp: put it back, and start what uses it again"
     )]
-    Removed {
-        /// The location.
-        location: String,
-    },
+    Removed { location: String },
     /// A SQLite file of another program.
     #[error(
         "{location} is a database of another program, and is left as it is\nhelp: set ISTHMUS_STORE to another file"
     )]
-    Foreign {
-        /// The store's location.
-        location: String,
-    },
+    Foreign { location: String },
     /// A record is damaged.
     #[error(
         "the record of {key} in the store {location} is damaged: its bytes are not those that were written; restore the \
          store from a backup, or remove the resource from the engine's state and import it again"
     )]
-    Damaged {
-        /// The store's location.
-        location: String,
-        /// The record's key.
-        key: Box<StoreKey>,
-    },
+    Damaged { location: String, key: Box<StoreKey> },
     /// The task was interrupted.
     #[error("the operation on the store {location} was interrupted")]
-    Interrupted {
-        /// The store's location.
-        location: String,
-    },
+    Interrupted { location: String },
 }

@@ -14,7 +14,7 @@ use isthmus_proto::lumirpc::{
 use isthmus_proto::property::Struct;
 use tonic::{Request, Response, Status};
 
-use crate::serve::run_to_completion;
+use crate::serve::{run_to_completion, session_of};
 use crate::status::RequestError;
 use isthmus_operations::resource::{self, AutonamingMode, Naming, Operation};
 
@@ -33,6 +33,8 @@ fn name_of(type_token: &str, properties: Option<&Struct>) -> Option<String> {
 #[tonic::async_trait]
 impl ResourceProvider for LumiService {
     async fn name(&self, request: Request<NameRequest>) -> Result<Response<NameResponse>, Status> {
+        // Fails if the settings are invalid.
+        session_of(&request)?;
         let request = request.into_inner();
         let name = resource_name(&request.r#type, &request.properties.unwrap_or_default())
             .map_err(|error| RequestError::Invalid(error.to_string()))?;

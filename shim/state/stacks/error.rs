@@ -1,5 +1,7 @@
 //! What is wrong with a sequence, and where.
 
+#![expect(missing_docs, reason = "the text of an error has its fields")]
+
 use std::error::Error;
 use std::fmt;
 
@@ -36,12 +38,7 @@ impl Error for SequenceError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Position {
     /// A record, counted from 1, and what it seems to be: its key or its type.
-    Record {
-        /// Which one.
-        number: usize,
-        /// Its key, or its type.
-        what: String,
-    },
+    Record { number: usize, what: String },
     /// The bytes of a file from this one on.
     Byte(usize),
     /// Behind the last record.
@@ -68,10 +65,7 @@ pub enum Fault {
     NoType,
     /// It is of a type that has no place there.
     #[error("a record of type {found} has no place here; it was written by another release of Terraform")]
-    Type {
-        /// Which type.
-        found: String,
-    },
+    Type { found: String },
     /// Its key cannot be read.
     #[error("its key cannot be read")]
     Key(#[from] StateKeyError),
@@ -89,18 +83,14 @@ pub enum Fault {
     /// A value that cannot be read.
     #[error("the value of {what} cannot be read")]
     Value {
-        /// Of what.
         what: String,
-        /// Why.
         #[source]
         error: ValueError,
     },
     /// A value of a resource's type that cannot be read.
     #[error("the value of {what} cannot be read")]
     UntypedValue {
-        /// Of what.
         what: String,
-        /// Why.
         #[source]
         error: msgpack::DecodeError,
     },
@@ -123,23 +113,13 @@ pub enum Fault {
     #[error(
         "the plan was made by Terraform {found}, and is only good for that release; this is read as Terraform {wanted}"
     )]
-    Version {
-        /// Which release.
-        found: String,
-        /// Which one it is read as.
-        wanted: String,
-    },
+    Version { found: String, wanted: String },
     /// Nothing says which release made the plan.
     #[error("the plan has no header, so a part of it is missing")]
     NoHeader,
     /// A number that stands for nothing.
     #[error("{value} stands for no {what}")]
-    Number {
-        /// What it should stand for.
-        what: &'static str,
-        /// The number.
-        value: i32,
-    },
+    Number { what: &'static str, value: i32 },
     /// No time.
     #[error("{0:?} is not a time as RFC 3339 has it")]
     Time(String),
@@ -157,24 +137,12 @@ pub enum Fault {
     Missing(&'static str),
     /// A change with too few or too many values.
     #[error("a change by {action} has {found} values, but must have {wanted}")]
-    Values {
-        /// Which action.
-        action: &'static str,
-        /// How many there are.
-        found: usize,
-        /// How many there must be.
-        wanted: usize,
-    },
+    Values { action: &'static str, found: usize, wanted: usize },
     /// Something stays that depends on something that goes.
     #[error(
         "the component {component} stays, but depends on {dependency}, which is deleted; such a plan cannot be carried out"
     )]
-    KeptDependent {
-        /// What stays.
-        component: String,
-        /// What goes.
-        dependency: String,
-    },
+    KeptDependent { component: String, dependency: String },
 }
 
 impl SequenceError {

@@ -2,7 +2,7 @@
 
 use isthmus_proto::property::{Struct, Value};
 
-use super::engine::{Engine, Goal, Step};
+use super::engine::{Goal, Step};
 use super::{goal, sandbox, text};
 
 fn bucket(inputs: impl Into<Struct>) -> [Goal; 1] {
