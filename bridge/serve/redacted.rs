@@ -8,9 +8,9 @@
 use std::borrow::Cow;
 
 use isthmus_common::{output_last, printable};
+use isthmus_known_secrets::{KnownSecrets, Retention};
 use isthmus_proto::property::Struct;
 use isthmus_proto::{lumirpc, pulumirpc, rpc};
-use isthmus_provider::{KnownSecrets, Retention};
 use prost::Message as _;
 use tonic::codegen::BoxStream;
 use tonic::{Code, Request, Response, Status};
