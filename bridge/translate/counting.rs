@@ -1,8 +1,8 @@
 //! Entrances for the counted paths (`benches/instructions`), to what is private to this crate.
 
 use isthmus_cty::Value;
+use isthmus_known_secrets::{KnownSecrets, Retention};
 use isthmus_proto::property::Struct;
-use isthmus_provider::{KnownSecrets, Retention};
 
 use crate::exact_numbers::{NumberForm, form_numbers};
 use crate::inputs::{Unknowns, config_from_inputs};

@@ -1,8 +1,8 @@
 //! Collection of an engine's secrets in property bags, for redaction.
 
 use isthmus_cty::Number;
+use isthmus_known_secrets::{KnownSecrets, Retention};
 use isthmus_proto::property::{Struct, Value};
-use isthmus_provider::{KnownSecrets, Retention};
 
 use super::property::{self, AssetSource, PropertyView, SIGNATURE_KEY};
 use super::raw_state::DELTA_KEY;

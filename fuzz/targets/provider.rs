@@ -1,11 +1,11 @@
 //! What a provider sends at its start, and logs.
 
 use isthmus_common::REDACTED;
+use isthmus_known_secrets::{KnownSecrets, Retention};
 use isthmus_provider::plugin::fuzzing::logged;
 use isthmus_provider::plugin::{Handshake, Origin, ProtocolVersion, Transport, parse_reattach_providers};
 use isthmus_provider::schema::fuzzing::{index, indexed};
 use isthmus_provider::schema::{Catalogue, SchemaAnswer};
-use isthmus_provider::{KnownSecrets, Retention};
 
 /// A secret that no input has by chance: in inputs, `@` stands for it.
 const SECRET: &str = "Tr0ub4dor&3 horse";

@@ -1,7 +1,7 @@
 //! Values that must not be printed: keys, passphrases, tokens, passwords.
 //!
 //! A [`Secret`] cannot be formatted without [`Secret::expose`]. For secrets among the values of
-//! resources see `isthmus_provider::KnownSecrets`.
+//! resources see `isthmus_known_secrets::KnownSecrets`.
 
 use std::fmt;
 

@@ -6,7 +6,7 @@ use tfplugin6::invoke_action::event::Type as Event;
 
 use super::deferral::DeferralSupport;
 use super::{Deferral, Diagnostic, Provider, ProviderError, Rpc, dynamic};
-use crate::Retention;
+use isthmus_known_secrets::Retention;
 
 impl Provider {
     /// Plans an action, for a preview: validates its configuration and plans it, which has no effect.

@@ -10,7 +10,7 @@ use isthmus_proto::tfplugin6;
 
 use super::deferral::DeferralSupport;
 use super::{Diagnostic, Provider, ProviderError, Rpc, dynamic};
-use crate::Retention;
+use isthmus_known_secrets::Retention;
 
 /// An open ephemeral resource.
 #[derive(Debug)]

@@ -21,7 +21,7 @@ use super::{CallObserver, Client, Deferral, Diagnostic, ProviderError, Rpc, dyna
 use crate::plugin::{Level, Plugin, ProtocolVersion};
 use crate::rules::{self, Violation};
 use crate::schema::{Catalogue, Schema};
-use crate::{KnownSecrets, Retention};
+use isthmus_known_secrets::{KnownSecrets, Retention};
 
 /// Identity schemas by resource type.
 type Identities = std::collections::BTreeMap<String, tfplugin6::ResourceIdentitySchema>;

@@ -12,8 +12,8 @@ use isthmus_proto::tfplugin6::list_resource::Event;
 
 use super::chunks::Chunks;
 use super::{Diagnostic, IdentitySchema, Provider, ProviderError, Rpc, dynamic};
-use crate::Retention;
 use crate::schema::Schema;
+use isthmus_known_secrets::Retention;
 
 /// A request of a list.
 #[derive(Clone, Debug)]

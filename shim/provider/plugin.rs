@@ -68,7 +68,7 @@ pub use similar_path::similar_path;
 pub use socket_directory::SocketDirectoryError;
 pub use tls::TlsSetupError;
 
-use crate::KnownSecrets;
+use isthmus_known_secrets::KnownSecrets;
 use launch::{ANSWER_TIMEOUT, Launched, first_call};
 use logs::Logs;
 use supervise::{Readers, Supervision};

@@ -22,9 +22,9 @@ use super::answered::Request;
 use super::deferral::DeferralSupport;
 use super::dynamic::Unknowns;
 use super::{Deferral, Diagnostic, Provider, ProviderError, Rpc, dynamic};
-use crate::Retention;
 use crate::rules;
 use crate::schema::Schema;
+use isthmus_known_secrets::Retention;
 
 pub use apply::ApplyFailure;
 pub use final_plan::EarlierPlan;

@@ -1,7 +1,7 @@
 //! Redaction: every log line and diagnostic is searched for every secret of the session.
 
+use isthmus_known_secrets::{KnownSecrets, Retention};
 use isthmus_proto::property::{Struct, Value};
-use isthmus_provider::{KnownSecrets, Retention};
 use isthmus_translate::counting::note_secrets;
 use isthmus_translate::property::secret;
 

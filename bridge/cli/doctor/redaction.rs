@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use isthmus_common::Environment;
-use isthmus_provider::{KnownSecrets, Retention};
+use isthmus_known_secrets::{KnownSecrets, Retention};
 
 /// Parts of the names of variables whose values are secret.
 const SECRET: [&str; 8] =

@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use isthmus_known_secrets::{KnownSecrets, Retention};
 use isthmus_proto::property::Struct;
+use isthmus_provider::Provider;
 use isthmus_provider::plugin::ProtocolVersion;
-use isthmus_provider::{KnownSecrets, Provider, Retention};
 
 use super::files::Prior;
 use super::report::{Action, Report, Step};

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use isthmus_common::{TERRAFORM_VERSION, listed, printable};
-use isthmus_provider::KnownSecrets;
+use isthmus_known_secrets::KnownSecrets;
 use isthmus_state::stacks::{ComponentObject, Kind, SequenceError, SequenceFile, StacksPlan, StacksState};
 use isthmus_state::tfstate::TfState;
 use isthmus_state::{EncryptedStore, ObjectAddress, ProviderConfigAddress, ResourceMode, SavedObject};

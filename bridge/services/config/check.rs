@@ -1,7 +1,8 @@
 //! Validation of a provider configuration.
 
+use isthmus_known_secrets::Retention;
 use isthmus_proto::property::Struct;
-use isthmus_provider::{Provider, ProviderError, Retention};
+use isthmus_provider::{Provider, ProviderError};
 
 use super::check_failures::CheckFailures;
 use super::{by_pulumi_names, sorted, target};

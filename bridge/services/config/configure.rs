@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use isthmus_known_secrets::Retention;
 use isthmus_proto::property::Struct;
-use isthmus_provider::{Provider, ProviderError, Retention};
+use isthmus_provider::{Provider, ProviderError};
 
 use super::check_failures::in_pulumis_names;
 use super::{by_pulumi_names, sorted, target};

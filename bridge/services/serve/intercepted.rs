@@ -4,9 +4,9 @@
 //! are noted where values pass to and from a provider (`isthmus_provider`). In a shared daemon the call goes into the trace and the
 //! audit log, and where the session is recorded, into the recording. The response is redacted (`redaction.rs`).
 
+use isthmus_known_secrets::{KnownSecrets, Retention};
 use isthmus_proto::property::Struct;
 use isthmus_proto::{lumirpc, pulumirpc};
-use isthmus_provider::{KnownSecrets, Retention};
 use prost::Message as _;
 use tonic::codegen::BoxStream;
 use tonic::{Code, Request, Response, Status};

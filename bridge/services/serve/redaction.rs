@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 
 use isthmus_common::{output_last, printable};
+use isthmus_known_secrets::KnownSecrets;
 use isthmus_proto::{pulumirpc, rpc};
-use isthmus_provider::KnownSecrets;
 use prost::Message as _;
 use tonic::Status;
 

@@ -6,8 +6,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use isthmus_known_secrets::KnownSecrets;
 use isthmus_provider::plugin::{LogLevel, LogSink, Origin};
-use isthmus_provider::{CallObserver, KnownSecrets, Provider};
+use isthmus_provider::{CallObserver, Provider};
 
 use super::calls::Calls;
 use super::provider_log;

@@ -17,8 +17,8 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use isthmus_common::counted;
+use isthmus_known_secrets::KnownSecrets;
 use isthmus_provider::CallMessages;
-use isthmus_provider::KnownSecrets;
 use prost_reflect::{DynamicMessage, FieldDescriptor, MapKey, MessageDescriptor, Value};
 use serde_json::Value as Json;
 

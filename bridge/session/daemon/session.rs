@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use isthmus_common::{blocking, fail_point};
-use isthmus_provider::{KnownSecrets, Provider};
+use isthmus_known_secrets::KnownSecrets;
+use isthmus_provider::Provider;
 use tokio::sync::{Mutex, Notify, OnceCell};
 
 use super::documentation::{Documentation, DocumentationError, DocumentationSource};

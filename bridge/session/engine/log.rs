@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use isthmus_common::{counted, output_last, printable};
-use isthmus_provider::KnownSecrets;
+use isthmus_known_secrets::KnownSecrets;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 

@@ -336,7 +336,7 @@ fn read(json: &Json, depth: usize) -> Option<Property> {
 
 #[cfg(test)]
 mod tests {
-    use isthmus_provider::{KnownSecrets, Retention};
+    use isthmus_known_secrets::{KnownSecrets, Retention};
 
     use super::*;
     use isthmus_translate::property::{output, unknown};

@@ -7,8 +7,8 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use bytes::Bytes;
 use isthmus_cty::json::Json;
 use isthmus_cty::{decode_dynamic, msgpack};
+use isthmus_known_secrets::KnownSecrets;
 use isthmus_proto::property::Struct;
-use isthmus_provider::KnownSecrets;
 use prost::Message as _;
 use prost_reflect::{
     DynamicMessage, FieldDescriptor, Kind, MapKey, MessageDescriptor, ReflectMessage as _, Value,

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use isthmus_cty::Number;
-use isthmus_provider::KnownSecrets;
+use isthmus_known_secrets::KnownSecrets;
 use serde_json::{Map, Value as Json};
 
 /// Secrets of at least this many characters are replaced within longer texts, as redaction finds them.
@@ -260,7 +260,7 @@ fn is_placeholder(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use isthmus_provider::Retention;
+    use isthmus_known_secrets::Retention;
 
     use super::*;
 

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use isthmus_cty::json::Json;
+use isthmus_known_secrets::KnownSecrets;
 use isthmus_proto::property::Struct;
 use isthmus_proto::rpc;
-use isthmus_provider::KnownSecrets;
 use prost::Message as _;
 use prost_reflect::{DynamicMessage, MessageDescriptor};
 use tonic::{Code, Status};

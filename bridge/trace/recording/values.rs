@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use isthmus_cty::json::Json;
 use isthmus_cty::{Number, Type, Value, msgpack};
-use isthmus_provider::KnownSecrets;
+use isthmus_known_secrets::KnownSecrets;
 
 use super::placeholders::Placeholders;
 use crate::transcript::Masks;

@@ -1,7 +1,7 @@
 //! What is secret beyond the schema: the program's marks, by path, and the known secrets of the session, by their text.
 
 use isthmus_cty::{AttributePath, PathStep};
-use isthmus_provider::KnownSecrets;
+use isthmus_known_secrets::KnownSecrets;
 
 use super::Shown;
 
@@ -71,7 +71,7 @@ fn step(step: &PathStep) -> Option<Step> {
 
 #[cfg(test)]
 mod tests {
-    use isthmus_provider::Retention;
+    use isthmus_known_secrets::Retention;
 
     use super::*;
 

@@ -46,7 +46,7 @@ fn property(value: &Property, masks: &Masks) -> Shown {
 
 #[cfg(test)]
 mod tests {
-    use isthmus_provider::KnownSecrets;
+    use isthmus_known_secrets::KnownSecrets;
 
     use super::*;
     use crate::transcript::Side;

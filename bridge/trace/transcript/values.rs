@@ -235,7 +235,7 @@ fn words(refinements: &Refinements) -> String {
 #[cfg(test)]
 mod tests {
     use isthmus_cty::Type;
-    use isthmus_provider::KnownSecrets;
+    use isthmus_known_secrets::KnownSecrets;
 
     use super::*;
     use crate::transcript::Side;

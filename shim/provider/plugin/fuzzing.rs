@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::logs::{LogRecord, LogSink, Logs, Origin};
-use crate::KnownSecrets;
+use isthmus_known_secrets::KnownSecrets;
 
 /// All texts that are made of the output of a process: its log records, and its last output, which
 /// errors quote.

@@ -19,7 +19,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use super::lines::{LONGEST_PIECE, Lines, Piece};
 use super::log_level::{Level, LogLevel};
-use crate::KnownSecrets;
+use isthmus_known_secrets::KnownSecrets;
 
 /// Origin of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -8,9 +8,9 @@ use isthmus_cty::{Type, Value};
 use isthmus_proto::tfplugin6;
 
 use super::{Object, Resource};
-use crate::Retention;
 use crate::answered::Request;
 use crate::{Diagnostic, ProviderError, Rpc};
+use isthmus_known_secrets::Retention;
 
 /// A stored object of any provider version.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use isthmus_install::{
     AddressError, DEFAULT_HOST, InstallError, ProviderAddress, ProviderCache, VersionConstraint,
     find_executable,
 };
-use isthmus_provider::KnownSecrets;
+use isthmus_known_secrets::KnownSecrets;
 use semver::Version;
 
 use super::super::super::legacy_plugin as lumi;

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use isthmus_cty::PathStep;
 use isthmus_cty::json::Json;
+use isthmus_known_secrets::{KnownSecrets, Retention};
 use isthmus_provider::schema::Block;
-use isthmus_provider::{KnownSecrets, Retention};
 use isthmus_state::SavedObject;
 
 /// Notes the secrets of a saved object.

@@ -167,7 +167,7 @@ stray
 /// Logs of a provider with a known secret.
 fn knowing(received: &Received) -> Logs {
     let secrets = KnownSecrets::default();
-    secrets.learn("sesame-sesame", crate::Retention::Usual);
+    secrets.learn("sesame-sesame", isthmus_known_secrets::Retention::Usual);
     let list = Arc::clone(&received.0);
     let sink = LogSink::new(move |record| list.lock().expect("not poisoned").push(record));
     Logs::new("random".into(), sink.redacting(secrets))

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use super::token::is_token;
+use super::index::is_token;
 
 /// Minimum significant digits of a number that is rounded; with fewer, any number may be near.
 const FEWEST_ROUNDED: usize = 6;

@@ -7,13 +7,14 @@
 //! are removed, except those of the provider's configuration, which are recorded once. Of long
 //! values, the beginning is stored.
 
+#![warn(missing_docs)]
+
 mod forms;
 mod fragments;
 mod index;
 mod numbers;
 mod parts;
 mod stretches;
-mod token;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -75,7 +76,7 @@ struct Registry {
     /// Texts that are stored for the whole session.
     configured: Vec<Arc<str>>,
     /// Not yet in the index.
-    pending: Vec<(Arc<str>, Kind)>,
+    pending: Vec<(Arc<str>, SecretKind)>,
     index: Index,
     /// Bytes of values that may be removed.
     taken: usize,
@@ -84,13 +85,13 @@ struct Registry {
 
 #[derive(Clone, Copy)]
 struct Met {
-    kind: Kind,
+    kind: SecretKind,
     at: u64,
     retention: Retention,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum SecretKind {
     Text,
     Number,
 }
@@ -99,17 +100,17 @@ impl KnownSecrets {
     /// Records a secret text, and secret parts of it: the texts of a JSON document, the password of
     /// a URL.
     pub fn learn(&self, text: &str, retention: Retention) {
-        self.learn_as(text, Kind::Text, retention);
-        parts(text).iter().for_each(|part| self.learn_as(part, Kind::Text, retention));
+        self.learn_as(text, SecretKind::Text, retention);
+        parts(text).iter().for_each(|part| self.learn_as(part, SecretKind::Text, retention));
     }
 
     /// Records a secret number, in decimal form. It is found in every spelling.
     pub fn learn_number(&self, decimal: &str, retention: Retention) {
-        self.learn_as(decimal, Kind::Number, retention);
+        self.learn_as(decimal, SecretKind::Number, retention);
     }
 
     /// Records all texts and numbers within a secret value.
-    pub(crate) fn learn_value(&self, value: &Value, retention: Retention) {
+    pub fn learn_value(&self, value: &Value, retention: Retention) {
         let learned = value.walk(&mut |_, part| {
             match part {
                 Value::String(text) => self.learn(text, retention),
@@ -182,7 +183,7 @@ impl KnownSecrets {
         registry.index.cut(text)
     }
 
-    fn learn_as(&self, text: &str, kind: Kind, retention: Retention) {
+    fn learn_as(&self, text: &str, kind: SecretKind, retention: Retention) {
         if !is_worth_knowing(text) {
             return;
         }
@@ -211,13 +212,13 @@ impl fmt::Debug for KnownSecrets {
 }
 
 impl Registry {
-    fn learn(&mut self, text: &str, kind: Kind, retention: Retention) {
+    fn learn(&mut self, text: &str, kind: SecretKind, retention: Retention) {
         self.clock += 1;
         // One more byte shows that the text is longer.
         let text = beginning(text, LONGEST + 1);
         let is_configured = |met: &Met| met.retention == Retention::Session;
         if retention == Retention::Session
-            && kind == Kind::Text
+            && kind == SecretKind::Text
             && !self.known.get(text).is_some_and(is_configured)
         {
             self.configured.push(Arc::from(text));
@@ -280,13 +281,13 @@ impl Registry {
         }
     }
 
-    fn index_text(&mut self, text: &str, kind: Kind, goes_on: bool) {
+    fn index_text(&mut self, text: &str, kind: SecretKind, goes_on: bool) {
         let occurrence = match kind {
-            Kind::Text if text.chars().count() >= FOUND_ANYWHERE => Occurrence::Anywhere,
-            Kind::Text | Kind::Number => Occurrence::Token,
+            SecretKind::Text if text.chars().count() >= FOUND_ANYWHERE => Occurrence::Anywhere,
+            SecretKind::Text | SecretKind::Number => Occurrence::Token,
         };
         match kind {
-            Kind::Text => {
+            SecretKind::Text => {
                 for form in forms(text) {
                     self.index.add(&form, occurrence, goes_on);
                 }
@@ -294,10 +295,10 @@ impl Registry {
                     self.index.add_fragments(text, goes_on);
                 }
             }
-            Kind::Number => self.index.add(text, occurrence, goes_on),
+            SecretKind::Number => self.index.add(text, occurrence, goes_on),
         }
         // A text with a number is one where the schema has a number.
-        if !goes_on && (kind == Kind::Number || is_long_number(text)) {
+        if !goes_on && (kind == SecretKind::Number || is_long_number(text)) {
             self.index.add_number(text);
         }
     }

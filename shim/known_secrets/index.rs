@@ -16,7 +16,6 @@ use isthmus_common::REDACTED;
 use super::fragments::Fragments;
 use super::numbers::{self, Numbers};
 use super::stretches::{Stretch, Stretches, WIDEST_REST};
-use super::token::is_token;
 
 /// Hashed bytes of forms that are found anywhere, and their minimum length.
 const LONG: usize = 8;
@@ -235,6 +234,17 @@ impl Index {
         let tokens = rest.first_chunk::<SHORT>().and_then(|key| self.tokens.get(key));
         anywhere.max(tokens.and_then(|forms| forms.end(text, at, |length| is_token(text, at, at + length))))
     }
+}
+
+/// Whether the range is a whole token. Short secrets and numbers are looked for there, because they occur within other
+/// words by chance.
+pub(super) fn is_token(text: &[u8], begin: usize, end: usize) -> bool {
+    let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || !byte.is_ascii();
+    // The letter of an escape (`\n`) is not part of the word.
+    let is_escape = begin >= 2 && text[begin - 2] == b'\\';
+    let is_begin =
+        is_escape || begin.checked_sub(1).and_then(|at| text.get(at)).is_none_or(|byte| !is_of_word(byte));
+    is_begin && text.get(end).is_none_or(|byte| !is_of_word(byte))
 }
 
 fn place(first: u8, second: u8) -> (usize, u64) {
