@@ -66,7 +66,7 @@ async fn backed_up() -> (TempDir, PathBuf) {
     for number in 0..20 {
         store.add(&key(&format!("pet-{number}")), &saved("dog")).await.expect("added");
     }
-    journal(home.path()).begin(creation("cut short")).await.expect("journalled");
+    journal(home.path()).begin(&creation("cut short")).await.expect("journalled");
     let file = home.path().join("backup");
     let made = scope(home.path()).back_up(&file).await.expect("a backup");
     assert_eq!((made.has_store, made.records, made.journal_files), (true, 21, 2), "{made:?}");
@@ -78,7 +78,7 @@ async fn a_backup_while_others_write_is_restored_as_of_one_moment() {
     let home = home();
     let store = EncryptedStore::open(home.path(), None).await.expect("a store");
     let open = journal(home.path());
-    open.begin(creation("before")).await.expect("journalled");
+    open.begin(&creation("before")).await.expect("journalled");
     let (began, begins) = tokio::sync::oneshot::channel();
     let (end, mut ends) = tokio::sync::oneshot::channel::<()>();
     let writing = tokio::spawn(async move {
@@ -86,7 +86,7 @@ async fn a_backup_while_others_write_is_restored_as_of_one_moment() {
         let mut written = 0;
         while ends.try_recv().is_err() {
             store.add(&key(&format!("pet-{written:06}")), &saved("dog")).await.expect("added");
-            open.begin(creation(&format!("operation-{written:06}"))).await.expect("journalled");
+            open.begin(&creation(&format!("operation-{written:06}"))).await.expect("journalled");
             written += 1;
             if written == 10 {
                 let _ = began.take().expect("once").send(());
@@ -116,7 +116,7 @@ async fn a_backup_while_others_write_is_restored_as_of_one_moment() {
 #[tokio::test]
 async fn a_journal_without_a_state_store_is_backed_up_too() {
     let home = home();
-    journal(home.path()).begin(creation("cut short")).await.expect("journalled");
+    journal(home.path()).begin(&creation("cut short")).await.expect("journalled");
     let file = home.path().join("backup");
     let made = scope(home.path()).back_up(&file).await.expect("a backup");
     assert_eq!((made.has_store, made.records, made.journal_files), (false, 1, 2), "{made:?}");
@@ -132,7 +132,7 @@ async fn a_journal_without_a_state_store_is_backed_up_too() {
 #[tokio::test]
 async fn what_is_damaged_is_not_backed_up_and_named_where_it_is() {
     let home = home();
-    journal(home.path()).begin(creation("cut short")).await.expect("journalled");
+    journal(home.path()).begin(&creation("cut short")).await.expect("journalled");
     let foreign = home.path().join("journal/0123456789ab.journal");
     std::fs::write(&foreign, "not ours").expect("a file");
     let file = home.path().join("backup");

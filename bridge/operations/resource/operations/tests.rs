@@ -1,12 +1,13 @@
 //! Runs of engines on one journal in files. Each has a process of its own; one that is killed is dropped, so that its journal
 //! file is not locked any more and nothing is written to it.
 
+use std::time::SystemTime;
+
 use bytes::Bytes;
 use isthmus_common::Environment;
 use isthmus_context::project::backend::Backend;
 use isthmus_package::testing::package;
 use isthmus_state::{JournalDurability, JournalFiles, KeySource, Marks, StoreKey};
-use std::time::SystemTime;
 use tempfile::TempDir;
 
 use super::*;
@@ -42,8 +43,7 @@ impl Run {
         caller.configured(Some(&provider), Backend::find(&environment, home.path()));
         operations.session_began(&caller);
         operations.learn().await.expect("the journal");
-        let stack = Urn(STACK).stack().expect("a stack");
-        let due = operations.reports(&package().identity().name, stack, &caller).intents;
+        let due = operations.reports(&package().identity().name, STACK, &caller).intents;
         operations.shown(&due.iter().map(|open| open.id).collect::<Vec<_>>()).await;
         let reported = due.into_iter().map(|open| open.intent.key.id).collect();
         Self { operations, caller, reported }
@@ -87,7 +87,7 @@ impl Run {
 
     /// The engine ends its run in order.
     async fn end(self) {
-        self.operations.run_ended(&self.caller, Urn(STACK).stack()).await;
+        self.operations.run_ended(&self.caller, Some(STACK)).await;
     }
 
     /// The ids of the objects of operations that are not settled, and of these those that the engine may not know.
