@@ -84,8 +84,8 @@ pub const AUDIT_LOG: Setting = Setting {
     scope: Scope::Daemon,
     value: "a file",
     default: "none is written",
-    effect: "File to which a shared daemon appends who has changed, read or configured what, as lines of JSON without values. Calls that \
-             cannot be written are refused ([observability](observability.md)).",
+    effect: "Appends each change, read and configuration, with its user, to this file of a shared daemon, as lines of JSON \
+             without values. The daemon refuses calls that it cannot record ([observability](observability.md)).",
 };
 
 /// The daemon that a plugin passes its calls on to.
@@ -94,9 +94,9 @@ pub const DAEMON: Setting = Setting {
     scope: Scope::Run,
     value: "`off`, the path of a daemon's socket, or addresses such as `https://host:7443`, separated by commas",
     default: "the socket of the user's own daemon, if there is one",
-    effect: "The shared daemon that the plugin passes the calls of its engine on to. Several addresses are those of \
-             [replicas](daemon.md#replicas), of which one is chosen at random. A daemon that cannot be reached is replaced by the \
-             plugin itself, with a warning, as long as no resource was changed through it.",
+    effect: "Shared daemon to which the plugin passes the calls of its engine. Several addresses belong to \
+             [replicas](daemon.md#replicas): the plugin chooses one at random. If the plugin cannot reach the daemon, it \
+             serves the calls itself, with a warning, as long as it has changed no resource through the daemon.",
 };
 
 /// The authorities that a plugin trusts for the certificates of daemons.
@@ -105,7 +105,7 @@ pub const DAEMON_AUTHORITIES: Setting = Setting {
     scope: Scope::Plugin,
     value: "a path of certificates in PEM",
     default: "the system's",
-    effect: "The certificate authorities that may have issued the certificate of a daemon at an address with `https`.",
+    effect: "Certificate authorities that the plugin trusts for a daemon at an address with `https`.",
 };
 
 /// The certificate that a plugin identifies itself with.
@@ -114,8 +114,7 @@ pub const DAEMON_CERTIFICATE: Setting = Setting {
     scope: Scope::Plugin,
     value: "a path of a certificate in PEM",
     default: "none",
-    effect: "The certificate by which the plugin identifies itself to a daemon at an address with `https`. It needs \
-             `ISTHMUS_DAEMON_KEY`.",
+    effect: "Certificate with which the plugin identifies itself to a daemon at an address with `https`. It needs `ISTHMUS_DAEMON_KEY`.",
 };
 
 /// The key of that certificate.
@@ -133,7 +132,7 @@ pub const DAEMON_TOKEN_FILE: Setting = Setting {
     scope: Scope::Plugin,
     value: "a path",
     default: "none",
-    effect: "A file with the token by which the plugin identifies itself to a daemon at an address.",
+    effect: "File with the token with which the plugin identifies itself to a daemon at an address.",
 };
 
 /// The address of a shared daemon.
@@ -142,7 +141,7 @@ pub const LISTEN: Setting = Setting {
     scope: Scope::Daemon,
     value: "an IP address and a port, such as `0.0.0.0:7443`",
     default: "only the socket",
-    effect: "The address at which a shared daemon serves plugins as well. Addresses other than those of the loopback need TLS.",
+    effect: "Address at which a shared daemon serves plugins as well. An address outside of the loopback needs TLS.",
 };
 
 /// The certificate of a shared daemon.
@@ -151,7 +150,7 @@ pub const TLS_CERTIFICATE: Setting = Setting {
     scope: Scope::Daemon,
     value: "a path of a certificate and its chain in PEM",
     default: "no TLS",
-    effect: "The certificate of the daemon at `ISTHMUS_LISTEN`. It is read again when the file changes.",
+    effect: "Certificate of the daemon at `ISTHMUS_LISTEN`. The daemon reads it again when the file changes.",
 };
 
 /// The key of that certificate.
@@ -160,7 +159,7 @@ pub const TLS_KEY: Setting = Setting {
     scope: Scope::Daemon,
     value: "a path of a key in PEM",
     default: "no TLS",
-    effect: "The key of `ISTHMUS_TLS_CERTIFICATE`, which no other user may read.",
+    effect: "Key of `ISTHMUS_TLS_CERTIFICATE`. No other user may be able to read it.",
 };
 
 /// The authorities that issue the certificates of plugins.
@@ -169,8 +168,8 @@ pub const TLS_CLIENT_AUTHORITIES: Setting = Setting {
     scope: Scope::Daemon,
     value: "a path of certificates in PEM",
     default: "plugins need a token",
-    effect: "The certificate authorities whose certificates identify plugins at `ISTHMUS_LISTEN`. It is read again when the file \
-             changes.",
+    effect: "Certificate authorities whose certificates identify plugins at `ISTHMUS_LISTEN`. The daemon reads the file \
+             again when it changes.",
 };
 
 /// The tokens of plugins.
@@ -179,7 +178,7 @@ pub const TOKENS: Setting = Setting {
     scope: Scope::Daemon,
     value: "a path",
     default: "plugins need a certificate",
-    effect: "A file whose lines are names and tokens, which identify plugins at `ISTHMUS_LISTEN`. It is read again when it changes.",
+    effect: "File whose lines are names and tokens, which identify plugins at `ISTHMUS_LISTEN`. The daemon reads it again when it changes.",
 };
 
 /// How long a shared daemon lets calls end by themselves before it ends.
@@ -188,8 +187,8 @@ pub const DRAIN_PERIOD: Setting = Setting {
     scope: Scope::Daemon,
     value: "a number of seconds, up to a day (86400)",
     default: "600",
-    effect: "Time that calls in progress have to end by themselves when a shared daemon gets a signal to end. After it they are \
-             stopped, as by Cancel.",
+    effect: "Time that calls in progress have to end by themselves when a shared daemon gets a signal to end. After it the \
+             daemon stops them, as with Cancel.",
 };
 
 pub const DEFAULT_DRAIN_PERIOD: Duration = Duration::from_secs(600);
@@ -201,8 +200,8 @@ pub const STOP_GRACE_PERIOD: Setting = Setting {
     value: "a number of seconds, up to a day (86400)",
     default: "30",
     effect: "Time that a stopped provider has to finish its calls: after a second Cancel, at the end of the \
-             plugin, or when a resource's `customTimeouts` have passed. Calls still running are then \
-             answered with what is known of their outcome.",
+             plugin, or when a resource's `customTimeouts` have passed. isthmus then answers calls that still run, with \
+             their known outcome.",
 };
 
 pub const DEFAULT_STOP_GRACE_PERIOD: Duration = Duration::from_secs(30);
@@ -223,7 +222,7 @@ pub const POOL_PROCESSES: Setting = Setting {
     scope: Scope::Daemon,
     value: "a number, 1 or more",
     default: "64",
-    effect: "Most provider processes of a shared daemon. When all are in use, the start of a further one waits.",
+    effect: "Largest number of provider processes of a shared daemon. If all are in use, a further start waits.",
 };
 
 /// The memory of all provider processes of a shared daemon.
@@ -241,8 +240,7 @@ pub const POOL_AGE: Setting = Setting {
     scope: Scope::Daemon,
     value: "a number of seconds, up to a day (86400)",
     default: "3600",
-    effect: "How long after its configuration a provider process of a shared daemon is given to further runs, because \
-             credentials expire.",
+    effect: "Time after its configuration in which further runs may use a provider process of a shared daemon, because credentials expire.",
 };
 
 /// How long a provider is kept that nothing uses.
@@ -251,7 +249,7 @@ pub const POOL_IDLE: Setting = Setting {
     scope: Scope::Daemon,
     value: "a number of seconds, up to a day (86400)",
     default: "600",
-    effect: "How long a shared daemon keeps a provider process that no run uses.",
+    effect: "Time that a shared daemon keeps a provider process that no run uses.",
 };
 
 /// The directory of the state store, keys and caches.
@@ -269,8 +267,8 @@ pub const LOCK_FILE: Setting = Setting {
     scope: Scope::Run,
     value: "a file, such as `.terraform.lock.hcl`",
     default: "no lock file",
-    effect: "Pins providers to the versions and checksums of this dependency lock file; a provider that is \
-             not in it, or differs from it, is refused.",
+    effect: "Pins providers to the versions and checksums of this dependency lock file. isthmus refuses a provider that is \
+             not in it, or differs from it.",
 };
 
 /// What an entry of the journal survives.
@@ -279,8 +277,8 @@ pub const DURABILITY: Setting = Setting {
     scope: Scope::Daemon,
     value: "`process` or `disk`",
     default: "`process`",
-    effect: "What an entry of the journal files survives when the provider is called: the death of any process, or a loss of \
-             power too, which takes one `fsync` more for each change and its answer.",
+    effect: "Durability of journal writes before a call of the provider: an entry survives the death of any process \
+             (`process`), or a loss of power too (`disk`), which takes one more `fsync` for each change and its answer.",
 };
 
 /// Whether registries and network mirrors are used.
@@ -390,9 +388,9 @@ pub const PROVIDER_ENVIRONMENT: Setting = Setting {
     scope: Scope::Run,
     value: "names of variables, separated by commas; `*` at the end of one stands for the rest of a name",
     default: "none of them",
-    effect: "Variables that providers get although they are withheld from them: credentials of Pulumi, backends and registries \
-             ([all of them](#what-providers-inherit)). In a daemon's environment, also those that providers get whose engine has attached to \
-             the daemon without a plugin ([daemon](daemon.md#an-engine-without-a-plugin)).",
+    effect: "Variables that isthmus passes to providers although it withholds them by default: credentials of Pulumi, backends and registries \
+             ([all of them](#what-providers-inherit)). In a daemon's environment, also the variables for providers whose \
+             engine has attached to the daemon without a plugin ([daemon](daemon.md#an-engine-without-a-plugin)).",
 };
 
 /// The limit of a provider's memory.
@@ -401,8 +399,8 @@ pub const PROVIDER_MEMORY: Setting = Setting {
     scope: Scope::Run,
     value: "a number of mebibytes, 16 or more",
     default: "no limit",
-    effect: "Resident memory beyond which a provider, with the processes that it has started, is replaced between two calls \
-             by a new process with the same configuration.",
+    effect: "Resident memory beyond which a provider, with the processes that it has started, is replaced by a new process \
+             with the same configuration, between two calls.",
 };
 
 /// Whether processes that a provider has detached are killed.
@@ -481,7 +479,7 @@ const TOOLS_DIR: Setting = Setting {
     scope: Scope::Tests,
     value: "a directory",
     default: "`target/tools`",
-    effect: "Where the project's tests build the tools that they need. Has no effect on the program.",
+    effect: "Directory in which the project's tests build their tools. It has no effect on the program.",
 };
 
 /// All settings, in the order of the reference page.
@@ -552,7 +550,7 @@ pub(crate) const REMOVED: [(&str, &str); 2] = [
     ),
     (
         "ISTHMUS_POLICY",
-        "who may connect to a daemon is trusted as its user: unset it, and run a daemon for each team, with credentials of its own",
+        "isthmus trusts every client of a daemon as its user: unset it, and run a daemon for each team, with credentials of its own",
     ),
 ];
 

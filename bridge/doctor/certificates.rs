@@ -25,7 +25,7 @@ pub(super) fn gather(world: &World) -> Facts {
 }
 
 pub(super) fn judge(facts: &Facts) -> Judgement {
-    let summary = if facts.set.is_empty() { "those of the system".to_owned() } else { facts.set.join(", ") };
+    let summary = if facts.set.is_empty() { "the system's".to_owned() } else { facts.set.join(", ") };
     let unread = facts.unread.as_deref().map(|text| Finding::fault(ErrorCode::AuthoritiesUnread, text));
     Judgement::new(summary, unread.into_iter().collect())
 }

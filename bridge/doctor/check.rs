@@ -77,7 +77,7 @@ impl Check {
             Self::Certificates => "certificate authorities of the environment",
             Self::Proxy => "proxy variables",
             Self::Registry => "access to the registries and mirrors of the providers",
-            Self::Clock => "clock of this machine against that of a registry",
+            Self::Clock => "clock of this machine against a registry's",
             Self::Cache => "installed providers: checksums, platforms, permissions",
             Self::Providers => "start of the project's providers",
             Self::Store => "state store and its key",

@@ -25,7 +25,7 @@ pub(super) fn gather(world: &World) -> Option<Facts> {
 
 pub(super) fn judge(facts: Option<&Facts>) -> Judgement {
     let Some(Facts { directory, usability, trusted }) = facts else {
-        let text = "there is no home directory: neither ISTHMUS_HOME nor PULUMI_HOME nor HOME is set";
+        let text = "no home directory: neither ISTHMUS_HOME nor PULUMI_HOME nor HOME is set";
         return Judgement::new("none", vec![Finding::fault(ErrorCode::NoHomeDirectory, text)]);
     };
     let mut findings = Vec::new();

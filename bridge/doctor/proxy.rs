@@ -10,7 +10,7 @@ use isthmus_context::error_code::ErrorCode;
 pub(super) struct Facts {
     /// The proxy of the default registry, without its credentials.
     proxy: Option<String>,
-    /// The variable that is no proxy's address.
+    /// The variable that is not a proxy's address.
     invalid: Option<String>,
 }
 

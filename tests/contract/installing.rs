@@ -387,7 +387,7 @@ async fn a_broken_configuration_is_told_with_its_place() -> Outcome {
     let host = world.setup().start().await;
     world.publish(&host, "1.2.0");
     for (text, wanted) in [
-        ("provider_installation {\n  mirror {}\n}\n", ":5:3: this is no way to install providers"),
+        ("provider_installation {\n  mirror {}\n}\n", ":5:3: unknown installation method"),
         ("plugin_cache_dir = \n", ":5:1: found the end of the file, where a value should be"),
     ] {
         world.configure(text);

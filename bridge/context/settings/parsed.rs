@@ -281,7 +281,7 @@ impl Settings {
 impl Default for Settings {
     /// The settings of an empty environment.
     fn default() -> Self {
-        Self::parse([]).expect("what is not set cannot be misunderstood")
+        Self::parse([]).expect("an unset variable is valid")
     }
 }
 
@@ -355,7 +355,7 @@ impl<'a> Reader<'a> {
     fn refuse_removed(&mut self) {
         for (name, instead) in REMOVED {
             if self.variables.get(OsStr::new(name)).is_some_and(|value| !value.is_empty()) {
-                self.invalid.push(format!("{name} is no setting any more: {instead}"));
+                self.invalid.push(format!("{name} is no longer a setting: {instead}"));
             }
         }
     }
@@ -627,7 +627,7 @@ mod tests {
                 "  ISTHMUS_STORE: unknown scheme \"mysql\"; expected a file, or \
                  `postgres://USER:PASSWORD@HOST/DATABASE`",
                 "  ISTHMUS_WRITE_ONLY=\"hash\\xFF\": not UTF-8; expected `hash` or `secret`",
-                "  ISTHMUS_ALLOW_USERS is no setting any more: a daemon serves its own user and root: unset it, and run a daemon for \
+                "  ISTHMUS_ALLOW_USERS is no longer a setting: a daemon serves its own user and root: unset it, and run a daemon for \
                  each user",
                 "help: correct or unset these variables; `isthmus explain settings` describes them all",
             ]

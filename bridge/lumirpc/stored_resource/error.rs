@@ -37,7 +37,7 @@ pub(crate) enum StoredResourceError {
     },
     /// Several resources have this id, and the call does not distinguish them.
     #[error(
-        "{count} resources in the store are {key}, and nothing in the call tells which one is meant; change an input that \
+        "{count} resources in the store are {key}, and the call does not show which one it means; change an input that \
          makes the provider replace the resource, so that it gets a state of its own"
     )]
     Ambiguous { key: StoreKey, count: usize },

@@ -46,7 +46,12 @@ impl Target<'_> {
             Ok(left) => left.and_then(|left| Struct::decode(left).ok()),
             Err(error) => {
                 let summary = "Failed to read what an earlier failed deletion has left";
-                operations.warn(summary, &error, "What the engine has stored is used.", warnings);
+                operations.warn(
+                    summary,
+                    &error,
+                    "isthmus uses the state that the engine has stored.",
+                    warnings,
+                );
                 None
             }
         }

@@ -114,7 +114,7 @@ pub async fn import(
     };
     let Some(object) = read else {
         if let Some(form) = target.import_form().await {
-            warnings.texts.push(format!("There is no {} with this id; {form}", target.shape.terraform_type));
+            warnings.texts.push(format!("No {} has this id; {form}", target.shape.terraform_type));
         }
         return Ok(None);
     };

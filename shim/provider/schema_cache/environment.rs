@@ -33,10 +33,10 @@ pub(crate) const VOLATILE: [(&str, &str); 24] = [
     ("TRACEPARENT", "which span of a trace it is part of"),
     ("TRACESTATE", "which span of a trace it is part of"),
     ("OTEL_*", "where traces go"),
-    ("TF_LOG*", "what is logged, and where to"),
+    ("TF_LOG*", "levels and files of logs"),
     ("TF_REATTACH_PROVIDERS", "which providers are running already"),
     // They include the addresses of the engine, the stack's configuration, and ids of a run.
-    ("PULUMI_*", "what is meant for Pulumi, not for a Terraform provider"),
+    ("PULUMI_*", "variables for Pulumi, not for a Terraform provider"),
 ];
 
 /// A hash of an environment.

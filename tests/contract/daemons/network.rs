@@ -553,7 +553,7 @@ async fn a_daemon_that_would_serve_anyone_does_not_start() {
         ("ISTHMUS_ALLOW_USERS", "ci", "a daemon for each user"),
     ] {
         let said = refused(&[(name, value)]).await;
-        assert!(said.contains(&format!("{name} is no setting any more")) && said.contains(instead), "{said}");
+        assert!(said.contains(&format!("{name} is no longer a setting")) && said.contains(instead), "{said}");
     }
 }
 

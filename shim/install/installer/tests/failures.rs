@@ -43,7 +43,7 @@ async fn a_registry_that_fails_later_is_reported() {
         (Document::status(403), "localhost requires authentication: add `credentials \"localhost:"),
         (
             Document::of("<html>Log in"),
-            "a web page where JSON is expected\nhelp: the web page is likely that of a proxy or a login",
+            "a web page where JSON is expected\nhelp: the web page likely comes from a proxy or a login",
         ),
         (Document::of("{}"), "its answer is not what the protocol says"),
     ];
