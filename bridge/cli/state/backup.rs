@@ -44,7 +44,7 @@ pub(super) struct Backup {
     file: PathBuf,
 }
 
-/// Restore a backup where there is no state store.
+/// Restore a backup of the state store and the journal.
 #[derive(Debug, Args)]
 #[command(after_help = RESTORE)]
 pub(super) struct Restore {
