@@ -72,7 +72,7 @@ pub(crate) enum StoredResourceError {
     Undone { cause: String },
     /// A creation failed half-way and could not be undone.
     #[error(
-        "{cause}\nWhat had been made by then, {key}, could not be deleted again: {obstacle}\nIt still exists{}; delete it by \
+        "{cause}\nThe object made by then, {key}, could not be deleted again: {obstacle}\nIt still exists{}; delete it by \
          hand",
         if *.is_stored { ", and is kept in the store as damaged" } else { "" }
     )]

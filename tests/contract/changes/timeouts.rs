@@ -218,7 +218,7 @@ on_both_protocols! {
         let slow = faulty.within(1.0).make(&json!({"mode": "hang"})).await.expect_err("it hangs");
         assert_says(&slow, Code::Unknown, &[
             "creating this resource took longer than the 1s that `customTimeouts.create` allows",
-            "got a stop request", "Whether there is a new sandbox_faulty now is unknown", "`pulumi import`",
+            "a stop request", "Whether there is a new sandbox_faulty now is unknown", "`pulumi import`",
         ]);
         assert_eq!(host.call_names().iter().filter(|call| *call == stop(protocol)).count(), 1);
 
