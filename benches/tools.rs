@@ -192,7 +192,7 @@ pub(crate) fn place_plugin(bridge: &Path, plugins: &Path) -> anyhow::Result<Path
 }
 
 fn absolute(path: &Path) -> anyhow::Result<PathBuf> {
-    std::path::absolute(path).with_context(|| format!("{} is no path", path.display()))
+    std::path::absolute(path).with_context(|| format!("{} is not a path", path.display()))
 }
 
 /// The first line that a program answers to an option, if it succeeds.

@@ -62,7 +62,7 @@ struct Command {
     /// Print no notes and no progress; errors and warnings stay.
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     quiet: bool,
-    /// Print more about what is done, on standard error.
+    /// Print more about each step, on standard error.
     #[arg(short, long, global = true, action = ArgAction::SetTrue)]
     verbose: bool,
 }

@@ -53,17 +53,17 @@ Examples:
   isthmus daemon --replace
   ISTHMUS_METRICS=127.0.0.1:9464 isthmus daemon --socket /run/isthmus/daemon.sock
 
-Plugins of the same user find the daemon by themselves, or by ISTHMUS_DAEMON if it has another socket.";
+Plugins of the same user find the daemon at its default socket. For another socket, set ISTHMUS_DAEMON for them.";
 
 /// Serve the plugins of any number of engines, which share its providers.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Daemon {
-    /// The socket to listen on, where plugins look for it by `ISTHMUS_DAEMON`. By default it is where they look without that.
+    /// Socket to listen on (default: the one that plugins use without `ISTHMUS_DAEMON`).
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
-    /// Replace the daemon that listens there, if there is one. It serves the sessions that it has, and ends with the last of
-    /// them; new ones are served by this.
+    /// Replace the daemon that listens on the socket, if any. It serves its open sessions to their end; this
+    /// one serves new sessions.
     #[arg(long)]
     replace: bool,
 }
@@ -74,18 +74,21 @@ const LOOK: (Duration, Duration) = (Duration::from_secs(10), Duration::from_mill
 #[derive(Debug, thiserror::Error)]
 enum DaemonError {
     #[error(
-        "there is no directory for the socket\nhelp: choose a path by `--socket`, or set ISTHMUS_HOME to a directory"
+        "no directory for the socket\nhelp: choose a path with `--socket`, or set ISTHMUS_HOME to a directory"
     )]
     NoDirectory,
-    #[error("the path of the socket, {path}, has {length} bytes, and at most {LONGEST} are possible\nhelp: choose another one by `--socket`", path = path.display())]
+    #[error("the path of the socket, {path}, has {length} bytes, and at most {LONGEST} are possible\nhelp: choose another \
+             one with `--socket`", path = path.display())]
     Long { path: PathBuf, length: usize },
     #[error("the directory of the socket is refused")]
     Directory(#[from] PermissionsError),
     #[error("another daemon listens on {path}", path = .0.display())]
     Taken(PathBuf),
-    #[error("{path} is no socket of a daemon, so it is left alone\nhelp: remove it, or choose another path by `--socket`", path = .0.display())]
+    #[error("{path} is not a daemon's socket, so isthmus leaves it alone\nhelp: remove it, or choose another path with \
+             `--socket`", path = .0.display())]
     Occupied(PathBuf),
-    #[error("{path} is no lock file of a daemon, so it is left alone\nhelp: remove it, or choose another path by `--socket`", path = .0.display())]
+    #[error("{path} is not a daemon's lock file, so isthmus leaves it alone\nhelp: remove it, or choose another path with \
+             `--socket`", path = .0.display())]
     Lock(PathBuf),
     #[error("failed to replace the daemon")]
     Replace(#[from] TakeOverError),

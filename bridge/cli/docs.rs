@@ -36,7 +36,8 @@ data.aws_ami).";
 
 /// Show the reference of a provider in Pulumi's names.
 ///
-/// Serves pages at an address of this machine until Ctrl-C, or writes them as files. The provider is installed if it is missing.
+/// Serves pages at an address of this machine until Ctrl-C, or writes them as files. isthmus installs the
+/// provider if it is missing.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Docs {

@@ -30,13 +30,13 @@ Examples:
   isthmus doctor --json | jq -r '.checks[].findings[] | .code + \" \" + .message'
   isthmus doctor --report > report.md
 
-Nothing is changed. The Pulumi CLI (which may write logs), plugins and the providers in the arguments are started for a moment; with
---yes also those that only the project names, and not its lock file or a development override. Each provider's registry or mirror is
-queried once, unless --offline is given or ISTHMUS_OFFLINE is set. Without a provider in the arguments or the project, hashicorp/random
-is queried.
+isthmus changes nothing. It starts the Pulumi CLI (which may write logs), plugins and the providers in the arguments for a moment. With
+--yes it also starts providers that only the project names, and not its lock file or a development override. It queries each provider's
+registry or mirror once, unless you pass --offline or set ISTHMUS_OFFLINE. Without a provider in the arguments or the project, it queries
+hashicorp/random.
 
-Each fault has a code, which `isthmus explain` describes, and what to do. Exits with 1 if there is a fault. Secrets are removed from the
-output; from a report, also the path of the home directory. Read a report before you publish it.";
+Each fault has a code, which `isthmus explain` describes, and a way to fix it. The exit code is 1 if isthmus finds a fault. isthmus
+removes secrets from the output, and from a report also the path of the home directory. Read a report before you publish it.";
 
 /// Examine this machine and project for faults.
 #[derive(Debug, Args)]
@@ -45,7 +45,7 @@ pub(super) struct Doctor {
     #[arg(
         value_name = "PROVIDER",
         value_parser = address,
-        help = "Provider to examine besides those of the project, [HOST/][NAMESPACE/]TYPE"
+        help = "Provider to examine besides the project's, [HOST/][NAMESPACE/]TYPE"
     )]
     providers: Vec<ProviderAddress>,
     /// Project directory (default: the nearest directory upwards with a Pulumi.yaml).

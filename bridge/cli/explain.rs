@@ -38,7 +38,7 @@ pub(super) struct Explain {
     /// Code of an error, such as ISTHMUS-2003; a variable, such as ISTHMUS_OFFLINE; `settings` for all of them; `names` for the file in which a
     /// project chooses names (default: list all codes).
     topic: Option<String>,
-    /// Write a JSON object: codes with their titles and texts, settings with what they do, or the text of a topic.
+    /// Write a JSON object: codes with their titles and texts, settings with their effects, or the text of a topic.
     #[arg(long)]
     json: bool,
 }

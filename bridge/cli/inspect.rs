@@ -40,7 +40,7 @@ Examples:
   isthmus inspect hashicorp/random random_pet --inputs inputs.json --json | jq '.steps[].terraform'
 
 TYPE is a name in Terraform (random_password) or in Pulumi (random:index/password:Password, random.Password, Password).
-Files are JSON, by Pulumi's names of properties; {\"fn::secret\": VALUE} is a secret.";
+Files are JSON, with Pulumi's names of properties; {\"fn::secret\": VALUE} is a secret.";
 
 /// How long a provider has to end.
 const GRACE: Duration = Duration::from_secs(5);
@@ -50,8 +50,9 @@ const WIDE: usize = 100;
 
 /// Show schema, plan and diff of one resource.
 ///
-/// Shows the calls of the provider with their responses, and what Pulumi gets of them, side by side on a wide
-/// terminal. The provider is configured, and plans; nothing is created, changed or stored. Secrets are masked.
+/// Shows the calls to the provider with their responses, and the result for Pulumi, side by side on a wide
+/// terminal. isthmus configures the provider and plans; it creates, changes and stores nothing. It masks
+/// secrets.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Inspect {

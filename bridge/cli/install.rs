@@ -29,14 +29,14 @@ Examples:
   isthmus install --plugin --project ~/infrastructure --plugin-version 1.4.0
   pulumi stack export | isthmus install --plugin --stack -
 
-The provider is installed into the plugin cache and verified, as on its first use. The registry is queried for versions, unless an exact
-version is given that is installed already. With --lock the version and the checksums of its packages are recorded in
-.terraform.lock.hcl, as by `tofu init`; a version that is locked there is the one that is installed.
+isthmus installs the provider into the plugin cache and verifies it, as on its first use. It queries the registry for versions, unless you
+give an exact version that is installed already. With --lock it records the version and the checksums of its packages in
+.terraform.lock.hcl, like `tofu init`, and installs a version that is locked there.
 
-The Pulumi CLI looks for a plugin by its exact version, which SDKs, Pulumi.yaml and stacks contain. With --plugin, this program is
-installed as resource-terraform-provider-vVERSION in the plugins directory of the Pulumi home, for each version in Pulumi.yaml, in the
-SDKs below it, and in the project's stacks, which the Pulumi CLI lists if it is on PATH. Without a project, the default version is
-installed. A plugin that isthmus did not install, such as the Go bridge, is replaced only with --force or --everywhere.";
+The Pulumi CLI looks for a plugin by its exact version, which SDKs, Pulumi.yaml and stacks contain. With --plugin, isthmus installs itself
+as resource-terraform-provider-vVERSION in the plugins directory of the Pulumi home, for each version in Pulumi.yaml, in the SDKs below
+it, and in the project's stacks, which the Pulumi CLI lists if it is on PATH. Without a project, isthmus installs the default version. It
+replaces a plugin that it did not install, such as the Go bridge, only with --force or --everywhere.";
 
 /// Install a provider, or the Pulumi plugin itself (`--plugin`).
 #[derive(Debug, Args)]

@@ -47,8 +47,8 @@ Examples:
   isthmus link ./terraform-provider-aws_v5.0.0 --dir ~/bin
   isthmus link ./terraform-provider-acme --as corp
 
-Without --dir the links are created in packs/PKG of the engine's directory, $LUMIROOT or /usr/local/lumi. Only links that the
-command created itself are replaced.";
+Without --dir, isthmus creates the links in packs/PKG of the engine's directory, $LUMIROOT or /usr/local/lumi. It replaces only its own
+links.";
 
 /// Link a provider as a plugin of the legacy engine.
 #[derive(Debug, Args)]

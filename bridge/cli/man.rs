@@ -34,7 +34,7 @@ pub(super) fn run(man: &Man, mut root: clap::Command) -> ExitCode {
             Some(found) => command = found,
             None => {
                 let meant = nearest(name, names()).map(|nearest| format!("; did you mean {nearest:?}?"));
-                let text = format!("there is no command {name:?}{}", meant.unwrap_or_default());
+                let text = format!("unknown command {name:?}{}", meant.unwrap_or_default());
                 fail(&text);
                 return ExitCode::from(USAGE_ERROR);
             }

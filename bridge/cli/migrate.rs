@@ -33,23 +33,22 @@ Examples:
   tofu state pull | isthmus migrate - --output . --from-config . --runtime hcl
   pulumi stack export --show-secrets | isthmus migrate --to terraform - --output back --addresses shop/addresses.json
 
-To Pulumi, the output directory gets a project: a program in YAML, the packages that it uses, and the stack export stack.json, which
-`pulumi stack import --file stack.json` takes. With it the next preview shows no changes. The state is a terraform.tfstate, or what
-`tofu show -json` prints, which lacks private data.
+To Pulumi, isthmus writes a project into the output directory: a program in YAML, the packages that it uses, and the stack export
+stack.json for `pulumi stack import --file stack.json`. The next preview then shows no changes. The state is a terraform.tfstate, or the
+output of `tofu show -json`, which lacks private data.
 
-With --runtime hcl, the configuration is the program, which Pulumi's HCL host runs as it is: write Pulumi.yaml and stack.json into its
-directory. Resources have the names that the host gives them, and modules are components.
+With --runtime hcl, the configuration stays the program, and Pulumi's HCL host runs it unchanged: write Pulumi.yaml and stack.json into
+its directory. Resources get the host's names, and modules are components.
 
-To Terraform, it gets a terraform.tfstate and import blocks in imports.tf. The stack export must have been written with --show-secrets.
+To Terraform, isthmus writes a terraform.tfstate, and import blocks in imports.tf. Write the stack export with --show-secrets.
 
-Every provider is started once, from --provider, or from the plugin cache, where it is installed in the version of the lock file beside
-the state, or else in the newest one. Providers that only the state or the stack export names are listed, and are downloaded and started
-after confirmation; --yes confirms them. You need not confirm providers of --provider, of the lock file in the working directory, or
-of development overrides.
+isthmus starts every provider once, from --provider or from the plugin cache, in the version of the lock file beside the state, or else in
+the newest one. It lists providers that only the state or the stack export names, and downloads and starts them after your confirmation or
+with --yes. You need not confirm providers of --provider, of the lock file in the working directory, or of development overrides.
 
 stack.json, terraform.tfstate and the files in secrets/ contain secrets in the clear; only their owner can read them.
 
-Exits with 3 when something could not be migrated: every such thing is listed on standard error, with the reason.";
+The exit code is 3 if isthmus could not migrate something: it lists each item on standard error, with the reason.";
 
 /// Migrate a Terraform state to a Pulumi stack, or back.
 #[derive(Debug, Args)]
@@ -92,7 +91,7 @@ pub(super) struct Migrate {
     /// To Terraform: lineage of the existing state that this one continues (default: a new one).
     #[arg(long)]
     lineage: Option<String>,
-    /// To Terraform: serial, larger than that of the existing state.
+    /// To Terraform: serial, larger than the existing state's.
     #[arg(long, default_value_t = 1)]
     serial: u64,
 }

@@ -49,8 +49,8 @@ pub(super) struct Ps {
 
 /// Watch the sessions and provider processes of a daemon.
 ///
-/// Shows them again every two seconds, with the calls of each second, until `q` or Ctrl-C. Prints them once where standard
-/// output is no terminal.
+/// Updates every two seconds, with the calls of each second, until `q` or Ctrl-C. Prints once if standard
+/// output is not a terminal.
 #[derive(Debug, Args)]
 #[command(after_help = TOP_EXAMPLES)]
 pub(super) struct Top {
@@ -60,7 +60,8 @@ pub(super) struct Top {
 
 /// Follow the log lines of a daemon.
 ///
-/// Prints the recent lines, and then further ones until the daemon ends. Secrets are redacted in them, other values are not.
+/// Prints the recent lines, and then new ones until the daemon ends. isthmus redacts secrets in them, but no
+/// other values.
 #[derive(Debug, Args)]
 #[command(after_help = LOGS_EXAMPLES)]
 pub(super) struct Logs {
@@ -73,7 +74,7 @@ pub(super) struct Logs {
 
 #[derive(Debug, Args)]
 struct Daemon {
-    /// The socket of the daemon. By default it is the one that plugins use.
+    /// Socket of the daemon (default: the one that plugins use).
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
 }

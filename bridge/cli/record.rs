@@ -22,7 +22,7 @@ Examples:
   isthmus record session.jsonl -- pulumi up --yes
   isthmus replay session.jsonl
 
-The exit code is that of the command; 127 if it cannot be run, and 1 if the file cannot be created.";
+The exit code is the command's; 127 if it cannot be run, and 1 if isthmus cannot create the file.";
 
 /// Exit code of a command that cannot be run, as shells have it.
 const NOT_RUN: u8 = 127;
@@ -52,8 +52,8 @@ enum RecordError {
 
 /// Record a command's provider calls to a file.
 ///
-/// Each plugin of isthmus that the command starts appends the calls of its session on both sides: of the engine, and of
-/// the Terraform provider. Secrets are replaced. `isthmus replay` makes the calls again.
+/// Each isthmus plugin that the command starts appends the calls of its session on both sides: the engine's,
+/// and those to the Terraform provider. isthmus replaces secrets. `isthmus replay` repeats the calls.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Record {

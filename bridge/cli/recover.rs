@@ -26,8 +26,8 @@ use isthmus_context::settings::Settings;
 const ABOUT: &str = "\
 List changes that an engine may not know of, and take them over.
 
-A provider, a plugin, an engine or the machine may end in the middle of a change. Of each change, the journal knows until there is evidence
-that the engine knows what came of it: a later call with the resource's id, or the orderly end of its run. What is left is listed here.";
+A provider, a plugin, an engine or the machine may end in the middle of a change. The journal keeps each change until a later call with
+the resource's id, or the orderly end of its run, shows that the engine knows the outcome. This command lists the rest.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -37,14 +37,15 @@ Examples:
   isthmus recover import-file > import.json && pulumi import --file import.json
   isthmus recover dismiss 4f1d09ab37c2-12
 
-CONDITION is \"made\" where the provider made the object and it is not known whether the engine heard of it, and \"unknown\" where the
-outcome is not known. With --all, it is \"ended\" where the run that made the object ended in order: the engine knows the object, or has known
-it until it left the stack by `pulumi state move`, `pulumi state delete`, `deletedWith` or `retainOnDelete`, which no call tells.
+CONDITION is \"made\" if the provider made the object and the engine may not know it, and \"unknown\" if the outcome is unknown. With
+--all, it is \"ended\" if the run that made the object ended in order: the engine knows the object, or knew it until it left the stack by
+`pulumi state move`, `pulumi state delete`, `deletedWith` or `retainOnDelete`, which engines do not report.
 
-Compare what is listed with the stack and with the provider: --export settles what the stack has. An object that it does not have is taken
-over by `isthmus recover import-file` and `pulumi import --file`, or deleted at the provider; then the operation is dismissed.
+Compare the list with the stack and with the provider: --export settles operations whose objects the stack has. If the stack does not have
+an object, import it with `isthmus recover import-file` and `pulumi import --file`, or delete it at the provider. Then dismiss the
+operation.
 
-Exits with 1 if a part of the journal cannot be read.";
+The exit code is 1 if isthmus cannot read a part of the journal.";
 
 /// List changes that an engine may not know of, and take them over.
 #[derive(Debug, Args)]

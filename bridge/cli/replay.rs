@@ -27,11 +27,11 @@ The exit code is 0 if nothing differs, 1 if something does or the recording cann
 /// Characters of a line that are shown: names and values of recordings have any length.
 const LONGEST: usize = 2_000;
 
-/// Replay a recording and show what differs.
+/// Replay a recording and show the differences.
 ///
-/// The engine's calls are made against this isthmus, and the recorded responses are those of the provider. With
-/// `--provider`, another provider or version is called: its configuration, checks, differences and previews; nothing is
-/// created, changed, read or deleted.
+/// isthmus repeats the engine's calls, and answers with the recorded responses of the provider. With
+/// `--provider`, it calls another provider or version: for configuration, checks, differences and previews.
+/// It creates, changes, reads and deletes nothing.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Replay {
@@ -44,7 +44,7 @@ pub(super) struct Replay {
     /// Version or version constraint of an address, such as '~> 3.8' (default: the newest).
     #[arg(long, value_name = "VERSION", requires = "provider")]
     provider_version: Option<String>,
-    /// Write a JSON object: the calls, and what differs.
+    /// Write a JSON object: the calls, and their differences.
     #[arg(long)]
     json: bool,
 }

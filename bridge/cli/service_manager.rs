@@ -18,7 +18,7 @@ use isthmus_services::handover::listening;
 pub(super) enum ActivationError {
     #[error("{0} sockets were passed, and a daemon listens on one")]
     Number(usize),
-    #[error("it is no stream socket with a path that is listened on")]
+    #[error("it is not a listening stream socket with a path")]
     Kind(#[source] io::Error),
 }
 

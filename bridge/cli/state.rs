@@ -39,9 +39,9 @@ use isthmus_context::settings::Settings;
 const ABOUT: &str = "\
 Inspect the legacy engine's state store and exchange it with OpenTofu.
 
-These commands are for the legacy engine (`lumi`, 2017), which does not store Terraform state itself. Today's engine stores the state of its
-resources in the backend of its stacks: `pulumi stack export` writes it, and `isthmus migrate` exchanges it with Terraform or OpenTofu.
-Interrupted operations of both are listed by `isthmus recover`. `backup`, `restore` and `rekey` are for both: they include the journal.";
+These commands are for the legacy engine (`lumi`, 2017), which does not store Terraform state itself. Today's engine stores the state of
+its resources in the backend of its stacks: `pulumi stack export` writes it, and `isthmus migrate` exchanges it with Terraform or
+OpenTofu. `isthmus recover` lists interrupted operations of both. `backup`, `restore` and `rekey` are for both: they include the journal.";
 
 /// Inspect the legacy engine's state store and exchange it with OpenTofu.
 #[derive(Debug, Args)]

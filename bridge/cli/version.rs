@@ -15,7 +15,7 @@ Examples:
   isthmus version
   isthmus version --json | jq -r .plugin
 
-The version of the plugin is the one under which packages refer to it.";
+Packages refer to the plugin by its version.";
 
 /// Print the versions of the program, the plugin and the protocols.
 #[derive(Debug, Args)]

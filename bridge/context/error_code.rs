@@ -134,7 +134,7 @@ impl fmt::Display for ErrorCode {
 
 /// A text is no code.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is no error code{}", similar.map(|code| format!("; did you mean {code}?")).unwrap_or_default())]
+#[error("{text:?} is not an error code{}", similar.map(|code| format!("; did you mean {code}?")).unwrap_or_default())]
 pub struct UnknownCode {
     /// As the user wrote it.
     pub text: String,
@@ -192,6 +192,6 @@ mod tests {
         let unknown = "ISTHMUS-1109".parse::<ErrorCode>().expect_err("there is none");
         assert!(unknown.to_string().contains("did you mean ISTHMUS-110"), "{unknown}");
         let unknown = "E0308".parse::<ErrorCode>().expect_err("there is none");
-        assert_eq!(unknown.to_string(), "\"E0308\" is no error code");
+        assert_eq!(unknown.to_string(), "\"E0308\" is not an error code");
     }
 }

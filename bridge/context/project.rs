@@ -269,7 +269,7 @@ fn read_file(path: &Path) -> io::Result<String> {
     // Checked first: opening a named pipe would wait for a writer.
     let metadata = fs::metadata(path)?;
     if !metadata.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
     }
     if metadata.len() > LARGEST_FILE {
         return Err(io::ErrorKind::FileTooLarge.into());

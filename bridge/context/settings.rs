@@ -100,27 +100,28 @@ macro_rules! settings {
 // Whose a setting is, its values, what holds without it, and its effect.
 settings! {
     AUDIT_LOG Daemon: "a file", "none is written",
-        "File to which a shared daemon appends who has changed, read or configured what, as lines of JSON without values. Calls that \
-         cannot be written are refused ([observability](observability.md)).";
+        "Appends each change, read and configuration, with its user, to this file of a shared daemon, as lines of JSON without \
+         values. The daemon refuses calls that it cannot record ([observability](observability.md)).";
     DAEMON Run: "`off`, the path of a daemon's socket, or addresses such as `https://host:7443`, separated by commas",
         "the socket of the user's own daemon, if there is one",
-        "The shared daemon that the plugin passes the calls of its engine on to. Several addresses are those of \
-         [replicas](daemon.md#replicas), of which one is chosen at random. A daemon that cannot be reached is replaced by the plugin \
-         itself, with a warning, as long as no resource was changed through it.";
+        "Shared daemon to which the plugin passes the calls of its engine. Several addresses belong to \
+         [replicas](daemon.md#replicas): the plugin chooses one at random. If the plugin cannot reach the daemon, it serves the \
+         calls itself, with a warning, as long as it has changed no resource through the daemon.";
     DAEMON_AUTHORITIES Plugin: "a path of certificates in PEM", "the system's",
-        "The certificate authorities that may have issued the certificate of a daemon at an address with `https`.";
+        "Certificate authorities that the plugin trusts for a daemon at an address with `https`.";
     DAEMON_CERTIFICATE Plugin: "a path of a certificate in PEM", "none",
-        "The certificate by which the plugin identifies itself to a daemon at an address with `https`. It needs `ISTHMUS_DAEMON_KEY`.";
+        "Certificate with which the plugin identifies itself to a daemon at an address with `https`. It needs \
+         `ISTHMUS_DAEMON_KEY`.";
     DAEMON_KEY Plugin: "a path of a key in PEM", "none",
         "The key of `ISTHMUS_DAEMON_CERTIFICATE`.";
     DAEMON_TOKEN_FILE Plugin: "a path", "none",
-        "A file with the token by which the plugin identifies itself to a daemon at an address.";
+        "File with the token with which the plugin identifies itself to a daemon at an address.";
     DRAIN_PERIOD Daemon: "a number of seconds, up to a day (86400)", "600",
-        "Time that calls in progress have to end by themselves when a shared daemon gets a signal to end. After it they are stopped, as \
-         by Cancel.";
+        "Time that calls in progress have to end by themselves when a shared daemon gets a signal to end. After it the daemon \
+         stops them, as with Cancel.";
     DURABILITY Daemon: "`process` or `disk`", "`process`",
-        "What an entry of the journal files survives when the provider is called: the death of any process, or a loss of power too, which \
-         takes one `fsync` more for each change and its answer.";
+        "Durability of journal writes before a call of the provider: an entry survives the death of any process (`process`), or a \
+         loss of power too (`disk`), which takes one more `fsync` for each change and its answer.";
     EXACT_NUMBERS Run: "`string` or `number`", "`number`",
         "Form, in outputs and results, of numbers that a program's numbers cannot hold: decimal strings, which inputs take as well; or \
          the nearest number, with a warning.";
@@ -131,18 +132,18 @@ settings! {
     KEY_FILE Daemon: "a file of 64 hexadecimal digits", "a random key in `state.key` in `ISTHMUS_HOME`, created on first use",
         "File that holds the encryption key of the state store.";
     KILL_SESSIONS Run: BOOLEAN, "`false`: they keep running, as under Terraform, with a warning",
-        "Kills processes that a provider moved into another session (`setsid`) when the provider ends, unless the guardian process itself \
-         was killed. All other processes of a provider are always killed with it.";
+        "Kills processes that a provider moved into another session (`setsid`) when the provider ends, unless the guardian \
+         process itself was killed. All other processes of a provider are always killed with it.";
     LISTEN Daemon: "an IP address and a port, such as `0.0.0.0:7443`", "only the socket",
-        "The address at which a shared daemon serves plugins as well. Addresses other than those of the loopback need TLS.";
+        "Address at which a shared daemon serves plugins as well. An address outside of the loopback needs TLS.";
     LOCK_FILE Run: "a file, such as `.terraform.lock.hcl`", "no lock file",
-        "Pins providers to the versions and checksums of this dependency lock file; a provider that is not in it, or differs from it, is \
-         refused.";
+        "Pins providers to the versions and checksums of this dependency lock file. isthmus refuses a provider that is not in it, \
+         or differs from it.";
     LOG_CALLS Run: BOOLEAN, "`false`",
         "Logs every call of a Terraform provider with the time that it took, for debugging.";
     METRICS Daemon: "`HOST:PORT`; port 0 is one of the system's choice", "none is opened",
-        "Address on which a shared daemon serves metrics for Prometheus, its health and a status page over HTTP, to everyone who reaches \
-         it ([observability](observability.md)).";
+        "Address on which a shared daemon serves metrics for Prometheus, its health and a status page over HTTP, to everyone who \
+         reaches it ([observability](observability.md)).";
     OFFLINE Run: BOOLEAN, "`false`: registries and mirrors are queried",
         "Resolves providers from the plugin cache and filesystem mirrors only, without network access.";
     PASSPHRASE Daemon: "text", "`ISTHMUS_KEY_FILE` or `ISTHMUS_KEY`",
@@ -152,13 +153,14 @@ settings! {
         "Functions whose results have no secrets, as in the Go bridge, for programs in Go that call their [plain \
          form](names.md#plain-forms-of-functions); `*` is every data source and provider function.";
     POOL_AGE Daemon: "a number of seconds, up to a day (86400)", "3600",
-        "How long after its configuration a provider process of a shared daemon is given to further runs, because credentials expire.";
+        "Time after its configuration in which further runs may use a provider process of a shared daemon, because credentials \
+         expire.";
     POOL_IDLE Daemon: "a number of seconds, up to a day (86400)", "600",
-        "How long a shared daemon keeps a provider process that no run uses.";
+        "Time that a shared daemon keeps a provider process that no run uses.";
     POOL_MEMORY Daemon: "a number of mebibytes, 16 or more", "no limit",
         "Resident memory of all provider processes of a shared daemon, beyond which it starts no further one.";
     POOL_PROCESSES Daemon: "a number, 1 or more", "64",
-        "Most provider processes of a shared daemon. When all are in use, the start of a further one waits.";
+        "Largest number of provider processes of a shared daemon. If all are in use, a further start waits.";
     PROVIDER Run: "a file", "the one that `isthmus link` linked, else `terraform-provider-PKG` on `PATH`",
         "Provider binary that `lumi-resource-PKG` runs.";
     PROVIDER_DIRECTORY Run: "a directory, relative to the one in which the engine starts the plugin",
@@ -166,39 +168,43 @@ settings! {
         "Working directory of providers, to which relative paths refer ([migration](migration.md#relative-paths)).";
     PROVIDER_ENVIRONMENT Run: "names of variables, separated by commas; `*` at the end of one stands for the rest of a name",
         "none of them",
-        "Variables that providers get although they are withheld from them: credentials of Pulumi, backends and registries ([all of \
-         them](#what-providers-inherit)). In a daemon's environment, also those that providers get whose engine has attached to the \
-         daemon without a plugin ([daemon](daemon.md#an-engine-without-a-plugin)).";
+        "Variables that isthmus passes to providers although it withholds them by default: credentials of Pulumi, backends and \
+         registries ([all of them](#what-providers-inherit)). In a daemon's environment, also the variables for providers whose \
+         engine has attached to the daemon without a plugin ([daemon](daemon.md#an-engine-without-a-plugin)).";
     PROVIDER_MEMORY Run: "a number of mebibytes, 16 or more", "no limit",
-        "Resident memory beyond which a provider, with the processes that it has started, is replaced between two calls by a new process \
-         with the same configuration.";
+        "Resident memory beyond which a provider, with the processes that it has started, is replaced by a new process with the \
+         same configuration, between two calls.";
     PROVIDER_META Run: "a JSON object of objects, by the provider's type or address", "nothing",
         "Provider metadata, as a Terraform module gives it in `provider_meta` blocks; see below.";
     RECORD Plugin: "a file that does not exist, or a recording", "nothing is recorded",
-        "File to which the plugin of today's engines appends the calls of its session on both sides, without secrets, for `isthmus \
-         replay` ([recording](recording.md)). The plugin uses no shared daemon then.";
+        "File to which the plugin of today's engines appends the calls of its session on both sides, without secrets, for \
+         `isthmus replay` ([recording](recording.md)). The plugin uses no shared daemon then.";
     SCHEMA_CACHE Daemon: BOOLEAN, "`true`",
-        "Stores the schemas of providers in `ISTHMUS_HOME`. Without the schema cache, every start of the plugin starts the provider.";
+        "Stores the schemas of providers in `ISTHMUS_HOME`. Without the schema cache, every start of the plugin starts the \
+         provider.";
     SENSITIVE_OUTPUTS Run: "`withhold` or `show`", "`show`, with a warning",
-        "Sensitive outputs for the legacy engine, which stores everything in the clear: `withhold` keeps them in the state store only.";
+        "Sensitive outputs for the legacy engine, which stores everything in the clear: `withhold` keeps them in the state store \
+         only.";
     STOP_GRACE_PERIOD Run: "a number of seconds, up to a day (86400)", "30",
-        "Time that a stopped provider has to finish its calls: after a second Cancel, at the end of the plugin, or when a resource's \
-         `customTimeouts` have passed. Calls still running are then answered with what is known of their outcome.";
+        "Time that a stopped provider has to finish its calls: after a second Cancel, at the end of the plugin, or when a \
+         resource's `customTimeouts` have passed. isthmus then answers calls that still run, with their known outcome.";
     STORE Daemon: "a file, or `postgres://USER:PASSWORD@HOST/DATABASE`", "`state.sqlite` in `ISTHMUS_HOME`",
         "Location of the state store, and of the journal if it is a server; see below.";
     STORE_CA Daemon: "a file of certificates in PEM", "the system's certificate authorities",
         "Certificate authorities that verify the server in `ISTHMUS_STORE`.";
     TLS_CERTIFICATE Daemon: "a path of a certificate and its chain in PEM", "no TLS",
-        "The certificate of the daemon at `ISTHMUS_LISTEN`. It is read again when the file changes.";
+        "Certificate of the daemon at `ISTHMUS_LISTEN`. The daemon reads it again when the file changes.";
     TLS_CLIENT_AUTHORITIES Daemon: "a path of certificates in PEM", "plugins need a token",
-        "The certificate authorities whose certificates identify plugins at `ISTHMUS_LISTEN`. It is read again when the file changes.";
+        "Certificate authorities whose certificates identify plugins at `ISTHMUS_LISTEN`. The daemon reads the file again when it \
+         changes.";
     TLS_KEY Daemon: "a path of a key in PEM", "no TLS",
-        "The key of `ISTHMUS_TLS_CERTIFICATE`, which no other user may read.";
+        "Key of `ISTHMUS_TLS_CERTIFICATE`. No other user may be able to read it.";
     TOKENS Daemon: "a path", "plugins need a certificate",
-        "A file whose lines are names and tokens, which identify plugins at `ISTHMUS_LISTEN`. It is read again when it changes.";
+        "File whose lines are names and tokens, which identify plugins at `ISTHMUS_LISTEN`. The daemon reads it again when it \
+         changes.";
     WRITE_ONLY Run: "`hash` or `secret`", "`secret`",
-        "Form of write-only values among the inputs that the engine stores: as secrets, or as salted hashes, with the values in memory \
-         only.";
+        "Form of write-only values among the inputs that the engine stores: as secrets, or as salted hashes, with the values in \
+         memory only.";
 }
 
 /// The setting of this name.

@@ -59,7 +59,7 @@ pub(super) fn gather(world: &World) -> Option<Facts> {
 
 pub(super) fn judge(facts: Option<&Facts>) -> Judgement {
     let Some(Facts { root, usability, inventory, faults, .. }) = facts else {
-        let text = "there is no directory for providers: neither PULUMI_HOME nor HOME is set";
+        let text = "no directory for providers: neither PULUMI_HOME nor HOME is set";
         return Judgement::new("none", vec![Finding::fault(ErrorCode::NoHomeDirectory, text)]);
     };
     let mut findings = faults.clone();

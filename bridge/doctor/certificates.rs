@@ -11,7 +11,7 @@ pub(super) fn examine(world: &World) -> Judgement {
     let environment = world.environment();
     let mut set = vec!["SSL_CERT_FILE", "SSL_CERT_DIR"];
     set.retain(|name| environment.value(name).is_some());
-    let summary = if set.is_empty() { "those of the system".to_owned() } else { set.join(", ") };
+    let summary = if set.is_empty() { "the system's".to_owned() } else { set.join(", ") };
     let unread = unread_authorities(environment);
     Judgement::new(
         summary,

@@ -36,7 +36,7 @@ checks! {
     Certificates "certificates": "certificate authorities of the environment",
     Proxy "proxy": "proxy variables",
     Registry "registry": "access to the registries and mirrors of the providers",
-    Clock "clock": "clock of this machine against that of a registry",
+    Clock "clock": "clock of this machine against a registry's",
     Cache "cache": "installed providers: checksums, platforms, permissions",
     Providers "providers": "start of the project's providers",
     Store "store": "state store and its key",

@@ -40,7 +40,7 @@ pub(super) fn judge(facts: &Facts) -> Judgement {
             Err(behind) => (behind.duration(), "behind"),
         };
         if difference > MOST && findings.is_empty() {
-            let text = format!("the clock is {} {direction} that of {host}", two_units(difference));
+            let text = format!("the clock is {} {direction} the clock of {host}", two_units(difference));
             findings.push(Finding::fault(ErrorCode::WrongClock, &text));
         }
     }
@@ -61,8 +61,8 @@ mod tests {
         };
         let hour = Duration::from_secs(3600);
         assert_eq!(judged(now, now + MOST), [""; 0]);
-        assert_eq!(judged(now, now - hour), ["the clock is 1 h 0 min ahead of that of a.example"]);
-        assert_eq!(judged(now, now + hour), ["the clock is 1 h 0 min behind that of a.example"]);
+        assert_eq!(judged(now, now - hour), ["the clock is 1 h 0 min ahead of the clock of a.example"]);
+        assert_eq!(judged(now, now + hour), ["the clock is 1 h 0 min behind the clock of a.example"]);
         let before = judged(UNIX_EPOCH, UNIX_EPOCH);
         assert_eq!(before, ["the clock is at 1970-01-01T00:00:00.000Z, before this version was released"]);
     }

@@ -11,7 +11,7 @@ use isthmus_context::home;
 /// Blocks on the file system.
 pub(super) fn examine(world: &World) -> Judgement {
     let Ok(directory) = home::directory(world.settings(), world.environment()) else {
-        let text = "there is no home directory: neither ISTHMUS_HOME nor PULUMI_HOME nor HOME is set";
+        let text = "no home directory: neither ISTHMUS_HOME nor PULUMI_HOME nor HOME is set";
         return Judgement::new("none", vec![Finding::fault(ErrorCode::NoHomeDirectory, text)]);
     };
     let usability = usability(&directory);

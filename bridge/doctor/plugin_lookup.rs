@@ -145,7 +145,7 @@ async fn kind(file: &Path) -> Kind {
 
 pub(super) fn judge(facts: &Facts) -> Judgement {
     let Some(plugins) = &facts.plugins else {
-        let text = "there is no Pulumi home: neither PULUMI_HOME nor HOME is set";
+        let text = "no Pulumi home: neither PULUMI_HOME nor HOME is set";
         return Judgement::new("none", vec![Finding::fault(ErrorCode::NoHomeDirectory, text)]);
     };
     let mut findings: Vec<_> =
@@ -235,16 +235,14 @@ fn judge_one(lookup: &Lookup, plugins: &Path, installed: &[Version]) -> Vec<Find
             vec![Finding::fault(ErrorCode::OtherPlugin, &text).advising(help)]
         }
         (Kind::Unusable, Reason::Project) => {
-            let text = format!(
-                "{shown}, which `plugins` in the project file names, is no file that can be executed"
-            );
+            let text =
+                format!("{shown}, which `plugins` in the project file names, is not an executable file");
             let help = "change or remove the entry terraform-provider of `plugins` in the project file";
             vec![Finding::fault(ErrorCode::PluginMissing, &text).advising(help)]
         }
         (Kind::Unusable, Reason::Cache) => {
-            let text = format!(
-                "{shown} is no file that can be executed, and is the plugin in version {version}{by}"
-            );
+            let text =
+                format!("{shown} is not an executable file, and is the plugin in version {version}{by}");
             vec![Finding::fault(ErrorCode::PluginMissing, &text).advising(install)]
         }
     }

@@ -34,7 +34,7 @@ pub(super) async fn gather(world: &World) -> Option<Facts> {
 
 pub(super) fn judge(facts: Option<&Facts>) -> Judgement {
     let Some(Facts { program, answer }) = facts else {
-        let finding = Finding::fault(ErrorCode::PulumiMissing, "there is no `pulumi` on PATH");
+        let finding = Finding::fault(ErrorCode::PulumiMissing, "`pulumi` is not on PATH");
         return Judgement::new("not found", vec![finding]);
     };
     let shown = program.display();
@@ -48,7 +48,7 @@ pub(super) fn judge(facts: Option<&Facts>) -> Judgement {
     };
     let Ok(found) = parse_version(version) else {
         let beginning: String = version.chars().take(LONGEST_VERSION).collect();
-        return unusable(&format!("`pulumi version` prints {beginning:?}, which is no version"));
+        return unusable(&format!("`pulumi version` prints {beginning:?}, which is not a version"));
     };
     let mut findings = Vec::new();
     // A pre-release has what its release has.

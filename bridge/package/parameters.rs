@@ -31,7 +31,7 @@ pub const LOCAL_VERSION: &str = "0.0.0";
 /// The path does not contain the provider's type.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error(
-    "{path:?} is not the path of a file that is called terraform-provider-NAME, so there is no name for its package; rename \
+    "{path:?} is not the path of a file that is called terraform-provider-NAME, so its package has no name; rename \
      the file, or, to add a package, choose its name: `pulumi package add terraform-provider -- {path} --provider-name NAME`"
 )]
 pub struct NotAProviderPath {

@@ -20,7 +20,7 @@ use layout::{Place, page};
 pub(super) fn not_found(package: &Package) -> String {
     let content = html! {
         h1 { "Page not found" }
-        p { "There is no such page. " a href="/index.html" { "All pages" } " are on the first one." }
+        p { "This page does not exist. " a href="/index.html" { "All pages" } " are on the first one." }
     };
     page(package, Place::Anywhere, "Page not found", &content)
 }

@@ -64,7 +64,8 @@ pub(crate) async fn begin_list(
     if !continuation.is_empty() {
         let taken = instance.listings.take(&continuation);
         let mut rest = taken.ok_or(OperationError::Continuation {
-            reason: "there is no such continuation token, or it was used before, or many lists were begun since, or the provider has ended since",
+            reason: "unknown continuation token: it is invalid, or it was used before, or many lists were begun since, or \
+                     the provider has ended since",
         })?;
         if rest.token != token || rest.query != query {
             return Err(OperationError::Continuation {

@@ -71,8 +71,8 @@ pub(crate) enum RequestError {
     LostWithDaemon { method: String, reason: String },
     /// The schema exceeds the engines' message size. In MiB.
     #[error(
-        "the schema of this package has {size} MiB, and engines take {most}; choose the resources that you need by `--include`, or \
-         leave out some by `--exclude`"
+        "the schema of this package has {size} MiB, and engines take {most}; choose the resources that you need with \
+         `--include`, or leave out some with `--exclude`"
     )]
     SchemaTooLarge { size: u64, most: u64 },
     #[error("{0}")]

@@ -529,12 +529,11 @@ fn no_such_property(name: &str, shape: &ObjectShape) -> String {
     let inputs = shape.fields.iter().filter(|field| field.optional || field.required);
     match (shape.terraform(name), nearest(name, inputs.map(|field| &*field.pulumi))) {
         (Some(field), _) => {
-            format!("there is no such property; what Terraform calls `{name}` is `{}` here", field.pulumi)
+            format!("unknown property; Terraform's `{name}` is `{}` here", field.pulumi)
         }
-        (None, Some(suggestion)) => format!("there is no such property; did you mean `{suggestion}`?"),
+        (None, Some(suggestion)) => format!("unknown property; did you mean `{suggestion}`?"),
         (None, None) => {
-            "there is no such property; take it out, or look the name up in the package's documentation"
-                .to_owned()
+            "unknown property; remove it, or look the name up in the package's documentation".to_owned()
         }
     }
 }

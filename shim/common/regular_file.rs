@@ -141,7 +141,7 @@ mod tests {
     }
 
     fn refused(opened: io::Result<impl std::fmt::Debug>) -> &'static str {
-        let error = opened.expect_err("it is no regular file");
+        let error = opened.expect_err("it is not a regular file");
         NotRegular::of(&error).unwrap_or_else(|| panic!("{error}")).kind
     }
 

@@ -183,7 +183,7 @@ impl ProviderCache {
         let program = format!("{PROGRAM_PREFIX}{}", address.provider_type());
         match find_in_directory(&directory, &program) {
             Ok(Some(executable)) => Ok(Some(CachedProvider { version, executable })),
-            Ok(None) => Err(format!("there is no {program} in {}", directory.display())),
+            Ok(None) => Err(format!("{program} is not in {}", directory.display())),
             Err(error) => Err(format!("{}: {error}", directory.display())),
         }
     }
@@ -403,13 +403,13 @@ mod tests {
             let skipped = error.skipped.iter().find(|skipped| skipped.name.starts_with(name));
             skipped.unwrap_or_else(|| panic!("{name} is not in {error:?}")).reason.clone()
         };
-        assert!(reason("1.0.0").starts_with("there is no terraform-provider-random in "), "{error:?}");
+        assert!(reason("1.0.0").starts_with("terraform-provider-random is not in "), "{error:?}");
         assert_eq!(reason("1.1.0"), "it is empty");
         assert_eq!(reason("1.2.0"), "it is for darwin_arm64, not for linux_amd64");
         assert_eq!(reason("1.3.0"), "linux_amd64 in it is not a directory");
         assert_eq!(reason("1.4.0"), "it is not a directory");
-        assert!(reason("1.5.0").starts_with("there is no terraform-provider-random in "));
-        assert!(reason("1.6.0").starts_with("there is no terraform-provider-random in "));
+        assert!(reason("1.5.0").starts_with("terraform-provider-random is not in "));
+        assert!(reason("1.6.0").starts_with("terraform-provider-random is not in "));
         assert!(reason("v1.7.0").starts_with("it is not named by a version"));
         assert!(reason("1.8").starts_with("it is not named by a version"));
         let packed =

@@ -40,14 +40,14 @@ pub enum ConstraintFault {
     TooLong,
     #[error("it is a path")]
     Path,
-    #[error("there is no operator {operator:?}{}", suggestion(*.meant))]
+    #[error("unknown operator {operator:?}{}", suggestion(*.meant))]
     Operator { operator: String, meant: Option<&'static str> },
     #[error("versions are written without a \"v\", as in 1.2.3")]
     V,
     #[error("there may be one space at most behind the operator {0:?}")]
     Spaces(String),
     /// An operator, or nothing, without a version.
-    #[error("there is no version{}; write for example \">= 1.2.3\"", at(.0))]
+    #[error("the version is missing{}; write for example \">= 1.2.3\"", at(.0))]
     NoVersion(String),
     #[error("{0:?} stands for no number; leave out what may be anything, as in \"~> 1.0\"")]
     Wildcard(char),
@@ -494,22 +494,22 @@ mod tests {
     #[test]
     fn what_is_no_constraint_is_refused_with_the_reason() {
         for (text, reason) in [
-            ("==1.2.3", "there is no operator \"==\"; did you mean \"=\"?"),
-            ("=>1.0", "there is no operator \"=>\"; did you mean \">=\"?"),
-            ("=<1.0", "there is no operator \"=<\"; did you mean \"<=\"?"),
-            ("^1.0", "there is no operator \"^\"; did you mean \"~>\"?"),
-            ("~1.0", "there is no operator \"~\"; did you mean \"~>\"?"),
-            ("<>1.0", "there is no operator \"<>\"; did you mean \"!=\"?"),
-            ("&1.0", "there is no operator \"&\""),
-            ("é1.0.0", "there is no operator \"é\""),
+            ("==1.2.3", "unknown operator \"==\"; did you mean \"=\"?"),
+            ("=>1.0", "unknown operator \"=>\"; did you mean \">=\"?"),
+            ("=<1.0", "unknown operator \"=<\"; did you mean \"<=\"?"),
+            ("^1.0", "unknown operator \"^\"; did you mean \"~>\"?"),
+            ("~1.0", "unknown operator \"~\"; did you mean \"~>\"?"),
+            ("<>1.0", "unknown operator \"<>\"; did you mean \"!=\"?"),
+            ("&1.0", "unknown operator \"&\""),
+            ("é1.0.0", "unknown operator \"é\""),
             ("/root", ": it is a path\nhelp: put quotes around the whole version constraint, as in '~> 3.8'"),
             ("~/", ": it is a path\nhelp: put quotes"),
             ("\\\\host\\share", ": it is a path\nhelp: put quotes"),
-            ("~", "there is no operator \"~\"; did you mean \"~>\"?\nhelp: put quotes"),
-            ("~>", "there is no version in \"~>\"; write for example \">= 1.2.3\"\nhelp: put quotes"),
-            ("\"1.0.0\"", "there is no operator \"\\\"\""),
-            (",1.0.0", "there is no operator \",\""),
-            ("1.0.0,,2.0.0", "there is no operator \",\""),
+            ("~", "unknown operator \"~\"; did you mean \"~>\"?\nhelp: put quotes"),
+            ("~>", "the version is missing in \"~>\"; write for example \">= 1.2.3\"\nhelp: put quotes"),
+            ("\"1.0.0\"", "unknown operator \"\\\"\""),
+            (",1.0.0", "unknown operator \",\""),
+            ("1.0.0,,2.0.0", "unknown operator \",\""),
             ("v1.0.0", "without a \"v\""),
             ("=v1.0.0", "without a \"v\""),
             (">= 1.0, < v2", "without a \"v\""),
@@ -523,11 +523,11 @@ mod tests {
             ("1.0.0é", "there is \"é\" behind \"1.0.0\""),
             (">=  1.0", "one space at most behind the operator \">=\""),
             (">=\t1.0", "one space at most"),
-            (">", "there is no version in \">\""),
-            (">= ", "there is no version in \">=\""),
-            ("~>, 1.0", "there is no operator \"~>,\""),
-            ("latest", "there is no version in \"latest\""),
-            (".1", "there is no version in \".1\""),
+            (">", "the version is missing in \">\""),
+            (">= ", "the version is missing in \">=\""),
+            ("~>, 1.0", "unknown operator \"~>,\""),
+            ("latest", "the version is missing in \"latest\""),
+            (".1", "the version is missing in \".1\""),
             ("1.x", "'x' stands for no number"),
             ("*", "'*' stands for no number"),
             ("1.0.0.0", "three numbers at most"),

@@ -137,7 +137,7 @@ impl Caller<'_> {
         let call = self.client.call_encoded(rpc, request.clone());
         let (answer, broken_off) = match self.until(entered, call).await {
             Ok(answer) => (answer.and_then(|bytes| read(bytes.clone()).map(|()| bytes)), None),
-            Err(cut) => (Err(tonic::Status::cancelled("the call was broken off")), Some(cut)),
+            Err(cut) => (Err(tonic::Status::cancelled("the call was interrupted")), Some(cut)),
         };
         let code = answer.as_ref().map_or_else(tonic::Status::code, |_| tonic::Code::Ok);
         let elapsed = begun.elapsed();
@@ -194,7 +194,7 @@ impl Caller<'_> {
                 Err(self.failure(rpc, status).await)
             }
             Err(cut) => {
-                watch.end(Err(&tonic::Status::cancelled("the call was broken off")));
+                watch.end(Err(&tonic::Status::cancelled("the call was interrupted")));
                 Err(cut)
             }
         }
@@ -290,7 +290,7 @@ impl<Chunk: prost::Message> Chunks<Chunk> {
         let chunk = match caller.part(rpc, self.messages.message()).await {
             Ok(chunk) => chunk,
             Err(cut) => {
-                self.watch.end(Err(&tonic::Status::cancelled("the call was broken off")));
+                self.watch.end(Err(&tonic::Status::cancelled("the call was interrupted")));
                 return Err(cut);
             }
         };

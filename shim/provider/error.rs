@@ -74,9 +74,7 @@ pub enum ProviderError {
         operation: &'static str,
     },
     /// The provider was stopped after this was planned, so it was not applied.
-    #[error(
-        "the provider {provider} was asked to stop before it was asked to change {type_name}; nothing was changed"
-    )]
+    #[error("the provider {provider} was stopped before the change of {type_name}; nothing was changed")]
     Stopped {
         /// The provider's name.
         provider: String,
@@ -191,8 +189,7 @@ pub enum ProviderError {
     },
     /// An object's type cannot be changed.
     #[error(
-        "the stored state is that of a {source_type} of {source_provider}, which the provider {provider} cannot make a \
-         {target_type} of: {reason}\nNothing was changed. Give the resource its former type back, or leave out the alias \
+        "the stored state belongs to a {source_type} of {source_provider}, and the provider {provider} cannot convert it to a {target_type}: {reason}\nNothing was changed. Give the resource its former type back, or leave out the alias \
          so that a new resource takes the place of the old one"
     )]
     Move {
@@ -272,15 +269,15 @@ fn bullets(violations: &[Violation]) -> String {
 
 fn cut_short(during: bool, cut: &Interruption, operation: &str) -> String {
     match (during, cut) {
-        (true, Interruption::TimedOut(time)) => format!("had not answered {operation} after {time:?}"),
+        (true, Interruption::TimedOut(time)) => format!("did not answer {operation} within {time:?}"),
         (true, Interruption::Cancelled(stop_grace_period)) => {
-            format!("was asked to stop, and had not answered {operation} {stop_grace_period:?} later")
+            format!("did not answer {operation} within {stop_grace_period:?} of a stop request")
         }
         (false, Interruption::TimedOut(time)) => {
-            format!("was not asked for {operation}: {time:?} were over by then")
+            format!("was not called for {operation}: the limit of {time:?} was over")
         }
         (false, Interruption::Cancelled(_)) => {
-            format!("was not asked for {operation}: it was cancelled")
+            format!("was not called for {operation}: the call was cancelled")
         }
     }
 }
@@ -298,8 +295,8 @@ fn gone(during: bool, exit: &Exit, operation: &str) -> String {
 
 fn unfinished(provider: &str, operation: &str, type_name: &str, reason: &str) -> String {
     let text = format!(
-        "the provider {provider} broke off {operation} of {type_name}: {reason}; whether the action was carried out is not \
-         known, so look before you invoke it again"
+        "the provider {provider} interrupted {operation} of {type_name}: {reason}; it is unknown whether the action was \
+         carried out, so check before you invoke it again"
     );
     output_last(&text).into_owned()
 }
@@ -353,8 +350,8 @@ mod tests {
         };
         assert_eq!(
             error.to_string(),
-            "the provider random broke off InvokeAction of random_call: the provider random ended during InvokeAction: exit \
-             status 2; whether the action was carried out is not known, so look before you invoke it again\n\
+            "the provider random interrupted InvokeAction of random_call: the provider random ended during InvokeAction: exit \
+             status 2; it is unknown whether the action was carried out, so check before you invoke it again\n\
              last output of the provider:\n    giving up\n"
         );
     }

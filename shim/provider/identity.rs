@@ -73,9 +73,7 @@ impl Resource<'_> {
             .value_of(&data)
             .map_err(|reason| invalid(&format!("its identity does not fit its schema: {reason}")))?;
         if unknowns == Unknowns::Refused && !value.is_wholly_known() {
-            return Err(invalid(
-                "its identity has unknown values, which only that of a planned new object may have",
-            ));
+            return Err(invalid("its identity has unknown values, which only a planned new object may have"));
         }
         Ok(Some(tfplugin6::ResourceIdentityData { identity_data: Some(data) }))
     }
@@ -205,7 +203,7 @@ impl IdentitySchema {
     }
 
     fn read_for_import(&self, json: &Json) -> Result<Value, String> {
-        let Json::Object(members) = json else { return Err("it is no JSON object".to_owned()) };
+        let Json::Object(members) = json else { return Err("it is not a JSON object".to_owned()) };
         let unknown: Vec<_> = members
             .iter()
             .filter(|(name, _)| !self.attributes.iter().any(|attribute| *attribute.name == **name))

@@ -63,8 +63,8 @@ pub enum EncryptedStoreError {
     Busy { key: Box<StoreKey>, holder: String },
     /// Another process has taken over the operation after the lease expired.
     #[error(
-        "{key} was {done}, but its new state could not be stored in {store}: this process was not heard of for so long that \
-         another one has taken the resource over. What came of it is kept with the intent, which stays open"
+        "{key} was {done}, but its new state could not be stored in {store}: this process was silent for so long that \
+         another one has taken the resource over. The intent stays open, with the outcome"
     )]
     Overtaken { key: Box<StoreKey>, done: &'static str, store: String },
     /// The keys have changed too often during a write.

@@ -124,7 +124,7 @@ impl KeySource {
             Self::Digits(digits) => {
                 let cipher = parse(digits.expose())
                     .ok_or_else(|| KeyError::Malformed { place: "the variable ISTHMUS_KEY".to_owned() })?;
-                let origin = "that in the variable ISTHMUS_KEY".to_owned();
+                let origin = "the one in the variable ISTHMUS_KEY".to_owned();
                 Ok(MasterKey { cipher, recipe: None, origin, warning: None })
             }
             Self::Passphrase(words) => derive(words.expose(), recipe),
@@ -170,7 +170,7 @@ fn read(path: &Path) -> Result<MasterKey, KeyError> {
     let warning = (mode & 0o077 != 0).then(|| {
         format!("key file {path} is readable by other users than its owner; run `chmod 600 {path}`")
     });
-    Ok(MasterKey { cipher, recipe: None, origin: format!("that in the file {path}"), warning })
+    Ok(MasterKey { cipher, recipe: None, origin: format!("the one in the file {path}"), warning })
 }
 
 fn parse(digits: &str) -> Option<CipherKey> {
@@ -193,7 +193,7 @@ fn derive(words: &str, recipe: &KdfParams) -> Result<MasterKey, KeyError> {
     Ok(MasterKey {
         cipher: CipherKey::new(bytes),
         recipe: Some(recipe.clone()),
-        origin: "that of the passphrase".to_owned(),
+        origin: "the one of the passphrase".to_owned(),
         warning: None,
     })
 }

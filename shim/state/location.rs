@@ -73,7 +73,7 @@ impl StoreAddress {
             }
             (Some((scheme, _)), _) if is_scheme(scheme) => Err(fault(format!("unknown scheme {scheme:?}"))),
             // It may be part of a password.
-            (Some(_), _) => Err(fault("the text before `://` is no scheme".to_owned())),
+            (Some(_), _) => Err(fault("the text before `://` is not a scheme".to_owned())),
             // A new file of that name would be a mistake.
             (None, Some((scheme, _))) if is_server(scheme) => {
                 Err(fault(format!("`{scheme}:` is not followed by `//`")))
@@ -224,8 +224,8 @@ mod tests {
             ("sqlite:///states", "by its path alone"),
             ("file:///states", "by its path alone"),
             ("postgres:db/states", "not followed by `//`"),
-            ("me:hunter2@db://states", "no scheme"),
-            (" postgres://db/states", "no scheme"),
+            ("me:hunter2@db://states", "not a scheme"),
+            (" postgres://db/states", "not a scheme"),
             ("postgres://db:hunter2/states", "port"),
             ("postgres://me:hunter2@db/states?nonsense=1", "nonsense"),
             ("postgres:///states", "names no host"),

@@ -78,8 +78,8 @@ pub enum StoreError {
     },
     /// The connection was lost during a commit, whose outcome is unknown.
     #[error(
-        "the connection to the store {location} was lost while a change was being written, and the store could not tell \
-         afterwards whether it was; look at what the store has before doing it again"
+        "the connection to the store {location} was lost during the write of a change, so its outcome is unknown; check the \
+         store before you repeat it"
     )]
     Unknown {
         location: String,

@@ -323,7 +323,7 @@ async fn a_broken_configuration_is_told_with_its_place() -> Outcome {
     let host = world.setup().start().await;
     world.publish(&host, "1.2.0");
     for (text, wanted) in [
-        ("provider_installation {\n  mirror {}\n}\n", ":5:3: this is no way to install providers"),
+        ("provider_installation {\n  mirror {}\n}\n", ":5:3: unknown installation method"),
         ("plugin_cache_dir = \n", ":4:20: "),
     ] {
         world.configure(text);

@@ -30,7 +30,7 @@ on_both_protocols! {
 
     async fn wrong_arguments_of_a_data_source_are_failures(session: sandbox) {
         for (arguments, property, wanted) in [
-            (json!({"title": "Hello", "tilte": "x"}), "", "tilte: there is no such property; did you mean `title`?"),
+            (json!({"title": "Hello", "tilte": "x"}), "", "tilte: unknown property; did you mean `title`?"),
             (json!({"title": {"a": 1}}), "", "title: expected a string"),
             (json!({"title": ""}), "title", "No note has an empty title."),
             (json!({}), "title", "title"),

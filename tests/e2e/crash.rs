@@ -79,7 +79,7 @@ fn an_interrupt_ends_a_creation_that_takes_long() {
     let project = Project::new("an interrupt", &[Provider::Time]);
     let started = creating(&project);
     started.signal(Signal::INT);
-    // It ends by itself, and an hour before its time: the provider was told to stop.
+    // It ends by itself, and an hour before its time: the provider received a stop request.
     expect_a_failed_creation(&project, started);
     expect_a_usable_stack(&project);
 }

@@ -236,6 +236,6 @@ fn stacks_can_be_given_to_the_installation_where_the_command_line_cannot_be_aske
     let output = alone.args(["install", "--plugin"]).output().expect("it starts");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && said.contains("warning: failed to list the stacks"), "{said}");
-    assert!(said.contains("there is no `pulumi` on PATH"), "{said}");
+    assert!(said.contains("`pulumi` is not on PATH"), "{said}");
     project.destroy();
 }

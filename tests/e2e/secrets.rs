@@ -144,7 +144,7 @@ fn no_mistake_of_a_program_prints_a_secret() {
             Mistake {
                 properties: "{logins: '${object}'}",
                 command: PREVIEW,
-                says: "logins[0]: there is no such property",
+                says: "logins[0]: unknown property",
             },
             // Nothing marks these; the schema says that they are sensitive.
             Mistake { properties: "{pin: '${shown}'}", command: PREVIEW, says: "pin: expected a number" },

@@ -1,4 +1,4 @@
-//! Commands of pages: each block of commands is run by a test, or the page says why it is not.
+//! Commands of pages: each block of commands is run by a test, or a comment after it says why it is not.
 //!
 //! A page that a test runs is one that a test reads (`include_str!`, or by its path): `tests/e2e/pages.rs` runs pages as a whole, other
 //! tests the blocks that they look for. A page with a section "What is checked" says there which of its commands no test runs.
@@ -76,7 +76,7 @@ fn every_command_of_a_page_is_run_or_says_why_it_is_not() {
 }
 
 const PAGE: &str = "# Page\n\nFirst.\n\n```sh\nisthmus version\n```\n\nWrite this to `a/b.yaml`:\n\n```yaml\nname: x\n```\n\n\
-                    ```console\n$ ls\nb.yaml\n```\n\nNot run by a test: there is\nno such machine.\n\nEnd.\n";
+                    ```console\n$ ls\nb.yaml\n```\n\n<!-- Not run by a test: there is\nno such machine. -->\n\nEnd.\n";
 
 #[test]
 fn blocks_have_their_languages_files_and_reasons() {

@@ -45,15 +45,15 @@ const OUTPUTS: &[&str] =
 /// Those whose answers are stored.
 const STORED: &[&str] = &["Create", "Read (refresh)", "Read (import)", "Update"];
 
-/// There is no way back, and nobody should want one.
-const NONE: &str = "none";
+/// You cannot get the Go bridge's behaviour.
+const NONE: Option<&str> = None;
 
 const CHOICE: &[Entry] = &[
     Entry {
         id: "error-codes",
         what: "gRPC codes of errors",
         go_bridge: "nearly always UNKNOWN",
-        isthmus: "INVALID_ARGUMENT, NOT_FOUND, FAILED_PRECONDITION, …; UNKNOWN only where something may have happened",
+        isthmus: "INVALID_ARGUMENT, NOT_FOUND, FAILED_PRECONDITION, …; UNKNOWN only for a change that may have happened",
         why: "engines read UNKNOWN as \"it may have happened\"",
         back: NONE,
         shown: Shown::InAnswers(&[
@@ -73,10 +73,10 @@ const CHOICE: &[Entry] = &[
     },
     Entry {
         id: "quoting",
-        what: "three words behind the plugin's name",
+        what: "three arguments after the plugin's name",
         go_bridge: "`accepts between 1 and 2 arg(s), received 3`",
-        isthmus: "the same, and a hint at quoting",
-        why: "most often a shell has taken a version constraint apart",
+        isthmus: "the same error, with a hint at quoting",
+        why: "a shell has usually split a version constraint",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["Parameterize"],
@@ -87,10 +87,10 @@ const CHOICE: &[Entry] = &[
     },
     Entry {
         id: "no-words",
-        what: "no provider is named",
-        go_bridge: "takes the engine's address for the name",
+        what: "no provider",
+        go_bridge: "reads the engine's address as the name",
         isthmus: "`accepts between 1 and 2 arg(s), received 0`",
-        why: "it is what the Go bridge says for three words",
+        why: "the Go bridge reports three arguments in this form",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["Parameterize"],
@@ -102,9 +102,9 @@ const CHOICE: &[Entry] = &[
     Entry {
         id: "no-parameters",
         what: "a Parameterize without arguments and without a value",
-        go_bridge: "the process dies",
-        isthmus: "an error",
-        why: "nothing that an engine sends may end the process",
+        go_bridge: "the process crashes",
+        isthmus: "returns an error",
+        why: "no request of an engine may end the process",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["Parameterize"],
@@ -115,10 +115,10 @@ const CHOICE: &[Entry] = &[
     },
     Entry {
         id: "broken-parameter",
-        what: "a parameter in an SDK that cannot be read",
+        what: "a parameter in an SDK that cannot be decoded",
         go_bridge: "the reason",
-        isthmus: "the reason, and what to do",
-        why: "what follows `failed to unmarshal` is the JSON reader's own text",
+        isthmus: "the reason, and the way to fix it",
+        why: "after `failed to unmarshal` comes the text of the JSON decoder",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["Parameterize"],
@@ -133,10 +133,10 @@ const CHOICE: &[Entry] = &[
     },
     Entry {
         id: "same-again",
-        what: "Parameterize with what was chosen already",
-        go_bridge: "an error",
-        isthmus: "the same answer as before; anything else is an error with the Go bridge's text",
-        why: "an engine that asks twice does no harm",
+        what: "a second Parameterize with the same arguments",
+        go_bridge: "fails",
+        isthmus: "returns the same response; other arguments fail with the Go bridge's text",
+        why: "a repeated request is harmless",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["Parameterize"],
@@ -147,10 +147,10 @@ const CHOICE: &[Entry] = &[
     },
     Entry {
         id: "provider-names",
-        what: "a name that is no provider's",
-        go_bridge: "OpenTofu's words",
-        isthmus: "own words after the same `invalid provider name: `, with the part that is wrong",
-        why: "the Go bridge leaves the wrong part empty",
+        what: "an invalid provider name",
+        go_bridge: "OpenTofu's text",
+        isthmus: "its own text after the same `invalid provider name: `, with the invalid part",
+        why: "the Go bridge leaves the invalid part empty",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["Parameterize"],
@@ -161,10 +161,10 @@ const CHOICE: &[Entry] = &[
     },
     Entry {
         id: "version-constraints",
-        what: "a version constraint that is none",
-        go_bridge: "its parser's words",
-        isthmus: "own words after the same `could not parse version constraint \"…\": `",
-        why: "they say what to write instead",
+        what: "an invalid version constraint",
+        go_bridge: "its parser's text",
+        isthmus: "its own text after the same `could not parse version constraint \"…\": `",
+        why: "the text shows a valid constraint",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["Parameterize"],
@@ -175,10 +175,10 @@ const CHOICE: &[Entry] = &[
     },
     Entry {
         id: "missing-file",
-        what: "a file that is no provider",
-        go_bridge: "names the directory, or a go-plugin error",
-        isthmus: "names the file, what is wrong with it, and what to do; with `--provider-name` a file may have any name",
-        why: "the path is most often misspelt",
+        what: "a path that leads to no provider binary",
+        go_bridge: "names the directory, or returns a go-plugin error",
+        isthmus: "names the file, the reason, and the way to fix it; with `--provider-name` a file may have any name",
+        why: "the path is usually misspelt",
         back: NONE,
         shown: Shown::InAnswers(&[
             Rule {
@@ -203,10 +203,10 @@ const CHOICE: &[Entry] = &[
     },
     Entry {
         id: "package-names",
-        what: "a name that Pulumi does not allow for a package, by `--provider-name`",
-        go_bridge: "taken; what is made of the package cannot be used",
-        isthmus: "refused, with what the name must be like",
-        why: "the mistake is told where it is made",
+        what: "`--provider-name` with a name that Pulumi does not allow for a package",
+        go_bridge: "accepts it, and the package cannot be used",
+        isthmus: "refuses it, with the rule for names",
+        why: "you see the mistake where you make it",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["Parameterize"],
@@ -217,10 +217,10 @@ const CHOICE: &[Entry] = &[
     },
     Entry {
         id: "short-names",
-        what: "a provider's type alone, as `random`",
-        go_bridge: "is an error",
+        what: "a provider's type alone, such as `random`",
+        go_bridge: "fails",
         isthmus: "is `hashicorp/random`, as in Terraform",
-        why: "it is how most people call it",
+        why: "most people write it in this form",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["Parameterize"],
@@ -231,9 +231,9 @@ const CHOICE: &[Entry] = &[
     },
     Entry {
         id: "unsafe-addresses",
-        what: "an address whose part is a hyphen alone, or folds to nothing; an odd port",
-        go_bridge: "taken",
-        isthmus: "refused",
+        what: "an address with a part that is a hyphen alone or folds to nothing; an odd port",
+        go_bridge: "accepts it",
+        isthmus: "refuses it",
         why: "no registry has such providers, and a name must not lead out of the cache's directories",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
@@ -246,8 +246,8 @@ const CHOICE: &[Entry] = &[
     Entry {
         id: "prereleases",
         what: "the order of prereleases",
-        go_bridge: "`1.0.0-beta.11` comes before `1.0.0-beta.2`",
-        isthmus: "as semantic versioning has it",
+        go_bridge: "`1.0.0-beta.11` precedes `1.0.0-beta.2`",
+        isthmus: "the order of semantic versioning",
         why: "semantic versioning defines the order",
         back: NONE,
         shown: Shown::Elsewhere(&[
@@ -256,33 +256,33 @@ const CHOICE: &[Entry] = &[
     },
     Entry {
         id: "impossible-constraints",
-        what: "an empty part of a version constraint, as in `>= ,1.0`",
-        go_bridge: "taken for something else",
-        isthmus: "refused, with the part that is wrong",
-        why: "it is a slip of the pen",
+        what: "an empty part of a version constraint, such as `>= ,1.0`",
+        go_bridge: "reads it as another constraint",
+        isthmus: "refuses it, with the empty part",
+        why: "it is a typing error",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["Parameterize"],
             path: &["error", "message"],
-            ours: Like(r#"could not parse version constraint ">= ,1\.0": there is no version in .*"#),
+            ours: Like(r#"could not parse version constraint ">= ,1\.0": the version is missing in .*"#),
             theirs: Like("could not connect to registry.opentofu.org: .*"),
         }]),
     },
     Entry {
         id: "incomplete-cache",
-        what: "the newest version in the cache has no program",
-        go_bridge: "fetched again",
-        isthmus: "the next one is taken that has",
-        why: "what is there can be used",
+        what: "a newest version in the cache without a provider binary",
+        go_bridge: "downloads it again",
+        isthmus: "uses the next version that has one",
+        why: "the next version can be used",
         back: NONE,
         shown: Shown::Elsewhere(&["shim/install/cache.rs::what_cannot_be_used_is_passed_over_and_told"]),
     },
     Entry {
         id: "no-network",
-        what: "no version in the cache will do, and no registry can be asked",
-        go_bridge: "what failed, by the name of the default registry",
-        isthmus: "why no registry was queried, what the cache has, and where the provider belongs in it",
-        why: "who has no network must be able to mend it",
+        what: "no matching version in the cache, and no registry in reach",
+        go_bridge: "the failure, with the name of the default registry",
+        isthmus: "the reason why it queried no registry, the content of the cache, and the place for the provider in it",
+        why: "you can fix it without a network",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["Parameterize"],
@@ -293,12 +293,11 @@ const CHOICE: &[Entry] = &[
     },
     Entry {
         id: "newest",
-        what: "which version is the newest that satisfies a constraint",
-        go_bridge: "the newest in the cache, if any there satisfies it",
-        isthmus: "the newest published one, cached for a quarter of an hour; the newest installed one when no \
-                  registry is reachable",
+        what: "the newest matching version",
+        go_bridge: "the newest one in the cache, if one matches there",
+        isthmus: "the newest published one, cached for a quarter of an hour; the newest installed one if no registry is in reach",
         why: "a cache must not decide on a new project's version",
-        back: "name the version",
+        back: Some("name the version"),
         shown: Shown::Elsewhere(&[
             "shim/install/installer/tests/registries.rs::the_newest_is_that_of_the_registry_for_a_while",
             "shim/install/installer/tests/registries.rs::an_unreachable_registry_is_reported_with_the_cached_versions",
@@ -306,10 +305,10 @@ const CHOICE: &[Entry] = &[
     },
     Entry {
         id: "sources",
-        what: "where providers come from",
+        what: "origins of providers",
         go_bridge: "public registries",
-        isthmus: "what the CLI configuration of OpenTofu or Terraform says: registries with tokens, mirrors, overrides of developers",
-        why: "what makes `tofu init` work in a network is to be enough",
+        isthmus: "the installation methods of OpenTofu's or Terraform's CLI configuration: registries with tokens, mirrors, development overrides",
+        why: "a configuration that works for `tofu init` works here",
         back: NONE,
         shown: Shown::Elsewhere(&[
             "tests/contract/installing.rs::a_private_registry_receives_the_token",
@@ -319,10 +318,10 @@ const CHOICE: &[Entry] = &[
     },
     Entry {
         id: "altered-programs",
-        what: "a program in the cache that is not what was installed",
-        go_bridge: "started",
-        isthmus: "refused, with how to repair it; what is unverified is compared with the registry's checksums",
-        why: "it runs with the user's credentials",
+        what: "a provider binary in the cache that was altered",
+        go_bridge: "starts it",
+        isthmus: "refuses it, with the command that repairs it; compares an unverified one with the registry's checksums",
+        why: "it runs with your credentials",
         back: NONE,
         shown: Shown::Elsewhere(&[
             "tests/contract/installing.rs::a_program_that_was_altered_is_refused_at_the_next_start",
@@ -331,9 +330,9 @@ const CHOICE: &[Entry] = &[
     },
     Entry {
         id: "broken-downloads",
-        what: "a download that breaks off",
+        what: "an interrupted download",
         go_bridge: "fails",
-        isthmus: "goes on where it was",
+        isthmus: "resumes",
         why: "providers have hundreds of megabytes",
         back: NONE,
         shown: Shown::Elsewhere(&[
@@ -342,10 +341,10 @@ const CHOICE: &[Entry] = &[
     },
     Entry {
         id: "executables",
-        what: "several files begin with the name that a path gives",
-        go_bridge: "the first by name is started",
-        isthmus: "one that can be executed goes before what lies beside it",
-        why: "a checksum or a manual is no provider",
+        what: "several files that begin with the name of a path",
+        go_bridge: "starts the first by name",
+        isthmus: "prefers an executable file",
+        why: "a checksum or a manual cannot be started",
         back: NONE,
         shown: Shown::Elsewhere(&[
             "shim/install/executable.rs::what_can_be_executed_goes_before_what_lies_beside_it",
@@ -353,10 +352,10 @@ const CHOICE: &[Entry] = &[
     },
     Entry {
         id: "selections",
-        what: "`--include` and `--exclude` of what the provider does not have",
-        go_bridge: "pass",
-        isthmus: "a warning that names the nearest; an include list that leaves nothing says so",
-        why: "they are most often misspelt",
+        what: "`--include` and `--exclude` with names that the provider does not have",
+        go_bridge: "ignores them",
+        isthmus: "warns, and names the nearest one; an include list that leaves nothing causes a warning too",
+        why: "they are usually misspelt",
         back: NONE,
         shown: Shown::Elsewhere(&[
             "tests/contract/providers/parameterize.rs::what_is_asked_for_and_not_done_is_warned_about",
@@ -365,9 +364,9 @@ const CHOICE: &[Entry] = &[
     Entry {
         id: "suggestions-of-flags",
         what: "an unknown flag",
-        go_bridge: "is refused",
-        isthmus: "is refused in the same words, and the nearest valid one is named",
-        why: "it is most often misspelt",
+        go_bridge: "refuses it",
+        isthmus: "refuses it with the same text, and names the nearest valid one",
+        why: "it is usually misspelt",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["Parameterize"],
@@ -379,10 +378,10 @@ const CHOICE: &[Entry] = &[
     Entry {
         id: "documentation-flags",
         what: "`--fullDocs`, `--upstreamRepoPath`, `--indexDocOutDir`",
-        go_bridge: "documentation from the provider's repository goes into the schema",
-        isthmus: "the same; the provider's examples stay in HCL, and one in each other language is made from the schema",
+        go_bridge: "adds documentation from the provider's repository to the schema",
+        isthmus: "the same; the provider's examples stay in HCL, and isthmus makes one in each other language from the schema",
         why: "the Go bridge runs `pulumi convert` for the examples, which needs a converter plugin, and fails without it",
-        back: "none",
+        back: NONE,
         shown: Shown::Elsewhere(&[
             "tests/contract/providers/parameterize.rs::a_package_that_is_asked_for_with_the_providers_own_documentation_has_it_in_its_schema",
         ]),
@@ -390,8 +389,8 @@ const CHOICE: &[Entry] = &[
     Entry {
         id: "running-providers",
         what: "`TF_REATTACH_PROVIDERS`; two keys of one provider in `PULUMI_BRIDGE_REATTACH_PROVIDERS`",
-        go_bridge: "not read; either is taken",
-        isthmus: "read as by Terraform, the provider's version is 0.0.0; an error",
+        go_bridge: "ignores the variable; uses either key",
+        isthmus: "reads the variable as Terraform does, with version 0.0.0 for the provider; returns an error",
         why: "providers under a debugger print Terraform's variable",
         back: NONE,
         shown: Shown::Elsewhere(&[
@@ -404,10 +403,10 @@ const CHOICE: &[Entry] = &[
 const PACKAGES: &[Entry] = &[
     Entry {
         id: "accepted-secrets",
-        what: "secrets in what Create, Read and Update are given",
-        go_bridge: "not wanted: the engine sends them as plain values",
-        isthmus: "wanted, in Handshake and in Configure",
-        why: "what is secret is known by path, also in outputs",
+        what: "secrets in the inputs of Create, Read and Update",
+        go_bridge: "does not accept them: the engine sends plain values",
+        isthmus: "accepts them, in Handshake and in Configure",
+        why: "isthmus knows secrets by path, in outputs too",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["Configure"],
@@ -418,10 +417,10 @@ const PACKAGES: &[Entry] = &[
     },
     Entry {
         id: "accepted-resources",
-        what: "a resource given as the value of a property",
-        go_bridge: "wanted as such, and then refused as no text",
-        isthmus: "the engine sends its id",
-        why: "an id is what a Terraform property holds",
+        what: "a resource as the value of a property",
+        go_bridge: "accepts it, and then refuses it because it is not text",
+        isthmus: "does not accept it: the engine sends its id",
+        why: "a Terraform property holds an id",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["Configure"],
@@ -433,9 +432,9 @@ const PACKAGES: &[Entry] = &[
     Entry {
         id: "mapping-after-schema",
         what: "write-only properties in a mapping",
-        go_bridge: "marked as secret if GetSchema was called before",
-        isthmus: "not marked, as in the Go bridge's answer without GetSchema",
-        why: "the same question has the same answer",
+        go_bridge: "marks them as secret after a GetSchema",
+        isthmus: "does not mark them, like the Go bridge without a GetSchema",
+        why: "the same request has the same response",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["GetMapping"],
@@ -447,9 +446,9 @@ const PACKAGES: &[Entry] = &[
     Entry {
         id: "sets-in-mappings",
         what: "sets in a mapping",
-        go_bridge: "said to be lists",
+        go_bridge: "lists",
         isthmus: "sets",
-        why: "an HCL host that knows only lists compares, joins and iterates by an order that means nothing",
+        why: "an HCL host that knows only lists compares, joins and iterates by an order without a meaning",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["GetMapping"],
@@ -460,7 +459,7 @@ const PACKAGES: &[Entry] = &[
     },
     Entry {
         id: "names-of-mappings",
-        what: "the names that a mapping is found by",
+        what: "names that find a mapping",
         go_bridge: "the prefix of the provider's types",
         isthmus: "also the last part of its address, and the package's name",
         why: "a converter of a program with `google-beta`, or with a renamed package, finds the mapping",
@@ -483,9 +482,9 @@ const PACKAGES: &[Entry] = &[
     Entry {
         id: "handshake",
         what: "Handshake",
-        go_bridge: "not implemented",
-        isthmus: "implemented",
-        why: "secrets reach the provider's side as secrets",
+        go_bridge: "does not implement it",
+        isthmus: "implements it",
+        why: "secrets reach isthmus as secrets",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["Handshake"],
@@ -496,10 +495,10 @@ const PACKAGES: &[Entry] = &[
     },
     Entry {
         id: "documentation",
-        what: "documentation texts of resources, of data sources and their properties, and of the provider's configuration as a whole",
-        go_bridge: "left out of package schemas",
-        isthmus: "as the provider's schema has them",
-        why: "editors and generated SDKs show them; nothing but comments changes in an SDK",
+        what: "descriptions of resources, of data sources and their properties, and of the provider's configuration",
+        go_bridge: "leaves them out of package schemas",
+        isthmus: "includes them",
+        why: "editors and generated SDKs show them; only comments change in an SDK",
         back: NONE,
         shown: Shown::InAnswers(&[
             Rule {
@@ -536,10 +535,10 @@ const PACKAGES: &[Entry] = &[
     },
     Entry {
         id: "plain-texts",
-        what: "descriptions that the provider calls plain text",
-        go_bridge: "raw HTML and the end of a comment pass",
-        isthmus: "escaped: `<name>` is `&lt;name>`, `*/` is `*&#47;`; Markdown and code stay as they are",
-        why: "as markup it would not be shown, and it could end a comment in a generated SDK",
+        what: "descriptions in plain text",
+        go_bridge: "passes raw HTML and the end of a comment",
+        isthmus: "escapes them: `<name>` is `&lt;name>`, `*/` is `*&#47;`; Markdown and code stay unchanged",
+        why: "a renderer would hide the text as markup, and it could end a comment in a generated SDK",
         back: NONE,
         shown: Shown::Elsewhere(&[
             "bridge/package/schema/docs.rs::plain_text_is_no_markup_and_ends_no_comment",
@@ -547,10 +546,10 @@ const PACKAGES: &[Entry] = &[
     },
     Entry {
         id: "names-in-descriptions",
-        what: "words in code type, or with underscores, in descriptions",
-        go_bridge: "are names, so that `cert_signing` is `certSigning`; without plurals",
-        isthmus: "are names if the resource, data source or function has a property of that name; as the property is called",
-        why: "a value is not called otherwise in Pulumi",
+        what: "code and identifiers with underscores in descriptions",
+        go_bridge: "reads them as names, so that `cert_signing` is `certSigning`; without plurals",
+        isthmus: "renames them if the resource, data source or function has a property of that name, to the name of the property",
+        why: "a value keeps its spelling in Pulumi",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["GetSchema"],
@@ -561,10 +560,10 @@ const PACKAGES: &[Entry] = &[
     },
     Entry {
         id: "unprintable",
-        what: "NUL, the mark of byte order, and ends of lines of their own in descriptions",
-        go_bridge: "pass",
-        isthmus: "the first two are left out, the others are usual ends of lines",
-        why: "no source file can hold them, so no SDK could be had",
+        what: "NUL, byte order marks and unusual line ends in descriptions",
+        go_bridge: "passes them",
+        isthmus: "removes the first two, and writes the others as line feeds",
+        why: "no source file can hold them, so no SDK could be generated",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["GetSchema"],
@@ -576,9 +575,9 @@ const PACKAGES: &[Entry] = &[
     Entry {
         id: "escapes-of-java",
         what: "a backslash before `u` in descriptions",
-        go_bridge: "passes",
-        isthmus: "is doubled",
-        why: "Java reads `\\u002a\\u002f` as the end of a comment, and runs what follows as code",
+        go_bridge: "passes it",
+        isthmus: "doubles it",
+        why: "Java reads `\\u002a\\u002f` as the end of a comment, and would run the text after it as code",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["GetSchema"],
@@ -590,9 +589,9 @@ const PACKAGES: &[Entry] = &[
     Entry {
         id: "names-that-are-code",
         what: "names with other characters than letters, digits, `-`, `_` and `$`",
-        go_bridge: "are written into SDKs as they are: an attribute called `[run()]` runs when its class is made",
-        isthmus: "are left out of package schemas, with a warning; a function with such a name in its signature is left out as a whole",
-        why: "what a provider calls something must not be code in a program",
+        go_bridge: "writes them into SDKs: an attribute called `[run()]` runs when its class is made",
+        isthmus: "leaves them out of package schemas, with a warning; leaves out a whole function with such a name in its signature",
+        why: "the names of a provider must not be code in a program",
         back: NONE,
         shown: Shown::Elsewhere(&[
             "bridge/package/schema/tests.rs::what_is_no_name_is_in_no_package_and_told_once",
@@ -600,10 +599,10 @@ const PACKAGES: &[Entry] = &[
     },
     Entry {
         id: "deprecations",
-        what: "messages of what is deprecated",
+        what: "deprecation messages",
         go_bridge: "`Deprecated`, and nothing for resources and data sources",
-        isthmus: "the provider's own message where it sends one (protocols 5.10 and 6.10), with `'` for `\"`, else `Deprecated`; for resources and data sources as well",
-        why: "it says what to use instead",
+        isthmus: "the provider's own message if it sends one (protocols 5.10 and 6.10), with `'` for `\"`, else `Deprecated`; for resources and data sources too",
+        why: "the message names the replacement",
         back: NONE,
         shown: Shown::InAnswers(&[
             Rule {
@@ -622,10 +621,10 @@ const PACKAGES: &[Entry] = &[
     },
     Entry {
         id: "nested-types-of-one-name",
-        what: "nested types of one name",
-        go_bridge: "one silently stands for the other",
-        isthmus: "that one keeps the name, the others are numbered",
-        why: "an SDK must not offer properties that are not there",
+        what: "nested types with one name",
+        go_bridge: "silently uses one for the other",
+        isthmus: "the same one keeps the name, and the others get numbers",
+        why: "an SDK must not offer properties that do not exist",
         back: NONE,
         shown: Shown::InAnswers(&[
             Rule { calls: &["GetSchema"], path: &["types", "*Part*"], ours: Something, theirs: Nothing },
@@ -639,10 +638,10 @@ const PACKAGES: &[Entry] = &[
     },
     Entry {
         id: "properties-of-one-name",
-        what: "properties that come to one name, as `one_name` and `one__name`",
-        go_bridge: "one is lost",
-        isthmus: "the first in Terraform's order keeps the name, others are numbered: `oneName2`",
-        why: "all can be used",
+        what: "properties that come to one name, such as `one_name` and `one__name`",
+        go_bridge: "loses one",
+        isthmus: "the first in Terraform's order keeps the name, others get numbers: `oneName2`",
+        why: "you can use all of them",
         back: NONE,
         shown: Shown::Elsewhere(&[
             "bridge/package/names/properties.rs::names_that_would_stand_twice_are_numbered_in_terraforms_order",
@@ -650,9 +649,9 @@ const PACKAGES: &[Entry] = &[
     },
     Entry {
         id: "foreign-names",
-        what: "resources whose names do not start with the package's prefix; a property for which every new name is taken",
-        go_bridge: "the provider cannot be used",
-        isthmus: "they get names",
+        what: "resources whose names do not start with the package's prefix; a property for which every new name is in use",
+        go_bridge: "cannot use the provider",
+        isthmus: "gives them names",
         why: "one odd name must not disable a provider",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
@@ -666,8 +665,8 @@ const PACKAGES: &[Entry] = &[
         id: "reserved-names",
         what: "`pulumi` as a property of a data source or of a nested object",
         go_bridge: "keeps the name, and the engine refuses the package",
-        isthmus: "is called `pulumiInfo`, as in resources",
-        why: "the package can be used",
+        isthmus: "calls it `pulumiInfo`, as in resources",
+        why: "you can use the package",
         back: NONE,
         shown: Shown::InAnswers(&[
             Rule { calls: &["GetSchema"], path: &["**", "pulumi"], ours: Nothing, theirs: Something },
@@ -689,9 +688,9 @@ const PACKAGES: &[Entry] = &[
     Entry {
         id: "types-for-go",
         what: "functions that return a text, a number or a truth value; members without any property; lists of lists of maps of simple values, and deeper nesting",
-        go_bridge: "no Go SDK of the package compiles",
-        isthmus: "the type is a union of itself with itself, which is that type in other languages (but `any` for results that are such collections), and Go knows as `any`; empty objects are written out",
-        why: "one member must not disable a package in Go, and two people must get one schema",
+        go_bridge: "generates a package whose Go SDK does not compile",
+        isthmus: "writes the type as a union with itself, which is that type in other languages (but `any` for results that are such collections), and `any` in Go; writes empty objects out",
+        why: "one member must not disable a package in Go, and a package has one schema",
         back: NONE,
         shown: Shown::InAnswers(&[
             Rule { calls: &["GetSchema"], path: &["**", "oneOf"], ours: Something, theirs: Nothing },
@@ -723,9 +722,9 @@ const PACKAGES: &[Entry] = &[
     },
     Entry {
         id: "names-in-csharp",
-        what: "properties called like their resource or type, or `empty` among inputs, in C#",
-        go_bridge: "no C# SDK of the package compiles",
-        isthmus: "are called `PolicyValue` there, `policy` elsewhere",
+        what: "properties with the name of their resource or type, or `empty` among inputs, in C#",
+        go_bridge: "generates a package whose C# SDK does not compile",
+        isthmus: "calls them `PolicyValue` there, and `policy` elsewhere",
         why: "one property must not disable a package in C#",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
@@ -737,11 +736,11 @@ const PACKAGES: &[Entry] = &[
     },
     Entry {
         id: "names-of-languages",
-        what: "names that a language has itself: resources `Doc`, `Error`, `Init`, `Object`, `Outputs`, `Typing`, `Utilities`, functions called by a keyword of JavaScript or Java or like a module of an SDK, parameters of functions called by a keyword of JavaScript or C# or like a variable of generated code",
-        go_bridge: "no SDK in that language compiles",
-        isthmus: "`ObjectResource`, `importFunction`, `defaultValue` in schemas and new SDKs; by the names of the Go bridge they go on working in stacks, in SDKs that were generated with these, and, but for the parameters, in YAML",
-        why: "one member must not disable a package in a language, and two people must get one schema",
-        back: "choose the name of a resource or function in `isthmus.toml`",
+        what: "names that a language reserves: resources `Doc`, `Error`, `Init`, `Object`, `Outputs`, `Typing`, `Utilities`, functions with the name of a keyword of JavaScript or Java or of a module of an SDK, parameters of functions with the name of a keyword of JavaScript or C# or of a variable of generated code",
+        go_bridge: "generates a package whose SDK in that language does not compile",
+        isthmus: "uses `ObjectResource`, `importFunction`, `defaultValue` in schemas and new SDKs; the names of the Go bridge still work in stacks, in SDKs that were generated with these, and, but for the parameters, in YAML",
+        why: "one member must not disable a package in a language, and a package has one schema",
+        back: Some("choose the name of a resource or function in `isthmus.toml`"),
         shown: Shown::InAnswers(&[
             Rule {
                 calls: &["GetSchema"],
@@ -783,10 +782,10 @@ const PACKAGES: &[Entry] = &[
     },
     Entry {
         id: "unwritable-members",
-        what: "functions that take objects, and members with a property `yield` (Java); data sources with an argument `opts` (Python), `empty` (.NET) or, if none is required, `toString` and other members of all objects (Node.js), or called `getClass` and without required arguments (Java); a property of a resource that all classes have, such as `constructor` (Node.js) or `pulumiResourceType` (Go); a setting of the provider called by a keyword of JavaScript (Node.js); a resource called `Config` (Java, .NET) or `PulumiTypes` (Go), and names that SDKs make of others, such as `PairArgs` beside `Pair`",
-        go_bridge: "no SDK in that language compiles",
-        isthmus: "the same, with a warning that says what to exclude; TypeScript has functions that take objects",
-        why: "in other languages they work by these names",
+        what: "functions that take objects, and members with a property `yield` (Java); data sources with an argument `opts` (Python), `empty` (.NET) or, if none is required, `toString` and other members of all objects (Node.js), or with the name `getClass` and without required arguments (Java); a property of a resource that all classes have, such as `constructor` (Node.js) or `pulumiResourceType` (Go); a setting of the provider with the name of a keyword of JavaScript (Node.js); a resource with the name `Config` (Java, .NET) or `PulumiTypes` (Go), and names that SDKs derive from others, such as `PairArgs` beside `Pair`",
+        go_bridge: "generates a package whose SDK in that language does not compile",
+        isthmus: "the same, with a warning that names the members to exclude; TypeScript has functions that take objects",
+        why: "they work in other languages by these names",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["GetSchema"],
@@ -797,9 +796,9 @@ const PACKAGES: &[Entry] = &[
     },
     Entry {
         id: "unusual-schemas",
-        what: "tuples; a function and a data source of one token",
-        go_bridge: "the whole package has no schema",
-        isthmus: "tuples are lists of anything; the function gets a number",
+        what: "tuples; a function and a data source with one token",
+        go_bridge: "returns no schema for the whole package",
+        isthmus: "tuples are lists of any type; the function gets a number",
         why: "one of them must not disable a provider",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
@@ -811,9 +810,9 @@ const PACKAGES: &[Entry] = &[
     },
     Entry {
         id: "faulty-schemas",
-        what: "a resource, data source or function whose description breaks the protocol's rules",
-        go_bridge: "taken as it is, or the process dies",
-        isthmus: "left out, with a warning that says what is wrong; the rest of the package works",
+        what: "a resource, data source or function whose schema breaks the protocol's rules",
+        go_bridge: "accepts it, or crashes",
+        isthmus: "leaves it out, with a warning and the reason; the rest of the package works",
         why: "core refuses such providers, and their meaning is undefined",
         back: NONE,
         shown: Shown::InAnswers(&[
@@ -845,10 +844,10 @@ const PACKAGES: &[Entry] = &[
     },
     Entry {
         id: "optional-members",
-        what: "objects with optional members, lists of blocks with anything in them",
-        go_bridge: "the process dies, or the block is not understood",
-        isthmus: "work",
-        why: "Terraform takes them",
+        what: "objects with optional members, lists of blocks of any type",
+        go_bridge: "crashes, or misreads the block",
+        isthmus: "supports them",
+        why: "Terraform supports them",
         back: NONE,
         shown: Shown::Elsewhere(&[
             "tests/contract/schemas/shapes.rs::every_resource_that_needs_no_inputs_lives_and_dies",
@@ -857,10 +856,10 @@ const PACKAGES: &[Entry] = &[
     Entry {
         id: "ephemeral-resources",
         what: "ephemeral resources",
-        go_bridge: "are not in packages",
-        isthmus: "are functions `ephemeralX` with secret results; renewed, and closed on Cancel or at the end of the connection",
+        go_bridge: "leaves them out of packages",
+        isthmus: "functions `ephemeralX` with secret results; isthmus renews them, and closes them on Cancel or at the end of the connection",
         why: "Pulumi has no ephemeral resources",
-        back: "`--exclude` their Terraform names",
+        back: Some("`--exclude` their Terraform names"),
         shown: Shown::InAnswers(&[
             Rule {
                 calls: &["GetSchema"],
@@ -879,10 +878,10 @@ const PACKAGES: &[Entry] = &[
     Entry {
         id: "actions",
         what: "actions",
-        go_bridge: "are not in packages",
-        isthmus: "are functions `actionX`, which a preview only plans, and refused for engines before 3.206, which do not mark previews; an interrupted action is UNKNOWN",
-        why: "an action has no state, so it is not a resource",
-        back: "`--exclude` their Terraform names",
+        go_bridge: "leaves them out of packages",
+        isthmus: "functions `actionX`, which a preview only plans; refuses them for engines before 3.206, which do not mark previews; an interrupted action is UNKNOWN",
+        why: "an action has no state, so it cannot be a resource",
+        back: Some("`--exclude` their Terraform names"),
         shown: Shown::InAnswers(&[
             Rule {
                 calls: &["GetSchema"],
@@ -900,11 +899,11 @@ const PACKAGES: &[Entry] = &[
     },
     Entry {
         id: "memory-of-schemas",
-        what: "the schema of a provider that was used before",
-        go_bridge: "the provider is started for every question",
-        isthmus: "it is remembered on disk, and the provider is started when a call needs it",
-        why: "a large provider takes seconds to describe itself",
-        back: "`ISTHMUS_SCHEMA_CACHE=off`",
+        what: "the schema of a provider that you have used before",
+        go_bridge: "starts the provider for every request",
+        isthmus: "caches it on disk, and starts the provider when a call needs it",
+        why: "a large provider takes seconds to return its schema",
+        back: Some("`ISTHMUS_SCHEMA_CACHE=off`"),
         shown: Shown::Elsewhere(&[
             "tests/contract/schemas/remembering.rs::a_second_process_answers_for_the_package_without_the_provider",
             "tests/contract/schemas/remembering.rs::the_first_call_that_needs_the_provider_starts_it",
@@ -917,7 +916,7 @@ const INPUTS: &[Entry] = &[
         id: "failure-property",
         what: "the property of a check failure",
         go_bridge: "always empty",
-        isthmus: "the property where its value may be printed: an input at the top that the schema describes whole and in which nothing is secret or sensitive; else the path is in the reason",
+        isthmus: "the property, if its value may be printed: an input at the top that the schema describes whole and that contains no secret and no sensitive value; else the path is in the reason",
         why: "engines point at it, and print its value in the clear",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
@@ -929,10 +928,10 @@ const INPUTS: &[Entry] = &[
     },
     Entry {
         id: "argument-of-a-failure",
-        what: "the argument that a function does not have, in a failure of an invoke",
-        go_bridge: "is the failure's property",
-        isthmus: "is in the reason",
-        why: "what is misspelt may be a secret, and an engine may print the value of the property",
+        what: "an argument that a function does not have, in a failure of an invoke",
+        go_bridge: "in the failure's property",
+        isthmus: "in the reason",
+        why: "a misspelt argument may be a secret, and an engine may print the value of the property",
         back: NONE,
         shown: Shown::InAnswers(&[
             Rule {
@@ -952,9 +951,9 @@ const INPUTS: &[Entry] = &[
     Entry {
         id: "full-stops",
         what: "a provider's text that ends with a full stop",
-        go_bridge: "gets another one",
-        isthmus: "does not",
-        why: "it is read by people",
+        go_bridge: "adds another one",
+        isthmus: "adds none",
+        why: "people read it",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["Check", "CheckConfig"],
@@ -965,10 +964,10 @@ const INPUTS: &[Entry] = &[
     },
     Entry {
         id: "whole-resource",
-        what: "what a provider has against a resource as a whole",
+        what: "a diagnostic of the provider about a resource as a whole",
         go_bridge: "an error of the call",
         isthmus: "a check failure",
-        why: "all mistakes are shown at once",
+        why: "you see all mistakes at once",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["Check"],
@@ -980,33 +979,33 @@ const INPUTS: &[Entry] = &[
     Entry {
         id: "unknown-property",
         what: "an unknown property of a resource, a data source or a block",
-        go_bridge: "passes, and is stored",
-        isthmus: "a failure that names the nearest valid property; keys that start with `__` pass",
+        go_bridge: "passes and stores it",
+        isthmus: "fails, and names the nearest valid property; passes keys that start with `__`",
         why: "a misspelt property is a mistake",
         back: NONE,
         shown: Shown::InAnswers(&[
             Rule {
                 calls: &["Check"],
                 path: &[OUTCOME],
-                ours: Like(r#"\{"failures":\[\{"property":"","reason":".*: there is no such property; .*"#),
+                ours: Like(r#"\{"failures":\[\{"property":"","reason":".*: unknown property; .*"#),
                 theirs: Like(r#"\{"inputs":\{.*\}\}|.*Missing Attribute Configuration: .*"#),
             },
             Rule {
                 calls: &["Check"],
                 path: &["failures", "*"],
-                ours: Like(r#"\{"property":"","reason":".*: there is no such property; .*"#),
+                ours: Like(r#"\{"property":"","reason":".*: unknown property; .*"#),
                 theirs: Nothing,
             },
             Rule {
                 calls: &["CheckConfig"],
                 path: &[OUTCOME],
-                ours: Like(r#"\{"failures":\[\{"property":"","reason":"[^"]*there is no such property; .*"#),
+                ours: Like(r#"\{"failures":\[\{"property":"","reason":"[^"]*unknown property; .*"#),
                 theirs: Like(r#"\{"inputs":\{"endpoints":.*\}\}"#),
             },
             Rule {
                 calls: &["Invoke"],
                 path: &["failures", "*", "reason"],
-                ours: Like(".*: there is no such property; .*"),
+                ours: Like(".*: unknown property; .*"),
                 theirs: Like("Not one record: 0 records are called .*"),
             },
         ]),
@@ -1014,8 +1013,8 @@ const INPUTS: &[Entry] = &[
     Entry {
         id: "members-of-attributes",
         what: "an unknown member of an object that is an attribute's value",
-        go_bridge: "passes, and is stored",
-        isthmus: "is dropped, with a warning that names the nearest valid one",
+        go_bridge: "passes and stores it",
+        isthmus: "drops it, with a warning that names the nearest valid one",
         why: "Terraform's conversion drops it",
         back: NONE,
         shown: Shown::Elsewhere(&[
@@ -1024,10 +1023,10 @@ const INPUTS: &[Entry] = &[
     },
     Entry {
         id: "forms-of-blocks",
-        what: "a list of one where a block is flattened; one object where there can be several blocks",
-        go_bridge: "an error of the whole call",
-        isthmus: "are taken",
-        why: "programs are migrated from either form",
+        what: "a list of one for a flattened block; one object for a repeated block",
+        go_bridge: "the whole call fails",
+        isthmus: "accepts them",
+        why: "you migrate programs from either form",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["Check", "CheckConfig", "Configure"],
@@ -1041,9 +1040,9 @@ const INPUTS: &[Entry] = &[
     Entry {
         id: "schema-first",
         what: "inputs that violate the schema: missing or read-only properties, numbers of blocks",
-        go_bridge: "reported by the provider, in Terraform's names, often the first only",
-        isthmus: "all reported by property, before the provider is called",
-        why: "all errors at once, in the program's names",
+        go_bridge: "the provider reports them, in Terraform's names, often the first only",
+        isthmus: "reports all by property, before it calls the provider",
+        why: "you see all errors at once, in the program's names",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["Check"],
@@ -1056,9 +1055,9 @@ const INPUTS: &[Entry] = &[
     },
     Entry {
         id: "unchanged-configuration",
-        what: "DiffConfig of an equal configuration, and of one with a value that is not known yet",
+        what: "DiffConfig of an equal configuration, and of one with an unknown value",
         go_bridge: "DIFF_UNKNOWN: the engine compares outputs with inputs itself",
-        isthmus: "DIFF_NONE, and an update of that value; notation, as of JSON, is no difference",
+        isthmus: "DIFF_NONE, and an update of that value; notation, such as JSON's, makes no difference",
         why: "the engine would show differences of notation",
         back: NONE,
         shown: Shown::InAnswers(&[
@@ -1091,10 +1090,10 @@ const INPUTS: &[Entry] = &[
     },
     Entry {
         id: "terraform-names-of-configuration",
-        what: "a property of the provider's configuration by Terraform's name, where Pulumi's is another, at any depth",
-        go_bridge: "passes, and has no effect",
-        isthmus: "is taken, with a warning that names Pulumi's; a failure where both are given",
-        why: "it was meant to have an effect; `pulumi convert --from terraform` writes such names",
+        what: "a property of the provider's configuration with Terraform's name, if Pulumi's differs, at any depth",
+        go_bridge: "passes it, without effect",
+        isthmus: "uses it, with a warning that names Pulumi's; fails if you set both",
+        why: "`pulumi convert --from terraform` writes such names, and you expect an effect",
         back: NONE,
         shown: Shown::InAnswers(&[
             Rule {
@@ -1113,9 +1112,9 @@ const INPUTS: &[Entry] = &[
     },
     Entry {
         id: "version-of-explicit-providers",
-        what: "an explicit provider's version, which engines (3.259) set to that of the package in a stack's first run, and to that of the plugin in later ones",
-        go_bridge: "a change in the second run; `pulumi import --provider` fails after it has imported",
-        isthmus: "no change; Parameterize and GetSchema return the version that an SDK or a state asks for",
+        what: "an explicit provider's version, which engines (3.259) set to the package's in a stack's first run, and to the plugin's in later ones",
+        go_bridge: "a change in the second run; `pulumi import --provider` fails after the import",
+        isthmus: "no change; Parameterize and GetSchema return the version in the request of an SDK or a state",
         why: "the package is the same",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
@@ -1128,9 +1127,9 @@ const INPUTS: &[Entry] = &[
     Entry {
         id: "suggestions",
         what: "a misspelt configuration key of an explicit provider; a misspelt argument of a function",
-        go_bridge: "is refused",
-        isthmus: "is refused, and the nearest valid one is named",
-        why: "as for other properties",
+        go_bridge: "refuses it",
+        isthmus: "refuses it, and names the nearest valid one",
+        why: "the same holds for other properties",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["CheckConfig", "Invoke"],
@@ -1144,9 +1143,9 @@ const INPUTS: &[Entry] = &[
     Entry {
         id: "wrong-type",
         what: "a value of the wrong type",
-        go_bridge: "an error of the whole call, with Go's view of the value",
-        isthmus: "a failure that says where, without the value",
-        why: "all mistakes are shown at once, each with its place; a value may be a secret",
+        go_bridge: "the whole call fails, with Go's view of the value",
+        isthmus: "a failure with the place, without the value",
+        why: "you see all mistakes at once, each with its place; a value may be a secret",
         back: NONE,
         shown: Shown::InAnswers(&[
             Rule {
@@ -1172,9 +1171,9 @@ const INPUTS: &[Entry] = &[
     Entry {
         id: "error-paths",
         what: "an error or a warning of the provider about a property",
-        go_bridge: "`[AttributeName(\"token\")] …`, `AttributeName(\"token\"): …` in a list of one, `… at attribute AttributeName(\"token\")`; an error is logged as well",
+        go_bridge: "`[AttributeName(\"token\")] …`, `AttributeName(\"token\"): …` in a list of one, `… at attribute AttributeName(\"token\")`; logs an error as well",
         isthmus: "`… (at property `token`)`, once",
-        why: "the property is named as the program knows it",
+        why: "the property has its name in the program",
         back: NONE,
         shown: Shown::InAnswers(&[
             Rule {
@@ -1229,9 +1228,9 @@ const INPUTS: &[Entry] = &[
     },
     Entry {
         id: "repeated-warnings",
-        what: "a warning of the provider about a resource, in every call again",
-        go_bridge: "shown each time",
-        isthmus: "shown once",
+        what: "a warning of the provider about a resource, repeated in every call",
+        go_bridge: "shows it each time",
+        isthmus: "shows it once",
         why: "an update makes several calls for each resource",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
@@ -1244,9 +1243,9 @@ const INPUTS: &[Entry] = &[
     Entry {
         id: "unknown-token",
         what: "an unknown token of a resource, data source or function",
-        go_bridge: "an error",
-        isthmus: "an error that names the nearest token",
-        why: "it is most often misspelt",
+        go_bridge: "fails",
+        isthmus: "fails, and names the nearest token",
+        why: "it is usually misspelt",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["Check", "Invoke"],
@@ -1258,9 +1257,9 @@ const INPUTS: &[Entry] = &[
     Entry {
         id: "sets-of-functions",
         what: "a set that a function returns",
-        go_bridge: "as the function wrote it, what stands twice included",
+        go_bridge: "in the function's order, with repeated values",
         isthmus: "each value once, in the order of Terraform's sets",
-        why: "so it is in Terraform, and two sets that are the same look the same",
+        why: "Terraform does the same, and equal sets look equal",
         back: NONE,
         shown: Shown::InAnswers(&[
             Rule {
@@ -1274,9 +1273,9 @@ const INPUTS: &[Entry] = &[
     },
     Entry {
         id: "set-duplicates",
-        what: "a value that stands twice in a set",
-        go_bridge: "reaches the provider twice, which may refuse it",
-        isthmus: "reaches it once",
+        what: "a repeated value in a set",
+        go_bridge: "sends it to the provider twice, which may refuse it",
+        isthmus: "sends it once",
         why: "a set has each value once; Terraform core does the same",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
@@ -1288,10 +1287,10 @@ const INPUTS: &[Entry] = &[
     },
     Entry {
         id: "secret-inputs",
-        what: "secret inputs in the answers of Check and CheckConfig",
-        go_bridge: "only what the schema calls sensitive is secret",
-        isthmus: "what the program made secret is secret as well",
-        why: "an input that was given as a secret is not stored in the clear",
+        what: "secret inputs in the responses of Check and CheckConfig",
+        go_bridge: "only sensitive values of the schema are secret",
+        isthmus: "secrets of the program are secret as well",
+        why: "a secret input is not stored in the clear",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["Check", "CheckConfig"],
@@ -1304,10 +1303,10 @@ const INPUTS: &[Entry] = &[
     },
     Entry {
         id: "unknown-in-json",
-        what: "a value that is not known yet, inside a provider's configuration given as JSON",
-        go_bridge: "the text that stands for it goes to the provider as a value",
+        what: "an unknown value inside a provider's configuration in JSON",
+        go_bridge: "sends its placeholder to the provider as a value",
         isthmus: "the property is unknown as a whole",
-        why: "as for values that are not given as JSON",
+        why: "the same holds for values outside JSON",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["CheckConfig"],
@@ -1322,8 +1321,8 @@ const FAILURES: &[Entry] = &[
     Entry {
         id: "quoted-secrets",
         what: "a secret in a provider's diagnostics, statuses, log lines or panics",
-        go_bridge: "is printed",
-        isthmus: "`[secret]`, also for its JSON, Go-quoted, URL and base64 forms; not for values generated within a call, in lines logged before its answer",
+        go_bridge: "prints it",
+        isthmus: "prints `[secret]`, also for its JSON, Go-quoted, URL and base64 forms; not for values generated within a call, in lines logged before its response",
         why: "secrets must not appear on a terminal or in build logs",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
@@ -1336,9 +1335,9 @@ const FAILURES: &[Entry] = &[
     Entry {
         id: "partial-create",
         what: "a create that fails half-way",
-        go_bridge: "what was made is forgotten",
-        isthmus: "it is kept as a partial failure, marked as tainted, and replaced at the next update",
-        why: "nothing is orphaned",
+        go_bridge: "forgets the object",
+        isthmus: "stores it as a partial failure, marked as tainted, and replaces it at the next update",
+        why: "isthmus orphans no object",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["Create"],
@@ -1350,9 +1349,9 @@ const FAILURES: &[Entry] = &[
     Entry {
         id: "partial-update",
         what: "an update that fails half-way",
-        go_bridge: "the old state is kept",
-        isthmus: "the object is read, and what was read is kept; where that fails, it is marked in `__meta`, and read before the next comparison",
-        why: "the state says what exists, which providers on the legacy SDK do not say after a failed update",
+        go_bridge: "keeps the old state",
+        isthmus: "reads the object and stores the result; if that fails, marks it in `__meta`, and reads it before the next comparison",
+        why: "state shows the real object, which providers on the legacy SDK do not return after a failed update",
         back: NONE,
         shown: Shown::InAnswers(&[
             Rule {
@@ -1373,8 +1372,8 @@ const FAILURES: &[Entry] = &[
         id: "documents-of-the-server",
         what: "a change of a resource that keeps a document of the server, without a type of its own (`kubernetes_manifest`)",
         go_bridge: "begins with the stored state",
-        isthmus: "begins with what a read returns",
-        why: "what the server has added since would be taken away, or refused",
+        isthmus: "begins with the result of a read",
+        why: "the change would remove the server's additions, or fail",
         back: NONE,
         shown: Shown::Elsewhere(&[
             "tests/contract/changes/failures.rs::a_change_of_a_document_begins_with_what_the_server_has",
@@ -1383,9 +1382,9 @@ const FAILURES: &[Entry] = &[
     Entry {
         id: "failed-deletes",
         what: "a delete that fails half-way",
-        go_bridge: "what the provider reported is forgotten; the next attempt begins with what was there before",
-        isthmus: "it is kept in the daemon's journal, encrypted, and the next call goes on with it",
-        why: "a provider's private data may say how far it got",
+        go_bridge: "forgets the provider's result; the next attempt begins with the old state",
+        isthmus: "keeps it in the journal, encrypted, and the next call continues with it",
+        why: "a provider's private data may record its progress",
         back: NONE,
         shown: Shown::Elsewhere(&[
             "tests/contract/changes/deletions.rs::a_deletion_goes_on_in_the_next_run",
@@ -1394,10 +1393,10 @@ const FAILURES: &[Entry] = &[
     },
     Entry {
         id: "planned-destroys",
-        what: "a provider that refuses to destroy when it plans that (`plan_destroy`)",
-        go_bridge: "is not asked for a plan",
-        isthmus: "is, and its refusal fails the delete before anything is done; a preview cannot show it, because engines ask nothing about what they will delete",
-        why: "as in Terraform, as far as an engine allows it",
+        what: "a provider that refuses a destroy plan (`plan_destroy`)",
+        go_bridge: "does not plan the destroy",
+        isthmus: "plans it, and a refusal fails the delete before any change; a preview cannot show it, because engines send no call about later deletions",
+        why: "Terraform does the same, and isthmus follows as far as an engine allows it",
         back: NONE,
         shown: Shown::Elsewhere(&[
             "tests/tofu/features.rs::the_tables_of_features_and_reports_are_what_is_seen",
@@ -1406,9 +1405,9 @@ const FAILURES: &[Entry] = &[
     Entry {
         id: "provider-grpc-errors",
         what: "gRPC errors of the provider",
-        go_bridge: "swallowed, except UNAVAILABLE",
-        isthmus: "reported",
-        why: "a delete that failed must not look like one that succeeded",
+        go_bridge: "swallows them, except UNAVAILABLE",
+        isthmus: "reports them",
+        why: "a failed delete must not look like a success",
         back: NONE,
         shown: Shown::Elsewhere(&[
             "tests/contract/changes/failures.rs::a_failed_read_is_an_error_and_not_an_absence",
@@ -1417,10 +1416,10 @@ const FAILURES: &[Entry] = &[
     },
     Entry {
         id: "provider-death",
-        what: "a provider that dies",
+        what: "a provider that crashes",
         go_bridge: "UNAVAILABLE",
-        isthmus: "the process's last lines; UNKNOWN if it was applying",
-        why: "the engine then knows that it may have happened",
+        isthmus: "the process's last lines; UNKNOWN during an apply",
+        why: "the engine then knows that the change may have happened",
         back: NONE,
         shown: Shown::Elsewhere(&[
             "tests/contract/processes/deaths.rs::a_provider_that_dies_while_it_applies_may_have_done_it",
@@ -1431,21 +1430,21 @@ const FAILURES: &[Entry] = &[
 const PROVIDERS: &[Entry] = &[
     Entry {
         id: "withheld-variables",
-        what: "credentials of Pulumi, of backends and of registries in the environment: `PULUMI_ACCESS_TOKEN`, the stack's configuration and passphrase, `TF_TOKEN_…` and the others that [settings.md](settings.md#what-providers-inherit) lists",
-        go_bridge: "each provider gets them",
-        isthmus: "no provider gets them; a warning names what `tfe` and `pulumiservice` miss",
+        what: "credentials of Pulumi, of backends and of registries in the environment: `PULUMI_ACCESS_TOKEN`, the stack's configuration and passphrase, `TF_TOKEN_…` and the others on [settings.md](settings.md#what-providers-inherit)",
+        go_bridge: "passes them to each provider",
+        isthmus: "passes them to no provider; a warning names the variables that `tfe` and `pulumiservice` need",
         why: "a provider could read every secret of a stack",
-        back: "`ISTHMUS_PROVIDER_ENVIRONMENT`",
+        back: Some("`ISTHMUS_PROVIDER_ENVIRONMENT`"),
         shown: Shown::Elsewhere(&[
             "tests/e2e/settings.rs::a_provider_gets_no_credentials_of_pulumi_unless_a_setting_names_them",
         ]),
     },
     Entry {
         id: "answered-before",
-        what: "the validation of a configuration, and the upgrade of a state, that the same process has answered without diagnostics within a minute",
-        go_bridge: "asked again",
-        isthmus: "not asked again",
-        why: "each step of an update would ask; the plan and the change themselves are always asked for",
+        what: "a repeated validation or upgrade, after a response without diagnostics from the same process within a minute",
+        go_bridge: "calls the provider again",
+        isthmus: "does not call it again",
+        why: "each step of an update would repeat the call; isthmus always calls for the plan and the change themselves",
         back: NONE,
         shown: Shown::Elsewhere(&[
             "shim/provider/answered.rs::only_the_same_request_is_answered",
@@ -1454,10 +1453,10 @@ const PROVIDERS: &[Entry] = &[
     },
     Entry {
         id: "absent-only-blocks",
-        what: "a block of which there is at most one, and none, in outputs",
+        what: "an absent single block, in outputs",
         go_bridge: "no property",
         isthmus: "null",
-        why: "to a host of HCL, a block is a list: `length(server.disk)` is 0 then, and is an error of a property that is not there",
+        why: "a block is a list for a host of HCL: `length(server.disk)` is 0 then, and fails for a property that does not exist",
         back: NONE,
         shown: Shown::InAnswers(&[
             Rule { calls: OUTPUTS, path: &["*", "properties", "**"], ours: Like("null"), theirs: Nothing },
@@ -1472,8 +1471,8 @@ const PROVIDERS: &[Entry] = &[
     Entry {
         id: "absent-blocks",
         what: "absent blocks",
-        go_bridge: "null; a change is shown where there is none, and what is computed in the elements of a set is planned anew, or gets to another element",
-        isthmus: "empty, as Terraform core sends them",
+        go_bridge: "null; shows changes that do not exist, and plans computed values of set elements anew, or moves them to another element",
+        isthmus: "empty, as from Terraform core",
         why: "providers expect core",
         back: NONE,
         shown: Shown::InAnswers(&[
@@ -1583,7 +1582,7 @@ const PROVIDERS: &[Entry] = &[
         what: "`terraform_version`",
         go_bridge: "`1.0.0+pulumi-terraform-bridge`",
         isthmus: "a release version",
-        why: "some providers refuse anything else",
+        why: "some providers refuse any other value",
         back: NONE,
         shown: Shown::Elsewhere(&[
             "shim/provider/instance/tests.rs::a_process_is_asked_for_its_schema_once_and_configured_once",
@@ -1592,8 +1591,8 @@ const PROVIDERS: &[Entry] = &[
     Entry {
         id: "deletes",
         what: "deletes",
-        go_bridge: "no upgrade, no plan, no private data",
-        isthmus: "stored state is upgraded, the end is planned where the provider can, private data is sent",
+        go_bridge: "does not upgrade, plan, or send private data",
+        isthmus: "upgrades stored state, plans the destroy if the provider supports it, and sends private data",
         why: "providers keep timeouts and identities there",
         back: NONE,
         shown: Shown::InAnswers(&[
@@ -1624,9 +1623,9 @@ const PROVIDERS: &[Entry] = &[
     Entry {
         id: "moves",
         what: "a resource whose type changed under an alias",
-        go_bridge: "its state is upgraded as if it had always been of the new type",
-        isthmus: "the provider is asked to make one of the new type of it (MoveResourceState); state says which type of which provider wrote it",
-        why: "another type's attributes mean something else",
+        go_bridge: "upgrades its state as a state of the new type",
+        isthmus: "calls the provider to convert it (MoveResourceState); state names the type and provider that wrote it",
+        why: "another type's attributes have another meaning",
         back: NONE,
         shown: Shown::Elsewhere(&[
             "tests/contract/stored/provenance.rs::a_resource_whose_type_changes_is_taken_over",
@@ -1636,9 +1635,9 @@ const PROVIDERS: &[Entry] = &[
     Entry {
         id: "deferral",
         what: "deferred actions",
-        go_bridge: "not offered; a deferred response is used as a plan",
-        isthmus: "a preview has unknown results and a warning with the reason; an update fails, and engines from 3.272 go on with what does not depend on it; an import fails; a refresh keeps the state",
-        why: "as in Terraform with deferred actions",
+        go_bridge: "does not offer them; uses a deferred response as a plan",
+        isthmus: "a preview has unknown results and a warning with the reason; an update fails, and engines from 3.272 go on with independent resources; an import fails; a refresh keeps the state",
+        why: "Terraform's deferred actions do the same",
         back: NONE,
         shown: Shown::Elsewhere(&[
             "tests/contract/changes/deferrals.rs::a_creation_that_is_put_off_is_previewed_with_unknown_results_and_fails",
@@ -1649,9 +1648,9 @@ const PROVIDERS: &[Entry] = &[
     Entry {
         id: "unknown-arguments",
         what: "unknown arguments of a data source in a preview",
-        go_bridge: "sent to the provider",
-        isthmus: "the data source is not read, and its results are unknown",
-        why: "Terraform reads only what is wholly known",
+        go_bridge: "sends them to the provider",
+        isthmus: "does not read the data source, and its results are unknown",
+        why: "Terraform reads a data source only with known arguments",
         back: NONE,
         shown: Shown::Elsewhere(&[
             "tests/contract/changes/deferrals.rs::a_data_source_with_unknown_arguments_is_not_read_in_a_preview",
@@ -1661,8 +1660,8 @@ const PROVIDERS: &[Entry] = &[
         id: "unknown-results",
         what: "unknown results of an invoke",
         go_bridge: "unknown values, which engines refuse",
-        isthmus: "outputs, for engines that take them from invokes (3.268); for others they are left out",
-        why: "an engine that refuses a result shows the user an error that says nothing",
+        isthmus: "outputs, for engines that accept them from invokes (3.268); leaves them out for others",
+        why: "an engine that refuses a result shows an error without a reason",
         back: NONE,
         shown: Shown::Elsewhere(&[
             "tests/contract/changes/deferrals.rs::an_engine_that_takes_outputs_is_told_what_is_unknown",
@@ -1670,10 +1669,10 @@ const PROVIDERS: &[Entry] = &[
     },
     Entry {
         id: "unknown-function-arguments",
-        what: "unknown arguments of a function that takes them (`allow_unknown_values`)",
-        go_bridge: "the function is not called, and its result is unknown",
-        isthmus: "the function is called",
-        why: "as in Terraform",
+        what: "unknown arguments of a function that accepts them (`allow_unknown_values`)",
+        go_bridge: "does not call the function, and its result is unknown",
+        isthmus: "calls the function",
+        why: "Terraform does the same",
         back: NONE,
         shown: Shown::Elsewhere(&[
             "tests/contract/invokes/functions.rs::what_is_not_known_makes_a_result_unknown_unless_the_function_takes_it",
@@ -1681,10 +1680,10 @@ const PROVIDERS: &[Entry] = &[
     },
     Entry {
         id: "lost-digits",
-        what: "numbers of an invoke that no double holds",
-        go_bridge: "rounded",
-        isthmus: "rounded, with a warning, or strings with `ISTHMUS_EXACT_NUMBERS=string`; given as a string, an argument arrives exactly",
-        why: "what is invoked has no state that could keep them",
+        what: "numbers of an invoke beyond a double",
+        go_bridge: "rounds them",
+        isthmus: "rounds them with a warning, or returns strings with `ISTHMUS_EXACT_NUMBERS=string`; an argument in a string arrives exactly",
+        why: "an invoke has no state that could keep them",
         back: NONE,
         shown: Shown::Elsewhere(&[
             "tests/contract/invokes/functions.rs::numbers_beyond_doubles_arrive_exactly_and_are_warned_of_on_their_way_back",
@@ -1694,7 +1693,7 @@ const PROVIDERS: &[Entry] = &[
         id: "lists",
         what: "list resources",
         go_bridge: "not in packages; `pulumi do … list` is UNIMPLEMENTED",
-        isthmus: "`listInputs` in the schema of what can be listed; each result is known by its identity in JSON, which it can be imported by",
+        isthmus: "`listInputs` in the schema of resources that can be listed; each result has its identity in JSON, which imports it",
         why: "providers of protocol 5.10 and 6.10 offer them",
         back: NONE,
         shown: Shown::InAnswers(&[
@@ -1711,9 +1710,9 @@ const PROVIDERS: &[Entry] = &[
     Entry {
         id: "provider-meta",
         what: "provider metadata (`provider_meta`)",
-        go_bridge: "not sent",
-        isthmus: "null, or what `ISTHMUS_PROVIDER_META` says",
-        why: "some providers want to know which module uses them",
+        go_bridge: "does not send it",
+        isthmus: "null, or the value in `ISTHMUS_PROVIDER_META`",
+        why: "some providers record the module that uses them",
         back: NONE,
         shown: Shown::Elsewhere(&[
             "tests/contract/providers/provider_meta.rs::what_the_setting_says_comes_along_with_every_call_that_has_a_place_for_it",
@@ -1724,9 +1723,9 @@ const PROVIDERS: &[Entry] = &[
         id: "cancel",
         what: "Cancel",
         go_bridge: "calls go on",
-        isthmus: "StopProvider; what was asked twice and goes on is answered after a grace: UNKNOWN for what may have happened",
+        isthmus: "StopProvider; a second Cancel ends the calls after a grace period: UNKNOWN for changes that may have happened",
         why: "a cancelled run ends, and the engine learns how",
-        back: "`ISTHMUS_STOP_GRACE_PERIOD` sets the grace",
+        back: Some("`ISTHMUS_STOP_GRACE_PERIOD` sets the grace period"),
         shown: Shown::Elsewhere(&[
             "tests/contract/processes/cancelling.rs::what_hangs_on_after_a_second_cancel_is_answered",
             "tests/contract/processes/cancelling.rs::only_what_was_asked_twice_is_broken_off",
@@ -1736,10 +1735,9 @@ const PROVIDERS: &[Entry] = &[
         id: "custom-timeouts",
         what: "the option `customTimeouts`",
         go_bridge: "has no effect",
-        isthmus: "reaches the provider where the resource has `timeouts` (those in the program win), and bounds the call where it \
-                  has none",
-        why: "the option is there to have an effect",
-        back: "leave the option out",
+        isthmus: "reaches the provider if the resource has `timeouts` (the program's take precedence), and else limits the call",
+        why: "you set the option for its effect",
+        back: Some("leave the option out"),
         shown: Shown::Elsewhere(&[
             "tests/contract/changes/timeouts.rs::the_programs_own_timeouts_win",
             "tests/contract/changes/timeouts.rs::a_resource_without_timeouts_is_bound_by_them_and_its_provider_asked_to_stop",
@@ -1748,9 +1746,9 @@ const PROVIDERS: &[Entry] = &[
     Entry {
         id: "rules-of-core",
         what: "plans and results that break Terraform's rules",
-        go_bridge: "accepted",
-        isthmus: "refused as Terraform core does, except from providers on the legacy SDK",
-        why: "what such a provider answers cannot be relied on",
+        go_bridge: "accepts them",
+        isthmus: "refuses them as Terraform core does, except from providers on the legacy SDK",
+        why: "such responses cannot be relied on",
         back: NONE,
         shown: Shown::InAnswers(&[
             Rule {
@@ -1773,10 +1771,10 @@ const PROVIDERS: &[Entry] = &[
     },
     Entry {
         id: "plans-in-a-row",
-        what: "a provider that plans something else than it has shown",
-        go_bridge: "the later plan is carried out",
-        isthmus: "refused before anything is done, where the earlier plan was made by the same process for the same inputs",
-        why: "what users agree to is what happens",
+        what: "a provider that plans a change other than the one in its earlier plan",
+        go_bridge: "applies the later plan",
+        isthmus: "refuses it before any change, if the same process made the earlier plan for the same inputs",
+        why: "you get the change that you agreed to",
         back: NONE,
         shown: Shown::Elsewhere(&[
             "tests/contract/changes/plans.rs::a_change_that_is_not_what_was_shown_is_not_begun",
@@ -1785,9 +1783,9 @@ const PROVIDERS: &[Entry] = &[
     },
     Entry {
         id: "ignored-in-plans",
-        what: "`ignoreChanges`, and a provider on the legacy SDK that plans a change there all the same",
-        go_bridge: "the change is shown and made, run after run",
-        isthmus: "what was there is put back into the plan",
+        what: "`ignoreChanges`, and a provider on the legacy SDK that plans a change there",
+        go_bridge: "shows and makes the change, run after run",
+        isthmus: "reverts it in the plan",
         why: "Terraform core does so",
         back: NONE,
         shown: Shown::Elsewhere(&[
@@ -1797,8 +1795,8 @@ const PROVIDERS: &[Entry] = &[
     Entry {
         id: "replacement-plans",
         what: "the plan of a replacement's new object",
-        go_bridge: "made without private data",
-        isthmus: "made with the private data and the identity of the plan that asked for the replacement, where the same process made it",
+        go_bridge: "without private data",
+        isthmus: "with the private data and the identity of the plan that required the replacement, if the same process made it",
         why: "Terraform core does so",
         back: NONE,
         shown: Shown::Elsewhere(&[
@@ -1808,10 +1806,10 @@ const PROVIDERS: &[Entry] = &[
     },
     Entry {
         id: "killed-plugin",
-        what: "a plugin that is killed",
+        what: "a killed plugin",
         go_bridge: "leaves the provider running",
-        isthmus: "the provider and everything that it has started are killed with it; what has begun a session of its own is reported, or killed with `ISTHMUS_KILL_SESSIONS=true`",
-        why: "no process is left behind",
+        isthmus: "kills the provider and all processes that it started; reports those in a session of their own, or kills them with `ISTHMUS_KILL_SESSIONS=true`",
+        why: "isthmus leaves no process behind",
         back: NONE,
         shown: Shown::Elsewhere(&[
             "tests/contract/processes/endings.rs::a_killed_daemon_leaves_no_provider",
@@ -1824,10 +1822,12 @@ const USERS: &[Entry] = &[
     Entry {
         id: "quiet-providers",
         what: "the log lines of a provider without `TF_LOG`",
-        go_bridge: "all of them are written, and shown by `pulumi up --debug`",
+        go_bridge: "writes all of them, and `pulumi up --debug` shows them",
         isthmus: "the provider logs warnings and errors only, which `--debug` shows",
         why: "logging takes half of a provider's time; Terraform shows no such lines",
-        back: "`TF_LOG=debug` or `trace` shows them as ordinary lines; `TF_LOG_SDK=trace` and the like only with `--debug` ([settings.md](settings.md))",
+        back: Some(
+            "`TF_LOG=debug` or `trace` shows them as ordinary lines; `TF_LOG_SDK=trace` and the like only with `--debug` ([settings.md](settings.md))",
+        ),
         shown: Shown::Elsewhere(&[
             "tests/contract/protocol/provider_logs.rs::without_a_level_a_provider_writes_warnings_and_errors_only",
         ]),
@@ -1836,8 +1836,8 @@ const USERS: &[Entry] = &[
         id: "detailed-differences",
         what: "detailed differences",
         go_bridge: "only with `PULUMI_TF_BRIDGE_ACCURATE_PF_BRIDGE_PREVIEW`",
-        isthmus: "as deep as the change is, and a list that comes or goes as a whole; elements of sets by what they are; no keys of a map that is secret; what is absent can replace; of what only the provider sets the name alone; none for a replacement that is created first, of which engines compare all outputs",
-        why: "a preview says what changes; engines show a value that is not in the program as removed",
+        isthmus: "at the depth of the change, and a list that comes or goes as a whole; elements of sets by value; no keys of a secret map; an absent value can replace; for a computed value only its name; none for a replacement that is created first, for which engines compare all outputs",
+        why: "a preview shows each change; engines show a value as removed if it is not in the program",
         back: NONE,
         shown: Shown::InAnswers(&[
             Rule { calls: &["Diff"], path: &["*", "detailedDiff"], ours: Something, theirs: Nothing },
@@ -1902,11 +1902,11 @@ const USERS: &[Entry] = &[
         id: "data-source-secrets",
         what: "secrets in the results of data sources and functions",
         go_bridge: "plain",
-        isthmus: "secret: what the schema calls sensitive, and all that comes from secret arguments. Libraries make the whole result of \
-                  an output form secret then; the plain form has no secrets in Node.js and Python, and fails in Go (\"unexpected secret \
-                  result returned to invoke call\"), of which projects in Go are warned",
-        why: "a password stays a secret wherever it comes from; an engine does not say which form a program calls",
-        back: "[`ISTHMUS_PLAIN_RESULTS`, or `plain-results` in `isthmus.toml`](names.md#plain-forms-of-functions)",
+        isthmus: "secret: values that are sensitive in the schema, and all results of secret arguments. Libraries then make the whole result of an output form secret; the plain form has no secrets in Node.js and Python, and fails in Go (\"unexpected secret result returned to invoke call\"), so isthmus warns projects in Go",
+        why: "a password stays a secret from any origin; an engine does not send the form that a program calls",
+        back: Some(
+            "[`ISTHMUS_PLAIN_RESULTS`, or `plain-results` in `isthmus.toml`](names.md#plain-forms-of-functions)",
+        ),
         shown: Shown::InAnswers(&[Rule {
             calls: &["Invoke"],
             path: &["return", "**"],
@@ -1920,8 +1920,8 @@ const USERS: &[Entry] = &[
         id: "secret-inputs-in-outputs",
         what: "secret inputs in outputs",
         go_bridge: "by the engine's guess",
-        isthmus: "by path; a set is secret as a whole, unless the schema says what in it is",
-        why: "the engine's guess misses what has another name or place in the outputs",
+        isthmus: "by path; a set is secret as a whole, unless the schema marks a part of it",
+        why: "the engine's guess misses values with another name or place in the outputs",
         back: NONE,
         shown: Shown::InAnswers(&[
             Rule {
@@ -1952,9 +1952,9 @@ const USERS: &[Entry] = &[
     },
     Entry {
         id: "gone",
-        what: "Read of an object that is not there",
-        go_bridge: "answers with empty properties: `pulumi import` with a misspelt id makes a resource without properties",
-        isthmus: "answers without properties, so that the engine says that the resource does not exist",
+        what: "Read of an object that does not exist",
+        go_bridge: "empty properties: `pulumi import` with a misspelt id makes a resource without properties",
+        isthmus: "no properties, so that the engine reports that the resource does not exist",
         why: "a misspelt id is a mistake",
         back: NONE,
         shown: Shown::InAnswers(&[
@@ -1974,10 +1974,10 @@ const USERS: &[Entry] = &[
     },
     Entry {
         id: "changes-of-secrecy",
-        what: "an input that becomes secret, or stops being one, and is otherwise unchanged",
-        go_bridge: "no change: outputs stay as they are stored, but for whole properties at the top, which engines mark",
-        isthmus: "an update, which stores the outputs anew and applies nothing; no preview shows the old value; not for what is in a list of a state that the Go bridge has stored, nor for a property that keeps another secret",
-        why: "what became secret would stay in the state in the clear",
+        what: "an unchanged input that becomes secret, or stops being one",
+        go_bridge: "no change: stored outputs stay, but for whole properties at the top, which engines mark",
+        isthmus: "an update, which stores the outputs anew and applies nothing; no preview shows the old value; not in a list of a state that the Go bridge stored, nor for a property that keeps another secret",
+        why: "a new secret would stay in the state in the clear",
         back: NONE,
         shown: Shown::InAnswers(&[
             Rule {
@@ -1992,10 +1992,10 @@ const USERS: &[Entry] = &[
     Entry {
         id: "order-of-replacement",
         what: "the order of a replacement",
-        go_bridge: "the new object is created first",
-        isthmus: "the old object is deleted first if all required, non-sensitive strings are unchanged (a file's path), or the program's `name`, or, of a type without these, a `name` in single blocks (`metadata`)",
+        go_bridge: "creates the new object first",
+        isthmus: "deletes the old object first if all required, non-sensitive strings are unchanged (a file's path), or the program's `name`, or, for a type without these, a `name` in single blocks (`metadata`)",
         why: "a changed file would be gone after the update",
-        back: "the resource option `deleteBeforeReplace: false`",
+        back: Some("the resource option `deleteBeforeReplace: false`"),
         shown: Shown::InAnswers(&[Rule {
             calls: &["Diff"],
             path: &["*", "deleteBeforeReplace"],
@@ -2006,9 +2006,9 @@ const USERS: &[Entry] = &[
     Entry {
         id: "ids",
         what: "a resource without `id`",
-        go_bridge: "`missing ID`: it cannot be created",
-        isthmus: "its identity as JSON; else what it was imported by; else one is made and kept",
-        why: "no resource is out of reach",
+        go_bridge: "`missing ID`: cannot create it",
+        isthmus: "its identity as JSON; else the id of its import; else a random one",
+        why: "you can use every resource",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["Create", "Read (refresh)"],
@@ -2020,9 +2020,9 @@ const USERS: &[Entry] = &[
     Entry {
         id: "inputs-of-an-import",
         what: "the inputs of an imported resource",
-        go_bridge: "optional properties with a zero value are left out, although the next update then changes them",
-        isthmus: "the provider generates them where it offers that (GenerateResourceConfig); otherwise its plan decides: what it would change is an input. What it refuses is none",
-        why: "an import is followed by no change",
+        go_bridge: "leaves out optional properties with a zero value, although the next update then changes them",
+        isthmus: "the provider generates them if it supports that (GenerateResourceConfig); otherwise its plan decides: a value that it would change is an input. A value that it refuses is left out",
+        why: "no change follows an import",
         back: NONE,
         shown: Shown::InAnswers(&[
             Rule {
@@ -2067,8 +2067,8 @@ const USERS: &[Entry] = &[
     Entry {
         id: "write-only-inputs-after-a-refresh",
         what: "write-only inputs after a refresh",
-        go_bridge: "are lost, because they are not in what was read",
-        isthmus: "stay",
+        go_bridge: "loses them, because no read returns them",
+        isthmus: "keeps them",
         why: "`ignoreChanges` of one would send null to the provider",
         back: NONE,
         shown: Shown::InAnswers(&[
@@ -2089,9 +2089,9 @@ const USERS: &[Entry] = &[
     Entry {
         id: "get-with-a-state",
         what: "`.get` with a state that does not repeat the id",
-        go_bridge: "asks the provider for a resource without an id",
-        isthmus: "asks for the one of that id",
-        why: "the id is what the program gives first",
+        go_bridge: "reads a resource without an id",
+        isthmus: "reads the resource with that id",
+        why: "a program gives the id first",
         back: NONE,
         shown: Shown::Elsewhere(&[
             "tests/contract/stored/importing.rs::a_program_looks_a_resource_up_by_its_id_and_part_of_its_state",
@@ -2100,9 +2100,9 @@ const USERS: &[Entry] = &[
     Entry {
         id: "stables",
         what: "outputs that an update keeps (`stables` of Diff)",
-        go_bridge: "none are named",
-        isthmus: "those that only the provider sets and that its plan keeps; none of a replacement",
-        why: "a preview keeps them known for other resources",
+        go_bridge: "names none",
+        isthmus: "names computed outputs that the plan keeps; none for a replacement",
+        why: "they stay known for other resources in a preview",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["Diff"],
@@ -2113,10 +2113,10 @@ const USERS: &[Entry] = &[
     },
     Entry {
         id: "unread-after-an-import",
-        what: "a sensitive attribute that no read returns, which a program sets for the first time after an import",
-        go_bridge: "is a change, which fails an import with inputs and may replace the object",
-        isthmus: "is no change until the program changes it, with a warning that its value is taken for what is there",
-        why: "few APIs return passwords, and the object has had one all along",
+        what: "a sensitive attribute that no read returns, in a program for the first time after an import",
+        go_bridge: "a change, which fails an import with inputs and may replace the object",
+        isthmus: "no change until you change it in the program, with a warning that isthmus takes its value for the current one",
+        why: "few APIs return passwords, and the object already has one",
         back: NONE,
         shown: Shown::Elsewhere(&[
             "tests/contract/stored/importing.rs::a_sensitive_value_that_no_read_returns_is_no_change_until_the_program_changes_it",
@@ -2125,9 +2125,9 @@ const USERS: &[Entry] = &[
     Entry {
         id: "failed-imports",
         what: "an error about the id of an import",
-        go_bridge: "is the provider's alone",
-        isthmus: "adds how the provider describes attribute `id`, and what identity it takes",
-        why: "most providers only say that they found nothing",
+        go_bridge: "the provider's text alone",
+        isthmus: "adds the provider's description of attribute `id`, and the identity that it accepts",
+        why: "most providers only report that they found nothing",
         back: NONE,
         shown: Shown::InAnswers(&[
             Rule {
@@ -2148,24 +2148,24 @@ const USERS: &[Entry] = &[
     },
     Entry {
         id: "impossible-imports",
-        what: "an import that comes to an object of another type",
-        go_bridge: "goes on with it",
-        isthmus: "is an error that names both types",
-        why: "it would be stored as what it is not",
+        what: "an import that returns an object of another type",
+        go_bridge: "continues with it",
+        isthmus: "fails, with both types",
+        why: "the stack would store an object of the wrong type",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["Read (import)"],
             path: &["LegacyImported", "error", "message"],
-            ours: Like(".*what it found under this id is a conformance_legacy; import it as that.*"),
+            ours: Like(".*it found a conformance_legacy under this id; import it as that.*"),
             theirs: Like("error decoding object; expected 3 attributes, got 10"),
         }]),
     },
     Entry {
         id: "imports-of-others",
-        what: "an import that comes to none or to several objects",
-        go_bridge: "says so",
-        isthmus: "says so, with the type and what to do",
-        why: "who imports has to find the id",
+        what: "an import that returns no object or several",
+        go_bridge: "reports it",
+        isthmus: "reports it, with the type and the way to fix it",
+        why: "you have to find the id",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: &["Read (import)"],
@@ -2179,8 +2179,8 @@ const USERS: &[Entry] = &[
     Entry {
         id: "order-of-sets",
         what: "the order of a set in outputs and previews",
-        go_bridge: "the provider's; a refresh gives each place in the inputs what is at that place in the provider's order",
-        isthmus: "the program's; after an import Terraform's, and a refresh keeps what there is. Stored state has Terraform's order beside it, by which the Go bridge goes",
+        go_bridge: "the provider's; a refresh assigns values to inputs by their place in the provider's order",
+        isthmus: "the program's; after an import Terraform's, and a refresh keeps the present order. Stored state has Terraform's order beside it for the Go bridge",
         why: "an index means the same element in program, state and diff, and a refresh shows no change of order",
         back: NONE,
         shown: Shown::InAnswers(&[
@@ -2226,9 +2226,9 @@ const USERS: &[Entry] = &[
     },
     Entry {
         id: "own-state",
-        what: "what Terraform stores beside attributes and private data: the type and provider that wrote it, its identity, whether it is tainted",
-        go_bridge: "not stored; an update of a resource with an identity fails",
-        isthmus: "in `__meta`, in a member that the Go bridge passes over",
+        what: "Terraform's data beside attributes and private data: the type and provider that wrote it, its identity, its tainted mark",
+        go_bridge: "does not store it; an update of a resource with an identity fails",
+        isthmus: "stores it in `__meta`, in a member that the Go bridge ignores",
         why: "providers rely on it",
         back: NONE,
         shown: Shown::InAnswers(&[
@@ -2256,10 +2256,10 @@ const USERS: &[Entry] = &[
     },
     Entry {
         id: "null-of-any-type",
-        what: "stored state of an attribute that takes anything, and has nothing",
+        what: "stored state of an attribute of any type without a value",
         go_bridge: "a typed null",
         isthmus: "null, as Terraform writes it",
-        why: "an upgrade starts from what Terraform would have stored",
+        why: "an upgrade starts from the state that Terraform would have stored",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: STORED,
@@ -2270,9 +2270,9 @@ const USERS: &[Entry] = &[
     },
     Entry {
         id: "changed-types",
-        what: "an attribute that takes anything, and gets a value of another type",
-        go_bridge: "an error of Diff: it cannot be changed",
-        isthmus: "is changed",
+        what: "an attribute of any type with a value of another type",
+        go_bridge: "an error of Diff: it cannot change",
+        isthmus: "changes it",
         why: "its type may change",
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
@@ -2285,9 +2285,9 @@ const USERS: &[Entry] = &[
     Entry {
         id: "write-only-inputs",
         what: "write-only inputs in an engine's state",
-        go_bridge: "are stored, and are secrets only if the SDK says so",
-        isthmus: "are secrets always; with `ISTHMUS_WRITE_ONLY=hash` only a salted hash of them is stored",
-        why: "what a provider never returns need not be kept",
+        go_bridge: "stored, and secret only if the SDK marks them",
+        isthmus: "always secret; with `ISTHMUS_WRITE_ONLY=hash` only a salted hash is stored",
+        why: "a value that a provider never returns need not be stored",
         back: NONE,
         shown: Shown::Elsewhere(&[
             "tests/contract/secrets/write_only.rs::without_the_setting_the_engine_stores_them_as_secrets",
@@ -2297,9 +2297,9 @@ const USERS: &[Entry] = &[
     Entry {
         id: "configured-secrets",
         what: "an output that is, or contains, a secret of the provider's configuration",
-        go_bridge: "is plain",
-        isthmus: "is secret",
-        why: "a secret stays one wherever it comes out",
+        go_bridge: "plain",
+        isthmus: "secret",
+        why: "a secret stays one in every place",
         back: NONE,
         shown: Shown::Elsewhere(&[
             "tests/contract/secrets/configured.rs::what_repeats_a_secret_of_the_configuration_is_secret",
@@ -2307,10 +2307,10 @@ const USERS: &[Entry] = &[
     },
     Entry {
         id: "large-numbers",
-        what: "numbers that no double holds, such as whole numbers beyond 2^53",
+        what: "numbers beyond a double, such as whole numbers beyond 2^53",
         go_bridge: "lose digits",
-        isthmus: "are exact in state; a program gives them as strings; what loses digits on its way is warned of, once a path, or is a string with `ISTHMUS_EXACT_NUMBERS=string`",
-        why: "an account's number must stay what it is",
+        isthmus: "exact in state; a program gives them as strings; a number that loses digits causes a warning, once for each path, or is a string with `ISTHMUS_EXACT_NUMBERS=string`",
+        why: "an account's number must not change",
         back: NONE,
         shown: Shown::Elsewhere(&[
             "tests/contract/schemas/numbers.rs::numbers_beyond_doubles_are_exact_through_a_resources_life",
@@ -2320,10 +2320,10 @@ const USERS: &[Entry] = &[
     },
     Entry {
         id: "updates-that-replace",
-        what: "an Update that the provider can only answer with a replacement",
-        go_bridge: "is applied as the provider plans it",
-        isthmus: "is refused before anything is done, with the properties",
-        why: "the engine would keep the id of an object that is gone",
+        what: "an Update that requires a replacement",
+        go_bridge: "applies the provider's plan",
+        isthmus: "refuses it before any change, with the properties",
+        why: "the engine would keep the id of a deleted object",
         back: NONE,
         shown: Shown::Elsewhere(&[
             "tests/contract/changes/lifecycle.rs::an_update_that_only_a_replacement_can_make_is_refused_before_anything_is_done",
@@ -2331,10 +2331,10 @@ const USERS: &[Entry] = &[
     },
     Entry {
         id: "deprecated-properties",
-        what: "a deprecated property that is set",
-        go_bridge: "the provider's own warning, if it gives one",
+        what: "a deprecated property in a program",
+        go_bridge: "the provider's own warning, if it has one",
         isthmus: "one warning, always",
-        why: "schemas say so as well",
+        why: "schemas mark it as well",
         back: NONE,
         shown: Shown::Elsewhere(&[
             "tests/contract/changes/checks.rs::a_deprecated_property_is_warned_of_once",
@@ -2343,10 +2343,10 @@ const USERS: &[Entry] = &[
     },
     Entry {
         id: "conflicting-names",
-        what: "a name that is made up and conflicts with another property",
-        go_bridge: "gives way to what the SDK says",
-        isthmus: "gives way to what the SDK and what the framework's validators say",
-        why: "the program did not ask for the name",
+        what: "a generated name that conflicts with another property",
+        go_bridge: "omits it for the SDK's conflicts",
+        isthmus: "omits it for conflicts of the SDK and of the framework's validators",
+        why: "the program did not set the name",
         back: NONE,
         shown: Shown::Elsewhere(&[
             "tests/contract/changes/autonaming.rs::a_made_up_name_gives_way_to_what_it_conflicts_with",
@@ -2355,9 +2355,9 @@ const USERS: &[Entry] = &[
     },
     Entry {
         id: "made-up-names",
-        what: "the replacement of a resource whose required name is made up",
-        go_bridge: "the new object is created first",
-        isthmus: "the new object is created first, with a new name; a name of the program's own has the old one deleted first",
+        what: "the replacement of a resource with a generated required name",
+        go_bridge: "creates the new object first",
+        isthmus: "creates the new object first, with a new name; deletes the old one first if the program sets the name",
         why: "two objects cannot have one name",
         back: NONE,
         shown: Shown::Elsewhere(&[

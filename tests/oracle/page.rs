@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::entries::{SECTIONS, Section};
 use crate::rules::Entry;
 
-/// Set to anything, it has the page written anew instead of compared.
+/// If this variable is set, the test writes the page instead of comparing it.
 const UPDATE: &str = "UPDATE_EXPECT";
 
 const HEAD: &str = "\
@@ -14,18 +14,17 @@ const HEAD: &str = "\
 <!-- Made from tests/oracle/entries.rs. Change it there, then: UPDATE_EXPECT=1 cargo test --test oracle page -->
 
 Isthmus takes the place of Pulumi's `pulumi-resource-terraform-provider`, a Go program (\"the Go bridge\" below; compared with
-version 1.3.0). Names, package schemas, mappings, the parameter in SDKs and the format of stored state are the same. What
-follows is different on purpose, and nothing else is: a test asks both programs the same and compares what they answer
-(`tests/oracle`), and every difference that it finds must be on this page. What such a test cannot see, for instance which
-processes are left running, is on this page as well and has tests of its own. At its end stands, feature by feature, what OpenTofu,
-the Go bridge and isthmus were seen to do.
+version 1.3.0). Names, package schemas, mappings, the parameter in SDKs and the format of stored state are the same. This page has
+every deliberate difference. A test sends the same requests to both programs and compares the responses (`tests/oracle`): each
+difference that it finds must be on this page. Differences outside of responses, such as processes that stay behind, have tests of
+their own. The last section compares OpenTofu, the Go bridge and isthmus, feature by feature.
 
-The last column says how to have the Go bridge's behaviour all the same, where that is possible. The Go bridge itself can
-always be used again: stacks go over and back, and only what it has no form for (that a resource is tainted, what an import could not read) is
-lost once it writes the state (see [State for today's engine](decisions/state-format.md)).
+You can go back to the Go bridge at any time: stacks work with either. Once the Go bridge writes the state, that state loses the
+parts that its format lacks: marks of tainted resources, and attributes that an import could not read (see
+[State for today's engine](decisions/state-format.md)).
 ";
 
-/// Between these, another test keeps what it saw (`tests/tofu/features.rs`); it is taken over as it is.
+/// Between these, another test writes its results (`tests/tofu/features.rs`); they stay as they are.
 const FEATURES: [&str; 2] =
     ["<!-- Features: made by tests/tofu/features.rs -->\n", "<!-- End of features -->\n"];
 
@@ -33,11 +32,12 @@ const FEATURES: [&str; 2] =
 fn page(kept: &str) -> String {
     let mut page = HEAD.to_owned();
     for Section { title, entries } in SECTIONS {
-        page += &format!(
-            "\n## {title}\n\n| what | Go bridge | isthmus | why | the old way |\n|---|---|---|---|---|\n"
-        );
+        let way_back = entries.iter().any(|entry| entry.back.is_some());
+        let (column, rule) = if way_back { (" how to opt out |", "---|") } else { ("", "") };
+        page += &format!("\n## {title}\n\n| Go bridge | isthmus | why |{column}\n|---|---|---|{rule}\n");
         for Entry { what, go_bridge, isthmus, why, back, .. } in *entries {
-            page += &format!("| {what} | {go_bridge} | {isthmus} | {why} | {back} |\n");
+            let back = if way_back { format!(" {} |", back.unwrap_or_default()) } else { String::new() };
+            page += &format!("| **{what}**: {go_bridge} | {isthmus} | {why} |{back}\n");
         }
     }
     let [begin, end] = FEATURES;
@@ -69,7 +69,7 @@ fn the_page_of_differences_is_made_from_the_table() {
 fn every_cell_of_the_page_says_something_and_keeps_to_its_cell() {
     for entry in crate::entries::all() {
         let Entry { id, what, go_bridge, isthmus, why, back, .. } = entry;
-        for cell in [what, go_bridge, isthmus, why, back] {
+        for cell in [what, go_bridge, isthmus, why].into_iter().chain(back) {
             assert!(!cell.is_empty() && !cell.contains(['|', '\n']), "{id}: {cell:?}");
         }
     }

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 use crate::compare::{Difference, OUTCOME, Path, Step};
 
-/// A deliberate difference, as users are told of it.
+/// A deliberate difference, as users read it.
 #[derive(Debug)]
 pub(crate) struct Entry {
     /// A short name, for messages of the test.
@@ -21,8 +21,8 @@ pub(crate) struct Entry {
     pub(crate) isthmus: &'static str,
     /// Why it is so.
     pub(crate) why: &'static str,
-    /// How the old behaviour can be had.
-    pub(crate) back: &'static str,
+    /// How you get the Go bridge's behaviour, where that is possible.
+    pub(crate) back: Option<&'static str>,
     /// How it shows in answers.
     pub(crate) shown: Shown,
 }
@@ -219,7 +219,7 @@ mod tests {
         go_bridge: "",
         isthmus: "",
         why: "",
-        back: "",
+        back: None,
         shown: Shown::InAnswers(&[BY_PATH]),
     };
 

@@ -191,10 +191,10 @@ fn every_feature_has_a_name_of_its_own_and_a_reason() {
 
 fn head(versions: &str) -> String {
     format!(
-        "\n## Features, seen side by side\n\n\
-         What OpenTofu, the Go bridge and isthmus do with one provider (`tests/provider`, or the sandbox where it has to misbehave), by the\n\
-         same steps: made by a test that runs all three ({versions}). “Yes”, “partly” and “no” are about the feature as Terraform means it; what\n\
-         follows was seen: decisions of previews, the places that they show, errors, and what the provider was asked.\n"
+        "\n## Features, side by side\n\n\
+         A test runs the same steps with OpenTofu, the Go bridge and isthmus, and one provider: `tests/provider`, or the sandbox if it has to\n\
+         misbehave ({versions}). “Yes”, “partly” and “no” are about the feature as Terraform\n\
+         means it. After them come the results: decisions of previews, the places that they show, errors, and the calls of the provider.\n"
     )
 }
 

@@ -127,7 +127,7 @@ fn page(seen: &Seen, versions: &str) -> String {
     let mut tables = String::new();
     for (theme, of_theme) in THEMES {
         tables += &format!(
-            "\n## {theme}\n\n| report | what it says | OpenTofu | Go bridge | isthmus | scenario |\n|---|---|---|---|---|---|\n"
+            "\n## {theme}\n\n| report | fault | OpenTofu | Go bridge | isthmus | scenario |\n|---|---|---|---|---|---|\n"
         );
         for report in *of_theme {
             let [tofu, go_bridge, isthmus] = Side::ALL.map(|side| {
@@ -169,22 +169,22 @@ fn page(seen: &Seen, versions: &str) -> String {
 Each row is a public report, and a scenario of ours that shows it. The reports are about the Go
 bridge (`bridge` is pulumi/pulumi-terraform-bridge), about its plugin (`ptp` is
 pulumi/pulumi-terraform-provider), or about what these cause elsewhere. OpenTofu, the Go bridge and
-isthmus run each scenario with one provider: `tests/provider`, or the sandbox. A test compares what
-is seen with this page ({}).
+isthmus run each scenario with one provider: `tests/provider`, or the sandbox. A test compares
+the results with this page ({}).
 
-- OpenTofu: “yes” if it does what the report asks for, and what was seen.
-- Go bridge: “red” if the scenario shows what the report says, “not reproduced” if the Go bridge
-  does well. Not every report need be reproduced: some were made for another version, others for
-  a provider that is linked to the bridge instead of started by it.
+- OpenTofu: “yes” if it does what the report requests, with the result.
+- Go bridge: “red” if the scenario shows the fault of the report, “not reproduced” if the Go
+  bridge does well. Some reports are for another version, or for a provider that is linked to the
+  bridge instead of started by it.
 - isthmus: “green” if it does well, else “red”.
 
-A scenario is one of the features in [Differences](differences.md#features-seen-side-by-side), or a
+A scenario is one of the features in [Differences](differences.md#features-side-by-side), or a
 function in a file of `tests/tofu/upstream`.
 {tables}
 ## Not tried
 
-No scenario of ours shows these reports, so nothing is said of them. Reports about programs that are
-not built on the Go bridge are left out.
+No scenario shows these reports, so this page makes no statement about them. It leaves out reports
+about programs that are not built on the Go bridge.
 
 | report | reason |
 |---|---|

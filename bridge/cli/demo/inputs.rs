@@ -14,7 +14,7 @@ Examples:
   isthmus demo
   isthmus demo --provider ./terraform-provider-random --resource random_pet --inputs inputs.json
 
-Without a provider, the sandbox provider in this executable is used, which changes nothing but files in a temporary directory.";
+Without a provider, isthmus uses its own sandbox provider, which only changes files in a temporary directory.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -81,7 +81,7 @@ impl Role {
             return Ok(None);
         };
         let provider = std::path::absolute(provider).map_err(|source| DemoError::Machine {
-            what: format!("{} is no path", provider.display()),
+            what: format!("{} is not a path", provider.display()),
             source,
         })?;
         Ok(Some(Self {

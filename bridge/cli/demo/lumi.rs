@@ -89,7 +89,7 @@ impl Play<'_> {
         let inputs = self.check(inputs).await?;
         let request = CreateRequest { r#type: self.token.clone(), properties: Some(inputs.clone()) };
         let (answer, step) = self.host.step("create", self.client.clone().create(request)).await?;
-        expect(step.name, !answer.id.is_empty(), "what was made must have an id")?;
+        expect(step.name, !answer.id.is_empty(), "the created object has no id")?;
         self.report.step(step, &format!("made, with the id {}", answer.id));
         Ok(StoredResource { id: answer.id, inputs, outputs: answer.properties.unwrap_or_default() })
     }
@@ -139,7 +139,7 @@ impl Play<'_> {
         }
         let properties = self.read("get", &stored.id).await?;
         if role.provider.is_some() {
-            return expect("get", properties.is_some(), "what was made must be found");
+            return expect("get", properties.is_some(), "the created object must exist");
         }
         let body = properties.as_ref().and_then(|properties| properties.get("body")).and_then(Value::as_str);
         expect("get", body == Some(DRIFT), "the drift must be detected")?;
@@ -159,7 +159,7 @@ impl Play<'_> {
         let request = GetRequest { id: id.to_owned(), r#type: self.token.clone() };
         let (answer, step) = self.host.step(name, self.client.clone().get(request)).await?;
         let outcome =
-            if answer.properties.is_some() { "read as it is now" } else { "there is no such object" };
+            if answer.properties.is_some() { "read as it is now" } else { "the object does not exist" };
         self.report.step(step, outcome);
         Ok(answer.properties)
     }

@@ -146,7 +146,7 @@ impl Play<'_> {
 
         let request = CreateRequest { preview: false, ..request };
         let (answer, step) = self.host.step("create", self.client.clone().create(request)).await?;
-        expect(step.name, !answer.id.is_empty(), "what was made must have an id")?;
+        expect(step.name, !answer.id.is_empty(), "the created object has no id")?;
         self.report.step(step, &format!("made, with the id {}", answer.id));
         Ok(StoredResource { id: answer.id, inputs, outputs: answer.properties.unwrap_or_default() })
     }
@@ -268,7 +268,7 @@ impl Play<'_> {
             ..Default::default()
         };
         let (answer, step) = self.host.step("refresh", self.client.clone().read(request)).await?;
-        expect(step.name, answer.id.is_empty(), "what was deleted must be gone")?;
+        expect(step.name, answer.id.is_empty(), "the deleted object must be gone")?;
         self.report.step(step, "it is gone");
         Ok(())
     }

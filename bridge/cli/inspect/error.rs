@@ -42,7 +42,8 @@ pub(super) enum InspectError {
     NotAnObject(PathBuf),
     #[error("the secrets in {file} are encrypted\nhelp: write it with `pulumi stack export --show-secrets`", file = .0.display())]
     Encrypted(PathBuf),
-    #[error("{file} has a \"fn::secret\" that is no value of its own\nhelp: the value of a property is written as {{\"fn::secret\": VALUE}}, with no other member", file = .0.display())]
+    #[error("{file} has a \"fn::secret\" beside other members\nhelp: write the value of a property as {{\"fn::secret\": \
+             VALUE}}, with no other member", file = .0.display())]
     MisplacedSecret(PathBuf),
     #[error("{file} cannot be used", file = .file.display())]
     Value {

@@ -68,7 +68,7 @@ enum PluginError {
     #[error(transparent)]
     Stack(#[from] StackError),
     #[error(
-        "failed to write {path}\nhelp: {mend}, and run the command again; what it has installed so far stays",
+        "failed to write {path}\nhelp: {mend}, and run the command again; the installed versions stay",
         path = .path.display(),
         mend = mend(.path, .error)
     )]
@@ -320,7 +320,7 @@ impl Source<'_> {
 
 fn is_left_alone(linked: &InstalledPlugin) -> String {
     format!(
-        "{directory} is a symbolic link, so the plugin in it was left alone\n\
+        "{directory} is a symbolic link, so isthmus left the plugin in it alone\n\
          help: `isthmus install --plugin --plugin-version {version} --force` replaces it, and keeps a backup",
         directory = linked.directory.display(),
         version = linked.version

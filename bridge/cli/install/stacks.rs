@@ -111,7 +111,7 @@ async fn run_pulumi(project: &Path, arguments: &[&str]) -> io::Result<Vec<u8>> {
         io::Error::new(io::ErrorKind::TimedOut, text)
     })?;
     let output = output.map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => io::Error::new(error.kind(), "there is no `pulumi` on PATH"),
+        io::ErrorKind::NotFound => io::Error::new(error.kind(), "`pulumi` is not on PATH"),
         _ => error,
     })?;
     if output.status.success() {

@@ -233,7 +233,7 @@ fn managed(mut state: TfState) -> TfState {
 /// state has besides its objects.
 fn outputs_of(state: &TfState, losses: &mut Losses) -> BTreeMap<String, Property> {
     if state.lineage.is_empty() {
-        let reason = "what `show -json` prints lacks private data and aliases of providers; `tofu state pull` has them";
+        let reason = "the output of `show -json` lacks private data and aliases of providers; `tofu state pull` has them";
         losses.add("the state", reason);
     }
     if matches!(&state.check_results, Json::Array(results) if !results.is_empty()) {

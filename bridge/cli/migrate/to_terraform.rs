@@ -60,7 +60,7 @@ impl Migrate {
             let kind = if kind.is_empty() { "an operation" } else { kind };
             losses.add(
                 urn.clone(),
-                format!("{kind} was interrupted: run `pulumi refresh`, which asks what became of it"),
+                format!("{kind} was interrupted: run `pulumi refresh`, which finds its outcome"),
             );
         }
         for urn in &export.external {
@@ -213,7 +213,9 @@ fn root_outputs(export: &ReadExport, losses: &mut Losses) -> Json {
         let is_identifier = name.starts_with(|first: char| first.is_alphabetic() || first == '_')
             && name.chars().all(|character| character.is_alphanumeric() || "_-".contains(character));
         match (is_identifier, output_value(value)) {
-            (false, _) => losses.add(format!("output {name:?}"), "it is no name of an output in Terraform"),
+            (false, _) => {
+                losses.add(format!("output {name:?}"), "it is not a valid name of an output in Terraform")
+            }
             (true, None) => {
                 losses.add(format!("output {name:?}"), "its value is of a kind that Terraform does not have")
             }
@@ -294,8 +296,8 @@ fn note_unused(objects: &[Object<'_>], provider_addresses: &HashMap<&str, String
 /// The beginning of the file of import blocks.
 const ABOUT_IMPORTS: &str = "\
 # Blocks that import the objects into an empty state; with the state beside this file, they are not needed.
-# An id is that of the object. Whether a provider imports by it is in its documentation: some cannot import,
-# and some need another id.
+# Each id is the object's own. The provider's documentation shows whether it imports with that id: some cannot
+# import, and some need another id.
 
 ";
 

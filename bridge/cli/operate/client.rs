@@ -27,10 +27,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ClientError {
-    #[error("there is no directory in which a daemon's socket could be")]
+    #[error("no directory for a daemon's socket")]
     NoSocket,
     #[error(
-        "{} names a daemon by its address, and this command asks a daemon by its socket",
+        "{} names a daemon by its address, and this command needs its socket",
         settings::DAEMON.name
     )]
     Addresses,
@@ -57,10 +57,10 @@ impl ClientError {
     pub(super) fn help(&self) -> Option<&'static str> {
         match self {
             Self::NoSocket | Self::Socket(_) => {
-                Some("start a daemon by `isthmus daemon`, or name the socket of one by `--socket`")
+                Some("start a daemon with `isthmus daemon`, or name its socket with `--socket`")
             }
             Self::Addresses => {
-                Some("run it on the daemon's machine, and name the socket there by `--socket PATH`")
+                Some("run it on the daemon's machine, and name the socket there with `--socket PATH`")
             }
             Self::Silent | Self::Refused(_) | Self::Terminal(_) => None,
         }

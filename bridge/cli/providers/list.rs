@@ -16,8 +16,8 @@ Examples:
   isthmus providers list --json | jq -r '.packages[] | select(.verification == null) | .program'
 
 VERIFIED is how the package was verified: \"signed by KEY\" by its publisher's signature; \"unsigned\" by the checksum of its registry
-alone; \"from MIRROR\" by the checksum of that mirror; \"unverified\" not at all, because isthmus did not install it. Entries of the cache
-that are not providers are listed below, with the reason.";
+alone; \"from MIRROR\" by the checksum of that mirror; \"unverified\" not at all, because isthmus did not install it. Below, isthmus lists
+entries of the cache that are not providers, with the reason.";
 
 /// List the providers in the cache.
 #[derive(Debug, Args)]
@@ -65,7 +65,8 @@ fn as_text(cache: &ProviderCache, inventory: &Inventory) -> String {
     if !inventory.unfinished.is_empty() {
         let size = inventory.unfinished.iter().map(|unfinished| unfinished.size).sum();
         text.push_str(&format!(
-            "{} not finished, by installations that go on or were broken off ({}); `isthmus providers prune` removes the latter\n",
+            "{} not finished, by installations that are in progress or were interrupted ({}); `isthmus providers prune` \
+             removes the latter\n",
             inventory.unfinished.len(),
             bytes(size)
         ));

@@ -28,13 +28,13 @@ Examples:
   isthmus providers mirror ./mirror hashicorp/random hashicorp/tls@4.0.5
   isthmus providers mirror /srv/providers 'hashicorp/aws@~> 5.0' --platform linux_amd64 --platform darwin_arm64
 
-Packages are downloaded according to the CLI configuration and verified as for an installation. The mirror is used by
+isthmus downloads packages according to the CLI configuration, and verifies them as for an installation. Use the mirror with
 
   provider_installation {
     filesystem_mirror { path = \"/srv/providers\" }
   }
 
-or, behind an HTTPS file server, by a network_mirror. Packages that the directory already has are kept.";
+or, behind an HTTPS file server, with a network_mirror. isthmus keeps packages that the directory already has.";
 
 /// Copy providers into a filesystem mirror.
 #[derive(Debug, Args)]

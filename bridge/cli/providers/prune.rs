@@ -36,13 +36,13 @@ Examples:
   isthmus providers prune --keep 0 hashicorp/aws
   isthmus providers prune hashicorp/aws@5.0.0
 
-Without options, all versions but the newest release of each provider are removed; the same number of newer pre-releases is kept. With
---older-than alone, every version is removed that was neither installed nor started for that time, the newest included (the time of a
-start is the access time of the file). With both options, a version is removed that neither of them keeps. A version that is given, as in
-hashicorp/aws@5.0.0, is removed regardless of its age.
+Without options, isthmus removes all versions but the newest release of each provider, and keeps the same number of newer pre-releases.
+With --older-than alone, it removes every version that was neither installed nor started for that time, the newest included (the time of a
+start is the access time of the file). With both options, it removes a version that neither of them keeps. It removes a version in the
+arguments, such as hashicorp/aws@5.0.0, regardless of its age.
 
-Versions that are running or being installed are never removed; versions that isthmus did not install or verify only when given.
-Leftovers of interrupted installations are always removed. A removed version is downloaded again on its next use.";
+isthmus never removes versions that are running or being installed. It removes versions that it did not install or verify only if they are
+in the arguments. It always removes leftovers of interrupted installations. The next use of a removed version downloads it again.";
 
 /// Remove old provider versions and leftovers of interrupted installations.
 #[derive(Debug, Args)]
@@ -59,10 +59,10 @@ pub(super) struct Prune {
     /// Minimum time since the last use, in hours, days or weeks: 12h, 90d, 4w.
     #[arg(long, value_name = "AGE")]
     older_than: Option<Age>,
-    /// List what would be removed, and remove nothing.
+    /// List the versions that would go, and remove nothing.
     #[arg(long)]
     dry_run: bool,
-    /// Write a JSON object: what is removed and what is kept, with reasons.
+    /// Write a JSON object: removed and kept versions, with reasons.
     #[arg(long)]
     json: bool,
 }
@@ -175,7 +175,7 @@ impl Prune {
                 continue;
             }
             let path = unfinished.path.strip_prefix(cache.root()).unwrap_or(&unfinished.path);
-            let name = format!("what is left of an installation, {}", path.display());
+            let name = format!("leftovers of an installation, {}", path.display());
             pruning.remove(&name, unfinished.size, None, || unfinished.remove());
         }
     }

@@ -25,10 +25,10 @@ Examples:
   isthmus providers verify hashicorp/random
   isthmus providers verify example.com/acme/thing@1.2.3 --offline
 
-Each provider binary is hashed and compared with the checksum recorded at its installation. Exits with 1 when a binary was altered or
-is refused. A provider that isthmus did not install has no recorded checksum: its package is downloaded according to the CLI
-configuration and compared; a binary that differs is replaced and counts as altered. It is \"unverified\", which is no failure, when its
-origin is unreachable or does not have it, or when it is built for another platform. Any other failure to verify refuses it.";
+isthmus hashes each provider binary, and compares it with the checksum recorded at its installation. The exit code is 1 if a binary was
+altered or is refused. A provider that isthmus did not install has no recorded checksum: isthmus downloads its package according to the
+CLI configuration, and compares. A binary that differs is replaced and counts as altered. It is \"unverified\", which is not a failure,
+when its origin is unreachable or does not have it, or when it is built for another platform. Any other failure to verify refuses it.";
 
 /// Verify the provider binaries in the cache.
 #[derive(Debug, Args)]

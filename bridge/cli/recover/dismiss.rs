@@ -16,11 +16,11 @@ Examples:
   isthmus recover
   isthmus recover dismiss 4f1d09ab37c2-12
 
-Compare the provider's objects with the stack, correct either, and then acknowledge the operations: they are not listed any more. Objects are
-not changed. A file of the journal that cannot be read is dismissed by its name, 4f1d09ab37c2. Exits with 3, and acknowledges nothing,
-when one of the operations does not exist.";
+Compare the provider's objects with the stack, correct either, and then acknowledge the operations: isthmus no longer lists them. It
+changes no objects. Dismiss a file of the journal that cannot be read by its name, 4f1d09ab37c2. The exit code is 3, and isthmus
+acknowledges nothing, if one of the operations does not exist.";
 
-/// Acknowledge operations, after their objects were taken over or deleted.
+/// Acknowledge operations whose objects you have imported or deleted.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Dismiss {

@@ -60,7 +60,7 @@ fn other_parent(id: OperationId, wanted: Option<&str>) -> String {
     match wanted {
         Some(wanted) => {
             format!(
-                "--parent is for one operation, and names a URN of the type of its parent; that of {id} is {wanted}"
+                "--parent is for one operation, and names a URN of its parent's type; for {id} it is {wanted}"
             )
         }
         None => format!("the resource of operation {id} has no parent\nhelp: leave out --parent"),

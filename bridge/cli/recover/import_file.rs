@@ -31,11 +31,11 @@ Examples:
   isthmus recover import-file 4f1d09ab37c2-16 --parent urn:pulumi:dev::shop::shop:index:Site::site > import.json
   pulumi import --file import.json
 
-Without operations, all objects are written whose ids are known and whose resources have no parent. The id of an object whose creation was cut
-short is that which the provider has; with --id it is imported all the same. Some resources are imported by another id than they have, which
-their documentation describes: --id names that, too. The URN of a parent is in `pulumi stack --show-urns`. An object
-that was reported is imported under its name with `-recovered`, since an engine that goes on creates another one under the name: change it in
-the file if yours has not. What the stack has must not be imported.";
+Without operations, isthmus writes all objects with a known id and without a parent. isthmus does not know the id of an object whose
+creation was interrupted: look it up at the provider, and pass it with --id. Some providers import an object with another id than its own,
+which their documentation describes: pass that id with --id, too. `pulumi stack --show-urns` shows the URN of a parent. An object that
+isthmus has reported gets its name with `-recovered`, since an engine that goes on creates another one under the name: change it in the
+file if yours has not. Do not import objects that the stack has.";
 
 /// What the CLI calls a provider that programs do not name.
 const DEFAULT_PROVIDER: &str = "default";
@@ -47,11 +47,10 @@ pub(super) struct ImportFile {
     /// Only these operations.
     #[arg(value_name = "OPERATION")]
     operations: Vec<OperationId>,
-    /// The id to import the object of the one operation by, where none is known, or the provider imports by
-    /// another than its own
+    /// Id to import the operation's object with, if isthmus knows none, or the provider imports with another
     #[arg(long, requires = "operations")]
     id: Option<String>,
-    /// The URN of the parent of the one operation's resource, where it has one
+    /// URN of the parent of the operation's resource, if it has one
     #[arg(long, value_name = "URN", requires = "operations")]
     parent: Option<String>,
     /// Only objects of this stack.

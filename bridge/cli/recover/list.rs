@@ -39,7 +39,7 @@ Examples:
 
 `isthmus recover --help` describes the conditions.";
 
-/// List the operations of which an engine may not know the outcome.
+/// List operations whose outcome an engine may not know.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct List {
@@ -52,7 +52,7 @@ pub(super) struct List {
     /// List also the objects of runs that have ended in order, which engines presumably know.
     #[arg(long)]
     all: bool,
-    /// Settle the operations whose objects a stack has, by its `pulumi stack export`; `-` is standard input.
+    /// Settle the operations whose objects are in this output of `pulumi stack export` (`-`: standard input).
     #[arg(long, value_name = "FILE")]
     export: Option<PathBuf>,
     /// Write a JSON object, with an object in `operations` for each operation.
@@ -85,8 +85,8 @@ impl List {
             inform(&match &missing {
                 None => "nothing to recover: engines know the outcome of every change".to_owned(),
                 Some(place) => format!(
-                    "nothing to recover: there is no journal in {place}, which is where changes are noted down before they \
-                     are made; ISTHMUS_HOME names another home directory"
+                    "nothing to recover: {place} has no journal, in which isthmus records changes before it makes them; \
+                     ISTHMUS_HOME names another home directory"
                 ),
             });
         } else {

@@ -21,19 +21,19 @@ const BACKUP: &str = "\
 Examples:
   isthmus state backup /backups/isthmus-$(date +%F)
 
-The file has all records, and the journal with its open operations, as they are at one moment; plugins may run meanwhile. It is read back
-with the key before the command ends. It is encrypted as the state store is, and does not contain the key: to restore it, you need
+The file has all records, and the journal with its open operations, of one moment; plugins may run meanwhile. isthmus reads the file back
+with the key before the command ends. It is encrypted like the state store, and does not contain the key: to restore it, you need
 `state.key` of ISTHMUS_HOME, or the key or passphrase that ISTHMUS_KEY_FILE, ISTHMUS_KEY or ISTHMUS_PASSPHRASE had. Keep that elsewhere.
 
-A store on a PostgreSQL server is backed up by its own tools, such as pg_dump with --schema=isthmus.";
+Back up a store on a PostgreSQL server with its own tools, such as pg_dump with --schema=isthmus.";
 
 const RESTORE: &str = "\
 Examples:
   isthmus state restore /backups/isthmus-2026-11-23
 
-Everything in the file is read with the key before anything is written. An existing state store or journal is never replaced: end what uses it,
-and move it elsewhere. Objects that were created or changed after the backup are unknown to a restored store: compare them with the
-engine's environment before the next deployment.";
+isthmus reads the whole file with the key before it writes anything. It never replaces an existing state store or journal: stop the
+programs that use it, and move it elsewhere. A restored store does not know objects that were created or changed after the backup: compare
+them with the engine's environment before the next deployment.";
 
 /// Write a backup of the state store and the journal.
 #[derive(Debug, Args)]
@@ -44,7 +44,7 @@ pub(super) struct Backup {
     file: PathBuf,
 }
 
-/// Restore a backup where there is no state store.
+/// Restore a backup of the state store and the journal.
 #[derive(Debug, Args)]
 #[command(after_help = RESTORE)]
 pub(super) struct Restore {

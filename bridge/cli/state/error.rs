@@ -24,7 +24,7 @@ pub(in crate::cli) enum StateError {
     Open(#[from] OpenStoreError),
     #[error(transparent)]
     EncryptedStore(#[from] EncryptedStoreError),
-    #[error("there is no state store {store}{}\nhelp: {}", beside(key.as_deref()), remedy(key.is_some()))]
+    #[error("no state store {store}{}\nhelp: {}", beside(key.as_deref()), remedy(key.is_some()))]
     NoStore {
         /// Where it would be.
         store: String,
@@ -163,8 +163,8 @@ fn remedy(was_there: bool) -> &'static str {
     if was_there {
         "restore the store from a backup, or set ISTHMUS_STORE or ISTHMUS_HOME to where it is"
     } else {
-        "if there should be one, set ISTHMUS_STORE or ISTHMUS_HOME to where it is; it is that of the legacy engine (2017), and \
-         `pulumi stack export` writes the state of today's"
+        "if there should be one, set ISTHMUS_STORE or ISTHMUS_HOME to where it is; it is for the legacy engine (2017), and \
+         `pulumi stack export` writes today's state"
     }
 }
 

@@ -34,14 +34,14 @@ Examples:
   isthmus state export --package random --addresses names.json --output terraform.tfstate
   isthmus state export --provider acme=example.com/acme/acme | tofu state push -
 
-An object that was imported from a Terraform state keeps its resource instance address. The address of any other is made from its id,
-as random_pet.able-dog; --addresses maps addresses of your configuration to records (NUMBER or TYPE/ID), as in
+An object that was imported from a Terraform state keeps its resource instance address. isthmus makes the address of any other from its
+id, such as random_pet.able-dog; --addresses maps addresses of your configuration to records (NUMBER or TYPE/ID), as in
 {\"random_pet.dog\": \"random_pet/able-dog\"}.
 
-With --format stacks the file is a sequence of length-delimited tfstackdata1 records: those that were imported from the state of a stack,
-as they came, and the objects as they are now. EXPERIMENTAL: Terraform documents the format as private and may change it.
+With --format stacks the file is a sequence of length-delimited tfstackdata1 records: the imported records of a stack, unchanged, and the
+present objects. EXPERIMENTAL: Terraform documents the format as private and may change it.
 
-Records that cannot be read are reported on standard error; the others are exported, and the exit code is 1.
+isthmus reports records that it cannot read on standard error, and exports the others; the exit code is then 1.
 
 The file contains every value in the clear, secrets and private data included; only its owner can read it.";
 
@@ -67,13 +67,13 @@ pub(super) struct Export {
     /// JSON file of resource instance addresses.
     #[arg(long, value_name = "FILE")]
     addresses: Option<PathBuf>,
-    /// Provider source address of a package, instead of that in its records.
+    /// Provider source address of a package, instead of the one in its records.
     #[arg(long, value_name = "PACKAGE=ADDRESS", value_parser = pair)]
     provider: Vec<(String, String)>,
     /// Lineage of the existing state that the export continues (default: a new one).
     #[arg(long)]
     lineage: Option<String>,
-    /// Serial, larger than that of the existing state.
+    /// Serial, larger than the existing state's.
     #[arg(long, default_value_t = 1)]
     serial: u64,
 }

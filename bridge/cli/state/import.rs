@@ -44,18 +44,19 @@ Examples:
   tofu state pull | isthmus state import -
   isthmus state import old.tfstate --provider acme=./terraform-provider-acme --package acme=corp
 
-Every provider of the state is started once, from --provider, from the plugin cache, or as terraform-provider-TYPE from PATH. Providers
-that only the state names are listed, and started after confirmation; --yes confirms them. You need not confirm providers of --provider, of the lock
-file in the working directory, or of development overrides. A provider is not configured, and no real object is changed. Only managed
-resources are imported. The id that is printed for each object is the one for the engine: where several objects have the same id, a
-number is added to the later ones.
+isthmus starts every provider of the state once, from --provider, from the plugin cache, or as terraform-provider-TYPE from PATH. It lists
+providers that only the state names, and starts them after your confirmation or with --yes. You need not confirm providers of --provider,
+of the lock file in the working directory, or of development overrides. isthmus does not configure providers, and changes no real object.
+It imports managed resources only. The id that it prints for each object is the one for the engine: if several objects have the same id,
+it adds a number to the later ones.
 
-A file of length-delimited tfstackdata1 records is imported as well: the state of a stack, or the prior state of its plan. EXPERIMENTAL:
-Terraform documents the format as private and may change it. Objects keep their components; components, inputs, outputs, and unknown
-records that are to be preserved are stored as they are. A store has those of one stack: if they differ from the file's, nothing is
-imported, unless --on-conflict is given. Records that their keys require to be discarded are listed on standard error.
+isthmus also imports a file of length-delimited tfstackdata1 records: the state of a stack, or the prior state of its plan. EXPERIMENTAL:
+Terraform documents the format as private and may change it. Objects keep their components. isthmus stores components, inputs, outputs,
+and unknown records that are to be preserved unchanged. A store has the records of one stack: if they differ from the file's, isthmus
+imports nothing, unless you pass --on-conflict. It lists discarded records on standard error, if their keys require it to discard them.
 
-Exits with 1 when an object could not be imported. Objects that the store already has are left alone, so the command can be repeated.";
+The exit code is 1 if isthmus could not import an object. It leaves objects alone that the store already has, so you can repeat the
+command.";
 
 /// Import objects from a terraform.tfstate or from stack records.
 #[derive(Debug, Args)]

@@ -27,15 +27,15 @@ Examples:
   isthmus state inspect stack.plan
   isthmus state inspect - --json < stack.state | jq -r '.components[].address'
 
-The file is a sequence of length-delimited tfstackdata1 records: the state of a stack, or its plan, of any Terraform release. It is
-checked whole, as by `isthmus state import`, except that records that only a newer release knows are shown by key, or by type in a
-plan. EXPERIMENTAL: Terraform documents the format as private and may change it.
+The file is a sequence of length-delimited tfstackdata1 records: the state of a stack, or its plan, of any Terraform release. isthmus
+checks the whole file, like `isthmus state import`, but shows records that only a newer release knows by key, or by type in a plan.
+EXPERIMENTAL: Terraform documents the format as private and may change it.
 
-A planned value has the type that its provider's schema gives it, which is not in the file: it is shown without it. Sets are shown as
-arrays, and numbers that no double holds exactly as strings. Unknown values are shown as \"(known after apply)\".
+The type of a planned value is in its provider's schema, and not in the file: isthmus shows the value without it. It shows sets as arrays,
+numbers that no double holds exactly as strings, and unknown values as \"(known after apply)\".
 
-Values that are sensitive by the file are shown as \"(secret)\", and private data is left out, unless --secrets is given. Without a
-provider, a value that only its schema marks as sensitive is not recognized.";
+isthmus shows values that are sensitive by the file as \"(secret)\", and leaves out private data, unless you pass --secrets. Without a
+provider, it does not recognize a value that only the schema marks as sensitive.";
 
 /// Show the records of a stack's state or plan.
 #[derive(Debug, Args)]

@@ -21,14 +21,14 @@ Examples:
   isthmus state list --json | jq -r '.records[].id'
 
 NUMBER or TYPE/ID selects a record in the other commands. ADDRESS is the resource instance address of an object that was imported from a
-Terraform state. A damaged object was left by a failed creation (Terraform: tainted): it has to be replaced or deleted.
+Terraform state. A damaged object was left by a failed creation (Terraform: tainted): replace or delete it.
 
 --stack lists the components, inputs, outputs and preserved records of an imported stack. `isthmus state export --format stacks |
 isthmus state inspect -` shows them.
 
-Interrupted operations, whose outcome is unknown, are listed by `isthmus recover`.
+`isthmus recover` lists interrupted operations, whose outcome is unknown.
 
-Records that cannot be read are reported on standard error; the others are listed, and the exit code is 1.";
+isthmus reports records that it cannot read on standard error, and lists the others; the exit code is then 1.";
 
 /// List the objects in the store.
 #[derive(Debug, Args)]

@@ -9,7 +9,7 @@ use isthmus_context::settings::Settings;
 
 /// Shown for an empty store: users of today's engine look for their objects here.
 pub(super) const EMPTY: &str = "\
-the state store holds no objects: it is that of the legacy engine (2017)
+the state store holds no objects: it is for the legacy engine (2017)
 help: today's engine keeps its state in the backend of its stacks, `pulumi stack export` writes it";
 
 /// Opens the configured store, for commands that read or remove. It is not created: that would hide

@@ -26,8 +26,8 @@ Examples:
   isthmus state rekey --key-file /etc/isthmus/state.key
   isthmus state rekey --passphrase < passphrase.txt
 
-Without an option, the random key in `state.key` in ISTHMUS_HOME is replaced by a new one. With one, set ISTHMUS_KEY_FILE or
-ISTHMUS_PASSPHRASE for every plugin and command afterwards; while the command runs, the old key is still the configured one.";
+Without an option, isthmus replaces the random key in `state.key` in ISTHMUS_HOME. With one, set ISTHMUS_KEY_FILE or ISTHMUS_PASSPHRASE
+for every plugin and command afterwards; while the command runs, the old key is still the configured one.";
 
 /// Encrypt the state store with another key.
 #[derive(Debug, Args)]

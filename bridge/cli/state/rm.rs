@@ -18,9 +18,9 @@ Examples:
   isthmus state rm random_pet/able-dog random_pet/shy-cat
   isthmus state rm OTPToutput.address CMPTcomponent.main
 
-The real objects are not destroyed. If the engine still has the resource, its object is imported by its id on its next use, provided that
-the provider supports import; generated values such as passwords are lost, so export first. Exits with 3, and removes nothing, when one
-of the records does not exist. A record of a stack, from `isthmus state list --stack`, is only missing in later exports.";
+isthmus does not destroy the real objects. If the engine still has the resource, its next use imports the object by its id, provided that
+the provider supports import; generated values such as passwords are lost, so export first. The exit code is 3, and isthmus removes
+nothing, if one of the records does not exist. A record of a stack, from `isthmus state list --stack`, is only missing in later exports.";
 
 /// Remove records from the store without destroying their objects.
 #[derive(Debug, Args)]

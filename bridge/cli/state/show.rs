@@ -20,8 +20,8 @@ Examples:
   isthmus state show random_pet/able-dog
   isthmus state show random_password/none --secrets --json | jq -r .value.result
 
-Values that are sensitive in the provider's schema or in an imported state are shown as \"(secret)\", and private data is left out,
-unless --secrets is given. Exits with 3 when a record does not exist.";
+isthmus shows values that are sensitive in the provider's schema or in an imported state as \"(secret)\", and leaves out private data,
+unless you pass --secrets. The exit code is 3 if a record does not exist.";
 
 /// Show objects with their values.
 #[derive(Debug, Args)]

@@ -108,7 +108,7 @@ fn contradiction(requested: &RequestedPackage, sdk: &Sdk, file: Option<&NamesFil
     difference(requested, &Parameter::decode(&package.value).ok()?, file).or_else(|| {
         match (&sdk.plugin_version, &requested.plugin_version) {
             (Some(generated), Some(wanted)) if generated != wanted => {
-                Some(format!("it names version {generated} of the plugin, the project asks for {wanted}"))
+                Some(format!("it names version {generated} of the plugin, the project names {wanted}"))
             }
             _ => None,
         }

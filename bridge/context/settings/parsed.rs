@@ -277,7 +277,7 @@ impl Settings {
 impl Default for Settings {
     /// The settings of an empty environment.
     fn default() -> Self {
-        Self::parse([]).expect("what is not set cannot be misunderstood")
+        Self::parse([]).expect("an unset variable is valid")
     }
 }
 

@@ -114,7 +114,7 @@ fn new_name(naming: &Naming<'_>) -> Result<String, Unnamed> {
             Ok(format!("{}-{}", naming.resource, random_digits(naming.seed, RANDOM_DIGITS)?))
         }
         AutonamingMode::Proposed(name) => {
-            within_limit(name.len(), "what `pulumi:autonaming` makes")?;
+            within_limit(name.len(), "the name from `pulumi:autonaming`")?;
             Ok(name.to_owned())
         }
         AutonamingMode::Enforced(name) => Ok(name.to_owned()),

@@ -73,8 +73,8 @@ pub enum OperationError {
     /// An action may change something, which a preview must not, and the engine does not mark
     /// invokes of a preview.
     #[error(
-        "{action} is an action, and this engine does not tell a preview from an update, so it is not carried out; engines do \
-         so from Pulumi 3.206 on"
+        "{action} is an action, and this engine does not mark previews, so isthmus does not carry it out; engines mark them \
+         from Pulumi 3.206 on"
     )]
     UnmarkedPreviews {
         /// The action's token.
@@ -147,7 +147,7 @@ pub enum StateError {
     RawState(#[from] RawStateError),
     /// The object of another type cannot be rebuilt from its properties, which requires the delta.
     #[error(
-        "the stored state is that of a {source_type}, and it cannot be rebuilt to make a {target_type} of it ({fault}). \
+        "the stored state belongs to a {source_type}, and isthmus cannot rebuild it for a {target_type} ({fault}). \
          Nothing was changed. If the state was edited by hand, restore it; otherwise give the resource its former type back"
     )]
     Foreign {

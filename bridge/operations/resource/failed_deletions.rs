@@ -42,7 +42,8 @@ impl Target<'_> {
             Ok(left) => left.and_then(|left| Struct::decode(left).ok()),
             Err(error) => {
                 let summary = "Failed to read what an earlier failed deletion has left";
-                operations.warn(summary, &error, "What the engine has stored is used.", &self.warnings);
+                let used = "isthmus uses the state that the engine has stored.";
+                operations.warn(summary, &error, used, &self.warnings);
                 None
             }
         }

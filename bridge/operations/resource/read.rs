@@ -105,7 +105,7 @@ pub async fn import(target: &Target<'_>, id: &str) -> Result<Option<Found>, Oper
     };
     let Some(object) = read else {
         if let Some(form) = target.import_form().await {
-            let text = format!("There is no {} with this id; {form}", target.shape.terraform_type);
+            let text = format!("No {} has this id; {form}", target.shape.terraform_type);
             target.warnings.warn_in_texts([text]);
         }
         return Ok(None);

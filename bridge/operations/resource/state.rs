@@ -138,7 +138,7 @@ impl Target<'_> {
         let summary = "The resource could not be read after its update had failed";
         self.warn(Diagnostic::warning(
             summary,
-            format!("{reason}\nWhat the server has is unknown; the next preview or update reads it first."),
+            format!("{reason}\nThe state on the server is unknown; the next preview or update reads it first."),
         ));
         (left, true)
     }
@@ -170,7 +170,7 @@ impl Target<'_> {
         self.warnings.warn_in_texts(assumed.into_iter().map(|names| {
             let path = names.iter().map(|name| PathStep::attribute(name.as_str())).collect();
             format!(
-                "What is stored in `{}` could not be read when this was imported, so the program's value is taken for it. If \
+                "The value of `{}` could not be read when this was imported, so isthmus takes the program's value for it. If \
                  the object has another value, set a third one first",
                 property_path(&path, shape)
             )
@@ -223,8 +223,8 @@ impl Target<'_> {
             self.warn(Diagnostic::warning(
                 "The stored state seems to have been edited",
                 format!(
-                    "What it takes to rebuild Terraform's state does not fit the properties any more ({fault}), so the \
-                     properties alone were used."
+                    "The record to rebuild Terraform's state does not fit the properties any more ({fault}), so isthmus \
+                     used the properties alone."
                 ),
             ));
         }
@@ -252,7 +252,7 @@ impl Target<'_> {
         let value = foreign_raw_state(properties).map_err(|fault| StateError::Foreign {
             source_type: source.resource_type.clone(),
             target_type: self.shape.terraform_type.to_string(),
-            fault: fault.map_or_else(|| "what it takes is missing".to_owned(), |fault| fault.to_string()),
+            fault: fault.map_or_else(|| "the record for it is missing".to_owned(), |fault| fault.to_string()),
         })?;
         // As for an identity of this type, one that cannot be parsed is left out.
         let identity = meta.identity.as_ref().and_then(|identity| {

@@ -80,7 +80,7 @@ pub(crate) enum NetworkError {
         #[source]
         source: PermissionsError,
     },
-    #[error("there is no token in {path}, which {setting} names", path = path.display(), setting = DAEMON_TOKEN_FILE.name)]
+    #[error("{path}, which {setting} names, contains no token", path = path.display(), setting = DAEMON_TOKEN_FILE.name)]
     Token { path: PathBuf },
 }
 

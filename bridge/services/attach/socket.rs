@@ -32,7 +32,7 @@ pub enum SocketError {
     /// Another user may have put it there.
     #[error("the directory of the daemon's socket is refused")]
     Directory(#[source] PermissionsError),
-    #[error("{path} is no socket", path = .0.display())]
+    #[error("{path} is not a socket", path = .0.display())]
     Kind(PathBuf),
     #[error(
         "{path} belongs to the user with uid {owner}, and a daemon gets the environment of its own user and of root only",

@@ -70,7 +70,7 @@ impl ListeningSocket {
         // No process was started since, which could have them.
         descriptors.iter().try_for_each(|descriptor| fcntl_setfd(descriptor, FdFlags::CLOEXEC))?;
         let mut descriptors = descriptors.into_iter();
-        let listener = descriptors.next().ok_or_else(|| invalid("there is no socket"))?;
+        let listener = descriptors.next().ok_or_else(|| invalid("the socket is missing"))?;
         let listener = listening(UnixListener::from(listener))?;
         let lock = if has_lock { descriptors.next().map(File::from) } else { None };
         let network = descriptors.next().map(|network| listening_at_address(TcpListener::from(network)));

@@ -39,7 +39,7 @@ pub struct Taken {
 /// Why a daemon is not replaced.
 #[derive(Debug, thiserror::Error)]
 pub enum TakeOverError {
-    #[error("the socket is not that of a daemon of this user, so it is left alone")]
+    #[error("the socket does not belong to a daemon of this user, so isthmus leaves it alone")]
     Socket(#[source] SocketError),
     #[error("failed to open a socket in {directory}, by which the daemon would be replaced", directory = directory.display())]
     Meeting {
@@ -47,7 +47,7 @@ pub enum TakeOverError {
         #[source]
         source: io::Error,
     },
-    #[error("what listens on {path} does not hand its socket over: {reason}", path = path.display(), reason = status.message())]
+    #[error("the process that listens on {path} does not hand its socket over: {reason}", path = path.display(), reason = status.message())]
     Refused { path: PathBuf, status: Box<Status> },
     #[error("the daemon that listens on {path} has not handed its socket over within {} seconds", PATIENCE.as_secs(), path = .0.display())]
     Silent(PathBuf),

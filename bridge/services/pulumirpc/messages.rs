@@ -12,8 +12,9 @@ use isthmus_translate::property_path::PropertyPath;
 
 /// Engines send strict versions only.
 pub(super) fn strict_version(what: &str, version: &str) -> Result<semver::Version, Status> {
-    semver::Version::parse(version)
-        .map_err(|error| RequestError::Invalid(format!("{what}: {version:?} is no version: {error}")).into())
+    semver::Version::parse(version).map_err(|error| {
+        RequestError::Invalid(format!("{what}: {version:?} is not a version: {error}")).into()
+    })
 }
 
 pub(super) fn failures(failures: Vec<Failure>) -> Vec<CheckFailure> {

@@ -70,7 +70,7 @@ pub enum TokenDenied {
     Missing,
     #[error("the call's token is not one of this daemon's")]
     Unknown,
-    #[error("the call's token is another one than that of the connection's first call")]
+    #[error("the call's token differs from the one of the connection's first call")]
     Other,
     #[error("the daemon cannot read its tokens, so it serves none of their holders; its log says why")]
     Unreadable(Option<TokensError>),

@@ -40,7 +40,7 @@ pub enum ReattachVariableError {
     #[error("the variable {variable} names the provider {address} twice, as {first:?} and as {second:?}")]
     Twice { variable: &'static str, address: String, first: String, second: String },
     /// The entry of the provider is invalid.
-    #[error("what the variable {variable} says of {key} cannot be used")]
+    #[error("the entry for {key} in the variable {variable} cannot be used")]
     Entry {
         variable: &'static str,
         key: String,

@@ -44,7 +44,7 @@ pub enum ResolveError {
     #[error(transparent)]
     Installation(#[from] InstallationError),
     /// A directory in the place of a provider binary.
-    #[error("{} is no provider", path.display())]
+    #[error("{} is not a provider", path.display())]
     Directory {
         path: PathBuf,
         #[source]

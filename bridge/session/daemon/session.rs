@@ -95,7 +95,7 @@ pub enum SessionError {
     Start(Arc<StartError>),
     /// There is no file at the path in the state or the SDK.
     #[error(
-        "{error}\nhelp: the path {path} is that of the stack's state or of the SDK, from the directory of the project: put the \
+        "{error}\nhelp: the path {path} comes from the stack's state or the SDK, relative to the directory of the project: put the \
          provider there, or a link to it\nhelp: or run `pulumi package add terraform-provider NEW_PATH`, and then `pulumi up`, after which \
          refresh and destroy use the new path"
     )]

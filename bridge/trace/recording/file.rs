@@ -39,7 +39,7 @@ pub enum RecordingError {
         #[source]
         source: io::Error,
     },
-    #[error("{} exists and is no recording, so nothing is written to it\nhelp: name a file that does not exist", .0.display())]
+    #[error("{} exists and is not a recording, so isthmus writes nothing to it\nhelp: name a file that does not exist", .0.display())]
     Other(PathBuf),
     #[error("{} is not a recording: its first line is not the header of one", .0.display())]
     NotARecording(PathBuf),
@@ -48,8 +48,8 @@ pub enum RecordingError {
     #[error("{} has format version {version}, and this isthmus reads {FORMAT_VERSION}", path.display())]
     Version { path: PathBuf, version: String },
     #[error(
-        "line {line} of {} is not one of a recording\nhelp: it may be cut off, if there was no space on the disk: remove it, and what was \
-         recorded in the other lines is replayed",
+        "line {line} of {} does not belong to a recording\nhelp: it may be cut off, if the disk was full: remove it, and \
+         isthmus replays the other lines",
         path.display()
     )]
     Line { path: PathBuf, line: usize },

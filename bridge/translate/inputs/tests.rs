@@ -163,10 +163,10 @@ fn unknown_properties_fail_with_the_nearest_name() {
     assert_eq!(
         shown,
         [
-            "bucketNam: there is no such property; did you mean `bucketName`?",
-            "bucket_name: there is no such property; what Terraform calls `bucket_name` is `bucketName` here",
-            "somethingElse: there is no such property; take it out, or look the name up in the package's documentation",
-            "items[0].inerName: there is no such property; did you mean `innerName`?",
+            "bucketNam: unknown property; did you mean `bucketName`?",
+            "bucket_name: unknown property; Terraform's `bucket_name` is `bucketName` here",
+            "somethingElse: unknown property; remove it, or look the name up in the package's documentation",
+            "items[0].inerName: unknown property; did you mean `innerName`?",
         ]
     );
 }

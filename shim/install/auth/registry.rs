@@ -131,7 +131,7 @@ async fn ask(program: &Path, helper: &CredentialsHelper, host: &str) -> Result<O
 }
 
 fn as_token(text: &str) -> Result<Token, String> {
-    Token::new(text).map_err(|error| format!("what is configured is no token: {error}"))
+    Token::new(text).map_err(|error| format!("the configured token is invalid: {error}"))
 }
 
 /// The host of a variable, in the form of addresses. Dots may be replaced by underscores and
@@ -277,7 +277,7 @@ esac
             assert!(error.ends_with("_v1.0.0 did not answer with a JSON object (line 1)"), "{error}");
         }
         let error = token(&all, "line.example").await.expect_err("no token");
-        assert!(error.contains("what is configured is no token"), "{error}");
+        assert!(error.contains("the configured token is invalid"), "{error}");
         let error = token(&all, "unknown.example").await.expect_err("it fails");
         assert!(error.starts_with("the credentials for unknown.example could not be looked up: "), "{error}");
         assert!(error.ends_with("failed: no idea of unknown.example"), "{error}");

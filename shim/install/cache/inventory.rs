@@ -174,7 +174,7 @@ impl ProviderCache {
                         executable,
                     });
                 }
-                Ok(None) => inventory.skip(&path, format!("there is no {program} in it")),
+                Ok(None) => inventory.skip(&path, format!("it contains no {program}")),
                 Err(error) => inventory.skip(&path, error.to_string()),
             }
         }
@@ -382,7 +382,7 @@ pub(super) mod tests {
             "Example.org/a/b: the provider is looked for in example.org/a/b",
             "example.org/a/b_c: \"example.org/a/b_c\" is not a provider's address, which is written",
             "registry.opentofu.org/hashicorp/random/3.3.0: it is not a directory",
-            "registry.opentofu.org/hashicorp/random/3.4.0/linux_amd64: there is no terraform-provider-random in it",
+            "registry.opentofu.org/hashicorp/random/3.4.0/linux_amd64: it contains no terraform-provider-random",
             "registry.opentofu.org/hashicorp/random/3.5.0/my_machine: it is not named by an operating system",
             "registry.opentofu.org/hashicorp/random/3.7.0: it is empty",
             "registry.opentofu.org/hashicorp/random/terraform-provider-random_3.1.0_linux_amd64.zip: it is still packed",

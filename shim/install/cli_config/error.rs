@@ -59,8 +59,7 @@ pub enum ConfigFault {
     #[error("the block {block:?} is written {form}")]
     Form { block: String, form: &'static str },
     #[error(
-        "this is no way to install providers; there are direct, filesystem_mirror, network_mirror, oci_mirror and \
-         dev_overrides"
+        "unknown installation method; use direct, filesystem_mirror, network_mirror, oci_mirror or dev_overrides"
     )]
     Method,
     #[error(
@@ -70,7 +69,7 @@ pub enum ConfigFault {
     #[error("there may be one block {block:?} in all files together, and there is one {first} already")]
     Several { block: &'static str, first: String },
     #[error(
-        "this is no host, which is written without a scheme, a user and a path, such as example.com or example.com:8443"
+        "this is not a host; write it without a scheme, a user and a path, such as example.com or example.com:8443"
     )]
     Host,
     #[error("this is not a provider's address, which is written [HOST/][NAMESPACE/]TYPE")]
@@ -89,7 +88,7 @@ pub enum ConfigFault {
     )]
     OciSecret,
     /// A helper is for whole registries only.
-    #[error("docker_credentials_helper is asked by registry, so the label cannot name a repository")]
+    #[error("docker_credentials_helper is for whole registries, so the label cannot name a repository")]
     OciHelperOfRepository,
     #[error("this is not the name of a credentials helper")]
     Helper,

@@ -322,7 +322,7 @@ fn what_has_no_meaning_is_refused_with_its_place() {
             "1:1: the block \"provider_installation\" is written provider_installation { … }",
         ),
         ("provider_installation \"x\" {}", "is written provider_installation { … }"),
-        ("provider_installation {\n  foo {}\n}", "2:3: this is no way to install providers"),
+        ("provider_installation {\n  foo {}\n}", "2:3: unknown installation method"),
         ("provider_installation {\n  direct = {}\n}", "2:3: the block \"direct\" is written direct { … }"),
         (
             "provider_installation {\n filesystem_mirror {}\n}",
@@ -362,7 +362,7 @@ fn what_has_no_meaning_is_refused_with_its_place() {
             "provider_installation {\n oci_mirror { repository_template = \"r/x\" }\n}",
             "2:37: the template must contain ${hostname}",
         ),
-        ("credentials \"a_b\" {}", "1:13: this is no host"),
+        ("credentials \"a_b\" {}", "1:13: this is not a host"),
         ("credentials \"a\" \"b\" {}", "1:1: the block \"credentials\" is written credentials \"HOST\""),
         ("credentials \"h\" { token = [] }", "\"token\" is a list, but must be a string"),
         ("host \"h\" { services = 1 }", "\"services\" is a number, but must be a block"),

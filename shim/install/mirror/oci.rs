@@ -146,7 +146,7 @@ impl OciMirror {
         if index.media_type != INDEX || index.artifact_type != INDEX_ARTIFACT {
             let Index { media_type, artifact_type, .. } = index;
             return Err(wrong(format!(
-                "it is no provider, but {artifact_type:?} of the kind {media_type:?}"
+                "it is not a provider, but {artifact_type:?} of the kind {media_type:?}"
             )));
         }
         let digest = select(&index.manifests, address, version, platform, &wrong)?;
@@ -166,7 +166,7 @@ impl OciMirror {
         if manifest.media_type != MANIFEST || manifest.artifact_type != MANIFEST_ARTIFACT {
             let Manifest { media_type, artifact_type, .. } = manifest;
             return Err(wrong(format!(
-                "it is no provider's package, but {artifact_type:?} of the kind {media_type:?}"
+                "it is not a provider's package, but {artifact_type:?} of the kind {media_type:?}"
             )));
         }
         let mut archives = manifest.layers.iter().filter(|layer| layer.media_type == ARCHIVE);

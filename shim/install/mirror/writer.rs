@@ -90,7 +90,9 @@ fn require_index(path: &Path, member: &str) -> io::Result<()> {
     };
     match serde_json::from_slice::<serde_json::Value>(&text) {
         Ok(found) if found.get(member).is_some() => Ok(()),
-        Ok(_) | Err(_) => Err(io::Error::other("what is there is not the index of a mirror; move it away")),
+        Ok(_) | Err(_) => {
+            Err(io::Error::other("the existing file is not the index of a mirror; move it away"))
+        }
     }
 }
 

@@ -173,7 +173,7 @@ fn newest_for_this(version: Option<&Version>) -> String {
 fn instead(version: Option<&Version>, which: impl fmt::Display, operator: &str) -> String {
     match version {
         Some(version) => format!("{which} {version}: ask for \"{operator} {version}\""),
-        None => "there is no version that can be run".to_owned(),
+        None => "no version can be run".to_owned(),
     }
 }
 
@@ -255,7 +255,7 @@ mod tests {
                  is 2.0.0: ask for \"<= 2.0.0\""
             )
         );
-        assert!(error("", &[("3.0.0", &[7], &[])]).ends_with("there is no version that can be run"));
+        assert!(error("", &[("3.0.0", &[7], &[])]).ends_with("no version can be run"));
     }
 
     #[test]

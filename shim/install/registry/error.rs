@@ -17,7 +17,7 @@ pub enum RegistryError {
          registry is by a `host` block in the CLI configuration"
     )]
     NoService { host: String },
-    #[error("{host} names {service:?} as its registry of providers, which is no address by http or https")]
+    #[error("{host} names {service:?} as its registry of providers, which is not an http or https address")]
     InvalidService { host: String, service: String },
     #[error("could not query the registry for {}: {error}", .address.for_display())]
     Web {
@@ -45,11 +45,11 @@ pub enum RegistryError {
 /// Why a package or its description is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum PackageFault {
-    #[error("the registry was asked for {wanted} and answered with {found}")]
+    #[error("the registry was called for {wanted} and returned {found}")]
     Platform { wanted: Platform, found: String },
-    #[error("the registry calls the archive {0:?}, which is no file's name")]
+    #[error("the registry calls the archive {0:?}, which is not a file name")]
     FileName(String),
-    #[error("the registry names {0:?}, which is no address by http or https")]
+    #[error("the registry names {0:?}, which is not an http or https address")]
     Url(String),
     #[error("the registry names no checksum: {0}")]
     Sum(FileSumError),

@@ -82,7 +82,7 @@ async fn a_users_own_word_goes_before_the_hosts() {
 #[tokio::test]
 async fn a_host_without_a_registry_is_reported() {
     let none = "example.com offers no registry of Terraform providers";
-    let invalid = "which is no address by http or https";
+    let invalid = "which is not an http or https address";
     for (discovery, says) in [
         ("{}", none),
         ("{\"providers.v1\":5}", invalid),

@@ -202,7 +202,7 @@ fn help(url: &Url, fault: &WebFault) -> Option<String> {
             _ => return None,
         },
         WebFault::WebPage => format!(
-            "the web page is likely that of a proxy or a login; check HTTPS_PROXY and NO_PROXY, and whether {host} is right"
+            "the web page likely comes from a proxy or a login; check HTTPS_PROXY and NO_PROXY, and whether {host} is right"
         ),
         WebFault::Redirects(_) | WebFault::RedirectToNowhere | WebFault::Downgrade(_) => {
             format!("this is a fault of {host}, or of a proxy before it (HTTPS_PROXY, NO_PROXY)")

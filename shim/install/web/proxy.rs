@@ -66,8 +66,8 @@ impl ProxyRules {
     pub(crate) fn nonsense(&self) -> Option<String> {
         let wrong = [&self.https, &self.http].into_iter().flatten().find(|named| named.proxy.is_none())?;
         Some(format!(
-            "{} is no proxy's address, which is written http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT with what is special \
-             in a password as %XX",
+            "{} is not a proxy's address; write http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT with special characters \
+             of the password as %XX",
             wrong.variable
         ))
     }
@@ -210,10 +210,7 @@ mod tests {
         ] {
             let rules = rules(&[("https_proxy", text)]);
             let told = rules.nonsense().expect(text);
-            assert!(
-                told.starts_with("https_proxy is no proxy's address, which is written http://"),
-                "{told}"
-            );
+            assert!(told.starts_with("https_proxy is not a proxy's address; write http://"), "{told}");
         }
         for text in ["proxy.example:3128", "proxy.example:3128/", "http://proxy.example:3128/path"] {
             assert_eq!(rules(&[("HTTPS_PROXY", text)]).nonsense(), None, "{text}");

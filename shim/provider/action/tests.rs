@@ -117,8 +117,8 @@ async fn an_action_without_a_completion_has_an_unknown_outcome() {
     assert_eq!(told, ["aiming"]);
     assert_eq!(
         outcome.expect_err("it did not end").to_string(),
-        "the provider scripted broke off InvokeAction of x_blast: it ended its answer without saying so; whether the \
-         action was carried out is not known, so look before you invoke it again"
+        "the provider scripted interrupted InvokeAction of x_blast: it ended its answer without saying so; it is unknown \
+         whether the action was carried out, so check before you invoke it again"
     );
 
     // An unknown event is not the completion either.

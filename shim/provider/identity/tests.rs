@@ -163,7 +163,7 @@ async fn an_identity_by_hand_has_exactly_the_schemas_attributes() {
         (r#"{"nr": 1, "zone": 2}"#, r#"it has no attribute "nr", "zone", and "number" must be given; "#),
         (r#"{"number": null}"#, r#""number" must be given; "#),
         (r#"{"number": "x"}"#, "number: a number is required"),
-        ("[]", "it is no JSON object; "),
+        ("[]", "it is not a JSON object; "),
     ] {
         let error = resource.identity_for_import(&schema, &parsed(given)).unwrap_err().to_string();
         assert!(error.contains(fault) && error.ends_with(described), "{given}: {error}");

@@ -203,19 +203,17 @@ pub enum HandshakeError {
     CertificateContent(#[source] rustls::Error),
     /// TLS was requested, but not provided. Continuing would use plain text.
     #[error(
-        "it was asked for mutual TLS and announced no certificate; if it cannot do TLS, start it without (as \
+        "isthmus requires mutual TLS, and it announced no certificate; if it cannot do TLS, start it without (as \
          TF_DISABLE_PLUGIN_TLS does in Terraform)"
     )]
     CertificateMissing,
     /// TLS was not requested; without a client certificate every connection would be refused.
     #[error(
-        "it announced a certificate although it was asked for plain text, and would refuse a connection without TLS"
+        "it announced a certificate although isthmus requested plain text, and would refuse a connection without TLS"
     )]
     CertificateUnasked,
     /// The listener requires go-plugin's multiplexing instead of plain gRPC.
-    #[error(
-        "it insists on go-plugin's connection multiplexing, which was not asked for and is not spoken here"
-    )]
+    #[error("it insists on go-plugin's connection multiplexing, which isthmus does not support")]
     Multiplexed,
 }
 

@@ -90,7 +90,7 @@ fn not_the_one(types: &[&str], wanted: &str) -> Option<String> {
                 .to_owned(),
         ),
         [only] => Some(format!(
-            "what it found under this id is a {only}; import it as that, or look up the id of the {wanted}"
+            "it found a {only} under this id; import it as that, or look up the id of the {wanted}"
         )),
         several => {
             let (count, types) = (several.len(), several.join(", "));

@@ -175,7 +175,7 @@ async fn a_server_that_does_not_come_back_leaves_a_commit_unknown() {
     cut.at_next_commit(Where::AfterAndForGood);
     let error = store.commit(Batch::of(add("a", b"one"))).await.expect_err("nobody knows");
     assert!(matches!(error, StoreError::Unknown { .. }), "{error}");
-    assert!(error.to_string().contains("before doing it again"), "{error}");
+    assert!(error.to_string().contains("before you repeat it"), "{error}");
     // An interruption before the commit has a known outcome.
     let error = store.commit(Batch::of(add("b", b"two"))).await.expect_err("the server is away");
     assert!(matches!(error, StoreError::Server { .. }), "{error}");

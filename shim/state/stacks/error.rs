@@ -53,7 +53,7 @@ pub enum Fault {
     #[error("the file ends within a record; it was cut short")]
     CutShort,
     /// A length that no record has.
-    #[error("what stands here is not the length of a record; the file is no sequence, or was damaged")]
+    #[error("this is not the length of a record; the file is not a sequence, or was damaged")]
     Length,
     /// It is not what its type says.
     #[error("the record cannot be decoded; it was damaged")]
@@ -130,7 +130,7 @@ pub enum Fault {
     #[error("the change belongs to the component {0}, which no earlier record announces")]
     NoComponent(String),
     /// A change says two things.
-    #[error("the change names two {0}: its own, and that of what it is a part of")]
+    #[error("the change names two {0}: its own, and another one of its container")]
     Inconsistent(&'static str),
     /// A record lacks a part.
     #[error("the record has no {0}")]

@@ -32,7 +32,7 @@ impl Error for TfStateError {
 #[non_exhaustive]
 pub enum TfStateFault {
     /// Not JSON.
-    #[error("the file is not JSON, so it is no terraform.tfstate; it may have been cut short")]
+    #[error("the file is not JSON, so it is not a terraform.tfstate; it may have been cut short")]
     Syntax(#[source] JsonSyntaxError),
     /// Another kind of JSON value.
     #[error("{0} is expected")]
@@ -65,7 +65,7 @@ pub enum TfStateFault {
     #[error("this is not Base64")]
     Base64,
     /// An invalid address.
-    #[error("this is no address")]
+    #[error("this is not an address")]
     Address(#[source] super::super::addresses::AddressSyntaxError),
     /// An invalid name or type of a resource.
     #[error("{0:?} is not a name")]

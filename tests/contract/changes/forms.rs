@@ -39,12 +39,12 @@ on_both_protocols! {
         let inputs = objects.checked(&json!({"plain": {"text": "x", "level": 1, "lvel": 2}})).await?;
         assert_eq!(inputs["plain"], json!({"text": "x", "level": 1}));
         let shown: Vec<String> = host.engine.shown().into_iter().map(|line| line.message).collect();
-        assert_eq!(shown, ["`plain.lvel` has no effect: there is no such property; did you mean `level`?"]);
+        assert_eq!(shown, ["`plain.lvel` has no effect: unknown property; did you mean `level`?"]);
 
         // The key may be part of what is secret.
         objects.checked(&json!({"plain": secret(json!({"text": "x", "hunter2": "y"}))})).await?;
         let shown: Vec<String> = host.engine.shown().into_iter().skip(1).map(|line| line.message).collect();
-        let warning = "`plain` has no effect: there is no such property; take it out, or look the name up in the package's \
+        let warning = "`plain` has no effect: unknown property; remove it, or look the name up in the package's \
                        documentation";
         assert_eq!(shown, [warning]);
     }
@@ -52,7 +52,7 @@ on_both_protocols! {
     async fn a_block_has_no_other_properties_than_its_schema(session: conformance) {
         let checked = session.resource(LEGACY, "it").check(&json!({"name": "l", "rules": {"prt": 1}})).await?;
         assert!(
-            checked.failures.iter().any(|(_, reason)| reason.contains("rules[0].prt: there is no such property")),
+            checked.failures.iter().any(|(_, reason)| reason.contains("rules[0].prt: unknown property")),
             "{checked:?}"
         );
     }

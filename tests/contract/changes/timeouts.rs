@@ -202,7 +202,7 @@ on_both_protocols! {
             for words in [&*format!("this {operation} waited for ever"), "context deadline exceeded"] {
                 assert!(slow.message().contains(words), "{words:?} is not in: {slow}");
             }
-            assert!(!slow.message().contains("was asked to stop"), "the provider has ended it: {slow}");
+            assert!(!slow.message().contains("a stop request"), "the provider has ended it: {slow}");
             let updated = timed.update(&made, &json!({"name": name})).await?;
             timed.within(60.0).delete(&updated).await?;
             let file = host.directory().join(format!("objects/legacy_timed_deleted/{name}-1.json"));
@@ -218,7 +218,7 @@ on_both_protocols! {
         let slow = faulty.within(1.0).make(&json!({"mode": "hang"})).await.expect_err("it hangs");
         assert_says(&slow, Code::Unknown, &[
             "creating this resource took longer than the 1s that `customTimeouts.create` allows",
-            "was asked to stop", "Whether there is a new sandbox_faulty now is unknown", "`pulumi import`",
+            "a stop request", "Whether there is a new sandbox_faulty now is unknown", "`pulumi import`",
         ]);
         assert_eq!(host.call_names().iter().filter(|call| *call == stop(protocol)).count(), 1);
 
@@ -237,7 +237,7 @@ on_both_protocols! {
         let (_host, session) = Setup::sandbox(protocol).with("ISTHMUS_STOP_GRACE_PERIOD", "0.2").session().await?;
         let faulty = session.faulty();
         let slow = faulty.within(0.3).make(&json!({"mode": "hang-forever"})).await.expect_err("it hangs");
-        assert_says(&slow, Code::Unknown, &["was asked to stop and did not", "ApplyResourceChange was broken off"]);
+        assert_says(&slow, Code::Unknown, &["did not obey a stop request", "ApplyResourceChange was interrupted"]);
         session.note().make(&json!({"title": "Hello"})).await?;
     }
 
@@ -256,7 +256,7 @@ on_both_protocols! {
         let (other, ()) = tokio::join!(first.create(&inputs), async {
             host.provider_is_in("ApplyResourceChange", 1).await;
             let slow = second.within(0.3).create(&inputs).await.expect_err("it hangs");
-            assert_says(&slow, Code::Unknown, &["busy with other resources", "ApplyResourceChange was broken off"]);
+            assert_says(&slow, Code::Unknown, &["busy with other resources", "ApplyResourceChange was interrupted"]);
             assert!(!host.call_names().iter().any(|call| call == stop(protocol)), "{:?}", host.call_names());
             session.cancel().await.expect("only now the other one is to end");
         });

@@ -240,7 +240,7 @@ fn a_secret_that_is_no_value_of_its_own_is_an_error_without_it() {
     ] {
         let failed = machine().inspect(&[SANDBOX, "sandbox_note"], &inputs).failed();
         assert!(
-            failed.contains("help: the value of a property is written as {\"fn::secret\": VALUE}"),
+            failed.contains("help: write the value of a property as {\"fn::secret\": VALUE}"),
             "{failed}"
         );
         assert!(!failed.contains(SECRET), "{failed}");

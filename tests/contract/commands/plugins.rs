@@ -265,7 +265,7 @@ fn a_version_that_cannot_be_written_hides_nothing_of_those_before_it() {
     let installed = format!("\ninstalled {0} (backup: {0}.replaced)\n", first.display());
     assert!(said.code == 1 && said.stdout.ends_with(&installed), "{said:?}");
     let error = format!("error: failed to write {}: 100 backups of it exist already", second.display());
-    let help = "help: remove the cause, and run the command again; what it has installed so far stays\n";
+    let help = "help: remove the cause, and run the command again; the installed versions stay\n";
     assert!(said.stderr.contains(&error) && said.stderr.ends_with(help), "{said:?}");
     assert_eq!(std::fs::read_to_string(second).expect("a file"), "theirs");
 }
@@ -279,7 +279,7 @@ fn a_version_whose_directory_is_a_link_is_left_alone_and_named() {
     symlink(user.machine.path("srv/shared"), &linked).expect("a link");
     let said = user.install_plugin("", &["--everywhere"]);
     let warning = format!(
-        "warning: {} is a symbolic link, so the plugin in it was left alone\nhelp: `isthmus install --plugin --plugin-version 1.8.0 \
+        "warning: {} is a symbolic link, so isthmus left the plugin in it alone\nhelp: `isthmus install --plugin --plugin-version 1.8.0 \
          --force` replaces it",
         linked.display()
     );
@@ -317,9 +317,9 @@ fn an_sdk_of_an_hcl_project_that_cannot_be_read_is_named() {
     let damages: [(&str, &dyn Fn()); 5] = [
         ("not a JSON document: line 1, column 8: EOF while parsing a value", &|| put("{\"name\":")),
         ("not a JSON object", &|| put("[]")),
-        ("it is no regular file", &|| std::fs::create_dir(&sdk).expect("a directory")),
-        ("it is no regular file", &|| symlink("/dev/zero", &sdk).expect("a link")),
-        ("it is no regular file", &|| {
+        ("it is not a regular file", &|| std::fs::create_dir(&sdk).expect("a directory")),
+        ("it is not a regular file", &|| symlink("/dev/zero", &sdk).expect("a link")),
+        ("it is not a regular file", &|| {
             let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
             rustix::fs::mkfifoat(rustix::fs::CWD, &sdk, mode).expect("a FIFO");
         }),

@@ -92,7 +92,7 @@ fn what_is_in_the_cache_is_listed_with_who_vouches_for_it() {
          hashicorp/tls     4.0.0    {platform}  unverified                  9 B     terraform-provider-tls_v4.0.0\n\
          1.2 kB in {}\n\
          passed over \"{HASHICORP}/tls/4.1.0/x\\u{{1b}}\": it is not named by an operating system and a processor\n\
-         1 not finished, by installations that go on or were broken off ({unfinished} B); `isthmus providers prune` removes the latter\n",
+         1 not finished, by installations that are in progress or were interrupted ({unfinished} B); `isthmus providers prune` removes the latter\n",
         machine.cache().display()
     );
     assert_eq!(table, expected);
@@ -185,7 +185,7 @@ fn old_versions_make_room_but_for_what_runs() {
     assert!(said.contains(&format!("kept hashicorp/random 3.7.0 {platform}: it is running\n")), "{said}");
     assert!(said.contains(&format!("removed hashicorp/random 3.8.0 {platform}: 9 B\n")), "{said}");
     assert!(
-        said.contains("removed what is left of an installation, ")
+        said.contains("removed leftovers of an installation, ")
             && said.ends_with(&format!("{size} B freed\n")),
         "{said}"
     );

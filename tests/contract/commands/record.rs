@@ -258,7 +258,7 @@ on_both_protocols! {
         let host = recorded.setup(Setup::sandbox(protocol)).start().await;
         let status = host.session().await.expect_err("there is no recording");
         let expected = "ISTHMUS_RECORD: ";
-        assert!(status.message().contains(expected) && status.message().contains("is no recording"), "{status}");
+        assert!(status.message().contains(expected) && status.message().contains("is not a recording"), "{status}");
         assert_eq!(recorded.text(), "notes\n");
     }
 }

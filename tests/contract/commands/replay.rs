@@ -220,7 +220,7 @@ async fn a_replay_that_compares_nothing_is_an_error() -> Result<(), Status> {
             line["sequence"] = "one".into();
         }
     });
-    assert!(recorded.replay(&[]).failed().contains("is not one of a recording"));
+    assert!(recorded.replay(&[]).failed().contains("does not belong to a recording"));
     Ok(())
 }
 

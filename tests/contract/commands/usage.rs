@@ -192,7 +192,7 @@ fn an_empty_state_store_tells_users_of_todays_engine_where_their_state_is() {
     {
         let said = machine.isthmus(words);
         assert!(
-            said.stderr.contains("it is that of the legacy engine (2017)")
+            said.stderr.contains("it is for the legacy engine (2017)")
                 && said.stderr.contains("help: ")
                 && said.stderr.contains("`pulumi stack export`"),
             "{words:?}: {said:?}"

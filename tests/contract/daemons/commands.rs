@@ -49,7 +49,7 @@ async fn what_no_daemon_has_left_is_left_alone() {
     std::fs::create_dir_all(socket.parent().expect("a directory")).expect("a new directory");
     std::fs::write(&socket, "of another program").expect("a new file");
     let said = refused(directory.path()).await;
-    assert!(said.contains("is no socket of a daemon, so it is left alone"), "{said}");
+    assert!(said.contains("is not a daemon's socket, so isthmus leaves it alone"), "{said}");
     assert_eq!(std::fs::read_to_string(&socket).expect("it is there"), "of another program");
     std::fs::remove_file(&socket).expect("it is there");
 
@@ -57,18 +57,18 @@ async fn what_no_daemon_has_left_is_left_alone() {
     let other = std::os::unix::net::UnixListener::bind(&socket).expect("a new socket");
     for _ in 0..2 {
         let said = refused(directory.path()).await;
-        assert!(said.contains("is no socket of a daemon, so it is left alone"), "{said}");
+        assert!(said.contains("is not a daemon's socket, so isthmus leaves it alone"), "{said}");
     }
     std::os::unix::net::UnixStream::connect(&socket).expect("it listens still");
     drop(other);
-    assert!(refused(directory.path()).await.contains("left alone"));
+    assert!(refused(directory.path()).await.contains("leaves it alone"));
     assert!(socket.exists());
 
     // Nor is a lock file of another program written to.
     std::fs::remove_file(&socket).expect("it is there");
     let lock = socket.with_extension("sock.lock");
     std::fs::write(&lock, "1234\n").expect("a file in a directory of this test's own");
-    assert!(refused(directory.path()).await.contains("is no lock file of a daemon"));
+    assert!(refused(directory.path()).await.contains("is not a daemon's lock file"));
     assert_eq!(std::fs::read_to_string(&lock).expect("it is there"), "1234\n");
 }
 

@@ -170,7 +170,10 @@ async fn without_a_daemon_it_is_said_how_to_start_one() {
         let output = command(directory.path(), &arguments).output().await.expect("a process");
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{said}");
-        assert!(said.contains("no daemon listens on") && said.contains("help: start a daemon by"), "{said}");
+        assert!(
+            said.contains("no daemon listens on") && said.contains("help: start a daemon with"),
+            "{said}"
+        );
         let mut elsewhere = Command::new(env!("CARGO_BIN_EXE_isthmus"));
         elsewhere.args(arguments).env_clear().env("HOME", directory.path()).stdin(Stdio::null());
         elsewhere.env("ISTHMUS_DAEMON", "https://daemon.example:7443");

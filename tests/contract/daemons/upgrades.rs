@@ -308,19 +308,19 @@ async fn the_socket_of_another_program_is_left_alone() {
         .stdin(Stdio::null());
     let output = command.output().await.expect("a process");
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("is no socket of a daemon, so it is left alone"), "{said}");
+    assert!(said.contains("is not a daemon's socket, so isthmus leaves it alone"), "{said}");
     UnixStream::connect(&socket).expect("it listens still");
     std::fs::remove_file(&lock).expect("it is there");
     answering.abort();
     answering.await.expect_err("it is aborted");
     // Nor is what it leaves taken for a daemon's.
     let said = refused(&socket).await;
-    assert!(said.contains("is no socket of a daemon, so it is left alone"), "{said}");
+    assert!(said.contains("is not a daemon's socket, so isthmus leaves it alone"), "{said}");
     assert!(socket.exists());
     std::fs::remove_file(&socket).expect("it is there");
     std::fs::write(&socket, "of another program").expect("a new file");
     let said = refused(&socket).await;
-    assert!(said.contains("is no socket of a daemon, so it is left alone"), "{said}");
+    assert!(said.contains("is not a daemon's socket, so isthmus leaves it alone"), "{said}");
     assert_eq!(std::fs::read_to_string(&socket).expect("it is there"), "of another program");
 }
 

@@ -81,7 +81,7 @@ on_both_protocols! {
         session.parameterize(&[&host.provider()]).await?;
         let status = session.invoke(BROADCAST, &json!({"message": "Hello"})).await.expect_err("it may be a preview");
         assert_eq!(status.code(), Code::FailedPrecondition);
-        assert!(status.message().contains("does not tell a preview from an update"), "{status}");
+        assert!(status.message().contains("does not mark previews"), "{status}");
         assert_eq!(times(&host, INVOKE), 0);
     }
 
@@ -138,7 +138,7 @@ on_both_protocols! {
             let arguments = json!({"message": "Hello", "fault": fault});
             let status = session.invoke(BROADCAST, &arguments).await.expect_err("nobody knows how it ended");
             assert_eq!(status.code(), Code::Unknown, "{fault}: {status}");
-            for words in ["the provider sandbox broke off InvokeAction of sandbox_broadcast", reason, "is not known"] {
+            for words in ["the provider sandbox interrupted InvokeAction of sandbox_broadcast", reason, "it is unknown"] {
                 assert!(status.message().contains(words), "{fault}: {words:?} is not in: {status}");
             }
             assert_eq!(host.objects().len(), 1, "this one was");

@@ -96,7 +96,7 @@ on_both_protocols! {
     async fn arguments_that_are_refused_are_named_and_open_nothing(host, session: sandbox) {
         for (arguments, property, wanted) in [
             (json!({"audience": "me", "lifetime": "long"}), "lifetime", "\"long\" is not a duration"),
-            (json!({"audience": "me", "lifetme": "5s"}), "", "lifetme: there is no such property; did you mean `lifetime`?"),
+            (json!({"audience": "me", "lifetme": "5s"}), "", "lifetme: unknown property; did you mean `lifetime`?"),
             (json!({"audience": {"a": 1}}), "", "audience: expected a string"),
             (json!({}), "audience", "Missing required property 'audience'"),
         ] {

@@ -72,7 +72,7 @@ on_both_protocols! {
                 host.signal(Signal::TERM);
             },
         );
-        let ended = "was asked to stop and had not 300ms later, so its ApplyResourceChange was broken off";
+        let ended = "did not stop within 300ms of a stop request, so its ApplyResourceChange was interrupted";
         assert_says(created, Code::Unknown, &[
             "creating this resource was cancelled", ended, "Whether there is a new sandbox_faulty now is unknown",
             "delete it there", "run this again",

@@ -171,7 +171,7 @@ async fn a_file_that_is_neither_is_refused_with_each_reason_once() {
     let said = import(&directory.path().join("home"), file, &[]).await;
     assert_eq!(said.code, 1, "{said:?}");
     let words = format!(
-        "error: {file} cannot be used: the file is not JSON, so it is no terraform.tfstate; it may have been cut short: \
+        "error: {file} cannot be used: the file is not JSON, so it is not a terraform.tfstate; it may have been cut short: \
          invalid JSON at byte 0: "
     );
     assert!(said.stderr.starts_with(&words), "{said:?}");

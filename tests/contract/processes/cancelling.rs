@@ -123,7 +123,7 @@ on_both_protocols! {
     }
 
     async fn a_provider_that_will_not_stop_is_complained_of(protocol) {
-        for (manner, complaint) in [("refuse", "the sandbox was asked not to stop"), ("hang", "had not answered")] {
+        for (manner, complaint) in [("refuse", "the sandbox was asked not to stop"), ("hang", "did not answer")] {
             let setup = Setup::sandbox(protocol).with("ISTHMUS_STOP_GRACE_PERIOD", "0.1").with("SANDBOX_STOP", manner);
             let (host, session) = setup.session().await?;
             let faulty = session.faulty();

@@ -33,8 +33,8 @@ const NOTE: &str = "sandbox:index/note:Note";
 const FAULTS: [(&str, &str); 9] = [
     ("crash", "the process is killed by SIGKILL"),
     ("exit", "the process exits with status 1"),
-    ("hang", "there is no answer, and the engine cancels twice"),
-    ("garbage", "the answer is no message"),
+    ("hang", "the provider does not answer, and the engine cancels twice"),
+    ("garbage", "the answer is not a message"),
     ("oversized", "the answer is larger than 256 MiB"),
     ("half-close", "the provider closes its side of the connection"),
     ("plaintext", "the provider sends bytes that are not TLS"),
@@ -65,7 +65,7 @@ const OF_A_PROVIDER: [[&str; 4]; 8] = [
     ],
     [
         "it refuses to stop",
-        "a warning; its calls are broken off after a second Cancel",
+        "a warning; isthmus interrupts its calls after a second Cancel",
         "tests/contract/processes/cancelling.rs",
         "a_provider_that_will_not_stop_is_complained_of",
     ],
@@ -513,22 +513,22 @@ const HEAD: &str = "\
 
 <!-- Generated from what tests/contract/processes/faults.rs has seen. UPDATE_EXPECT=1 cargo test --test contract faults:: -->
 
-What a user is told when something goes wrong below isthmus, and what comes after. A provider that has ended is started again
-by the next call ([decision](decisions/restarted-providers.md)); no call is repeated.
+This page has the error that you see for each fault below isthmus, and the effect on the next call. Isthmus starts a provider that
+has ended again at the next call ([decision](decisions/restarted-providers.md)). It repeats no call.
 
 ## Faults of a provider
 
-Each row is a fault in each of its calls, on protocols 5 and 6. The message is shortened to its first line; `RPC` stands for
-the name of the call. What the process has printed last follows in the message itself. No process is left behind.
-Where an ephemeral resource is renewed or closed, nothing waits for the answer.
+Each row is a fault in each of its calls, on protocols 5 and 6. The table has the first line of each message, with
+`RPC` for the name of the call. The whole message ends with the last output of the process. Isthmus leaves no process behind. It does
+not wait for the answer when it renews or closes an ephemeral resource.
 
 ";
 
 const LEGACY: &str = "
 ## The same faults in the calls of the legacy engine
 
-That engine cancels nothing, so two of the faults cannot be there. What its plugin says of calls that it breaks off when it
-ends is in [cut.rs](../tests/contract/lumirpc/cut.rs).
+That engine cancels nothing, so two of the faults cannot occur. [cut.rs](../tests/contract/lumirpc/cut.rs) has the errors of calls
+that the plugin interrupts when it ends.
 
 ";
 

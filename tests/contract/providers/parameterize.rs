@@ -354,7 +354,7 @@ async fn a_file_that_has_moved_and_a_directory_are_answered_with_what_to_do() ->
         &status,
         &[
             "the file does not exist",
-            &format!("the path {path} is that of the stack's state"),
+            &format!("the path {path} comes from the stack's state"),
             "`isthmus explain ISTHMUS-3001`",
         ],
     );
@@ -367,7 +367,7 @@ async fn a_file_that_has_moved_and_a_directory_are_answered_with_what_to_do() ->
     let inside = format!("name the executable inside it, {provider}");
     assert_says(
         &status,
-        &[&format!("{directory} is no provider: it is a directory; {inside}"), "ISTHMUS-3001"],
+        &[&format!("{directory} is not a provider: it is a directory; {inside}"), "ISTHMUS-3001"],
     );
     Ok(())
 }
@@ -437,7 +437,7 @@ async fn a_value_that_makes_no_sense_is_refused() -> Outcome {
         value: json!({"local": {"path": host.provider()}}).to_string().into(),
     };
     let status = session.send_parameters(Some(parameterize_request::Parameters::Value(value))).await;
-    assert_says(&status.expect_err("no version"), &["\"v1\" is no version"]);
+    assert_says(&status.expect_err("no version"), &["\"v1\" is not a version"]);
     Ok(())
 }
 

@@ -135,8 +135,8 @@ on_both_protocols! {
             ),
             ("regions", json!([{"a": 1}]), "regions[0]", "expected a string, found an object"),
             ("endpoints", json!("[{\"insecure\":\"x\",\"url\":\"u\"}]"), "endpoints[0].insecure", "expected a boolean, found a string; write true or false, without quotes"),
-            ("login", json!({"userName": "u", "user_name": "u"}), "login.user_name", "there is no such property; what Terraform calls `user_name` is `userName` here"),
-            ("limits", json!({"maxSize": 1, "max_size": 1}), "limits.max_size", "there is no such property; what Terraform calls `max_size` is `maxSize` here"),
+            ("login", json!({"userName": "u", "user_name": "u"}), "login.user_name", "unknown property; Terraform's `user_name` is `userName` here"),
+            ("limits", json!({"maxSize": 1, "max_size": 1}), "limits.max_size", "unknown property; Terraform's `max_size` is `maxSize` here"),
         ] {
             let checked = session.check_config(&json!({}), &json!({"apiKey": "k", name: given})).await?;
             let [(at, reason)] = &checked.failures[..] else { panic!("one failure of {name}: {checked:?}") };

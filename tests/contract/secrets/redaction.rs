@@ -240,7 +240,7 @@ on_both_protocols! {
             ("a list for a text", json!({"open": [hidden()]}), "", "open: expected a string"),
             ("a sensitive attribute", json!({"secret": {"a": SECRET}}), "", "secret: expected a string"),
             ("a sensitive number", json!({"pin": SECRET}), "", "pin: expected a number"),
-            ("an unknown property", json!({"sceret": SECRET}), "", "sceret: there is no such property"),
+            ("an unknown property", json!({"sceret": SECRET}), "", "sceret: unknown property"),
             ("a secret in a map", json!({"options": {"a": [hidden()]}}), "", "options.a: expected a string"),
             ("a secret map", json!({"options": secret(json!({WORD: ["x"]}))}), "", "options: expected a string"),
             ("a map of secrets for a set", json!({"names": {"a": hidden()}}), "", "names: expected a list"),

@@ -74,7 +74,7 @@ on_both_protocols! {
             let checked = record.check_again(&made.inputs, &news).await?;
             assert_eq!((&checked.failures, &checked.inputs["passwordWo"]), (&vec![], &Json::Null));
             record.update(&made, &news).await?;
-            assert_eq!(host.objects()[0]["password"], "sesame", "the provider was told nothing, and keeps what it has");
+            assert_eq!(host.objects()[0]["password"], "sesame", "the provider received nothing, and keeps what it has");
         }
     }
 

@@ -34,7 +34,7 @@ rules! {
         assert!(reason.contains("Give the note a title of at least one character"), "{reason}");
     }
 
-    "What the provider says of several properties together is reported at one of them, or at none"
+    "A diagnostic of the provider about several properties is reported at one of them, or at none"
     in ["resource/diagnose", "resource/check"],
     legacy: Legacy::Same,
     async fn several_properties_are_validated_together(at) {
@@ -68,7 +68,7 @@ rules! {
         assert_eq!(again["name"], name, "it stays");
     }
 
-    "Defaults of the provider are no inputs: Check adds none" in ["resource/check"],
+    "Check adds no defaults of the provider to the inputs" in ["resource/check"],
     legacy: Legacy::Same,
     async fn check_adds_no_defaults(at) {
         let client = at.sandbox().await?;
@@ -77,7 +77,7 @@ rules! {
     }
 
     "With `ISTHMUS_WRITE_ONLY=hash`, Check replaces a write-only value by a salted hash" in ["resource/write_only"],
-    legacy: Legacy::Inexpressible("Check can only add to the inputs, so that the engine stores what the program gave"),
+    legacy: Legacy::Inexpressible("Check can only add to the inputs, so the engine stores the program's value"),
     async fn a_write_only_value_can_be_kept_from_the_engine(at) {
         let setup = crate::harness::Setup::conformance(at.protocol).with("ISTHMUS_WRITE_ONLY", "hash");
         let client = at.start(setup).await?;

@@ -114,7 +114,7 @@ rules! {
         }
     }
 
-    "A sensitive attribute that no read returns is no change of an imported object" in ["resource/state", "resource/prior", "resource/read"],
+    "A sensitive attribute that no read returns does not change an imported object" in ["resource/state", "resource/prior", "resource/read"],
     legacy: Legacy::Same,
     async fn what_no_read_returns_is_no_change(at) {
         let first = at.sandbox().await?;

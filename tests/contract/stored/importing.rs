@@ -102,7 +102,7 @@ on_both_protocols! {
         for (answer, words) in [
             ("none", "it found no object under this id, and gave no reason; check the id"),
             ("several", "it found 2 objects under this id (sandbox_note, sandbox_note), and a resource is one object"),
-            ("foreign", "what it found under this id is a sandbox_elsewhere; import it as that"),
+            ("foreign", "it found a sandbox_elsewhere under this id; import it as that"),
         ] {
             let (_host, session) = Setup::sandbox(protocol).with("SANDBOX_IMPORT", answer).session().await?;
             let made = session.note().make(&json!({"title": "Hello"})).await?;
@@ -137,7 +137,7 @@ on_both_protocols! {
 
         // The program sets it for the first time; the engine stores its inputs, and nothing else changes.
         assert_eq!(note.diff(&imported, &program("Hello", "mat")).await?, Difference::default());
-        let words = "What is stored in `secretHint` could not be read when this was imported";
+        let words = "The value of `secretHint` could not be read when this was imported";
         host.engine.line(words, |line| line.message.contains(words) && line.urn == note.urn()).await;
         let told = host.engine.shown().len();
         let settled = Stored { inputs: program("Hello", "mat"), ..imported.clone() };
@@ -249,7 +249,7 @@ on_both_protocols! {
 
         let (host, session) = Setup::sandbox(protocol).session().await?;
         assert_eq!(session.note().import("no-such-note").await?, None);
-        let words = format!("There is no sandbox_note with this id; {form}");
+        let words = format!("No sandbox_note has this id; {form}");
         host.engine.line(&words, |line| line.message.contains(&words)).await;
     }
 

@@ -403,7 +403,7 @@ on_both_protocols! {
         assert!(code == Some(1) && said.contains(&format!("{id} --parent URN")) && said.contains(SITE), "{said}");
         let other = "urn:pulumi:test::contract::contract:index:Other::site";
         let (code, said) = recover(&host, &["import-file", id, "--parent", other]);
-        assert!(code == Some(1) && said.contains(&format!("that of {id} is {SITE}")), "{said}");
+        assert!(code == Some(1) && said.contains(&format!("for {id} it is {SITE}")), "{said}");
         let parent = format!("urn:pulumi:test::contract::{SITE}::site");
         let file = import_file(&host, &[id, "--parent", &parent]);
         assert_eq!(file["nameTable"], json!({"east": provider("test", "east"), "site": parent}));
@@ -419,7 +419,7 @@ on_both_protocols! {
         let host = Setup::sandbox(protocol).start().await;
         let journal = host.directory().join("isthmus/journal");
         let (code, said) = recover(&host, &[]);
-        let expected = format!("note: nothing to recover: there is no journal in {}", journal.display());
+        let expected = format!("note: nothing to recover: {} has no journal", journal.display());
         assert!(code == Some(0) && said.starts_with(&expected), "{said}");
         std::fs::create_dir_all(host.directory().join("isthmus")).expect("a directory");
         for place in ["a file", "a link to nothing"] {

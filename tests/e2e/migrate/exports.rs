@@ -39,7 +39,8 @@ fn what_a_state_cannot_have_of_a_stack_is_listed() {
     let (said, state, imports) = back(&migration, &file, &["--provider-address", "nope=hashicorp/nope"]);
     let said = said.with_code(3);
     assert!(
-        said.stderr.contains("not migrated: output \"no name\": it is no name of an output in Terraform"),
+        said.stderr
+            .contains("not migrated: output \"no name\": it is not a valid name of an output in Terraform"),
         "{said:?}"
     );
     assert!(said.stderr.contains("--provider-address nope: no resource"), "{said:?}");

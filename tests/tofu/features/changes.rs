@@ -23,7 +23,7 @@ pub(crate) const FEATURES: &[Feature] = &[
     scenario!("the program writes a set in another order", "a set has no order", another_order),
     scenario!(
         "an element is added to a list in front of others",
-        "what a preview shows is what a user agrees to",
+        "you agree to the changes in a preview",
         in_front
     ),
     scenario!(
@@ -37,7 +37,7 @@ pub(crate) const FEATURES: &[Feature] = &[
         "two objects cannot have one name",
         order_of_replacement
     ),
-    scenario!("`null` becomes an empty map", "some services tell them apart", null_and_empty),
+    scenario!("`null` becomes an empty map", "some services distinguish them", null_and_empty),
     scenario!("nothing differs after an update", "a change that never ends hides those that matter", at_rest),
     scenario!("`ignoreChanges` of one key", "it is set outside the program", ignored_key),
     scenario!(
@@ -73,7 +73,7 @@ pub(crate) const FEATURES: &[Feature] = &[
     ),
     scenario!(
         "too many blocks, too few blocks",
-        "a mistake is told where it is, before anything is done",
+        "you see a mistake at its place, before any change",
         block_counts
     ),
     scenario!("blocks that only the provider fills", "protocol 6.11 has them", computed_blocks),

@@ -11,7 +11,7 @@ use crate::kinds::Provider;
 use crate::steps::Decision;
 
 pub(crate) const FEATURES: &[Feature] = &[
-    scenario!("a create that fails half-way", "what exists must not be forgotten", half_created),
+    scenario!("a create that fails half-way", "an existing object must not be forgotten", half_created),
     scenario!("an update that fails half-way", "the state says what exists", half_updated),
     scenario!("a delete that fails half-way", "the next attempt goes on where it ended", half_deleted),
     scenario!("a provider that ends while it creates", "the outcome is unknown", dies),
@@ -20,21 +20,13 @@ pub(crate) const FEATURES: &[Feature] = &[
         "a provider can refuse or warn before it is done",
         planned_end
     ),
-    scenario!(
-        "a plan that breaks Terraform's rules",
-        "what such a provider answers cannot be relied on",
-        invalid_plan
-    ),
-    scenario!(
-        "a result that is not what was planned",
-        "a user agreed to something else",
-        inconsistent_result
-    ),
+    scenario!("a plan that breaks Terraform's rules", "its responses cannot be relied on", invalid_plan),
+    scenario!("a result that is not what was planned", "you agreed to another change", inconsistent_result),
     scenario!("another plan at the update than in the preview", "the same", inconsistent_final_plan),
     scenario!("something unknown in the result of a create", "it could never be used", unknown_result),
     scenario!("a delete that leaves the object there", "it must not be forgotten", leftover),
-    scenario!("a warning of the provider, in the preview", "it is for the user to read", warned),
-    scenario!("the place of a provider's error", "a user has to find it", place_of_an_error),
+    scenario!("a warning of the provider, in the preview", "you have to read it", warned),
+    scenario!("the place of a provider's error", "you have to find it", place_of_an_error),
 ];
 
 fn flaky(life: &Life, parts: &[&str]) -> Program {
@@ -119,9 +111,9 @@ async fn dies(life: &mut Life) -> Outcome {
     let code = said.split(':').next().unwrap_or_default();
     let may_have_happened = ["Unknown", "Internal", "DataLoss"].contains(&code);
     let engine = Fact::Is(if may_have_happened {
-        "the engine is told that it may have happened"
+        "the engine's status: it may have happened"
     } else {
-        "the engine is told that nothing has happened"
+        "the engine's status: nothing has happened"
     });
     let grade = match (may_have_happened, how) {
         (true, true) => Grade::Whole,

@@ -333,7 +333,7 @@ impl Life {
         let bridge = self.bridge().await;
         match bridge.import(&self.named(program), id).await {
             Ok(Some(stored)) => self.stored = Some(stored),
-            Ok(None) => return Seen::nothing().refuse(When::Import, "there is no such thing"),
+            Ok(None) => return Seen::nothing().refuse(When::Import, "the object does not exist"),
             Err(text) => return Seen::nothing().refuse(When::Import, text),
         }
         self.program = Some(program.clone());

@@ -24,18 +24,18 @@ pub(crate) const FEATURES: &[Feature] = &[
     scenario!("a function that takes a tuple", "the same", tuple_function),
     scenario!(
         "a function that takes what is unknown, in a preview",
-        "it may know the answer all the same",
+        "it may know the answer",
         unknown_function
     ),
     scenario!("an ephemeral resource", "a secret that is read, kept alive and never stored", ephemeral),
-    scenario!("a list of what there is", "what exists can be found and imported", list),
-    scenario!("an action", "a provider can do what leaves nothing to be stored", action),
+    scenario!("a list of what there is", "you can find and import existing objects", list),
+    scenario!("an action", "a provider can do work without state", action),
     scenario!(
         "a resource that the provider puts off (deferral)",
-        "a preview goes on without what is not there yet",
+        "a preview goes on without the missing object",
         deferral
     ),
-    scenario!("provider metadata", "some providers want to know which module uses them", metadata),
+    scenario!("provider metadata", "some providers record the module that uses them", metadata),
 ];
 
 async fn unknown_argument(life: &mut Life) -> Outcome {
@@ -53,9 +53,9 @@ async fn unknown_argument(life: &mut Life) -> Outcome {
     };
     let asked = life.all_asked().iter().any(|asked| asked.method == "ReadDataSource");
     let mut facts = vec![Fact::Is(if asked {
-        "the provider is asked with what is not known"
+        "the provider is called with unknown values"
     } else {
-        "the provider is not asked"
+        "the provider is not called"
     })];
     let is_unknown = match result {
         Ok(result) => {
@@ -63,7 +63,7 @@ async fn unknown_argument(life: &mut Life) -> Outcome {
             facts.push(Fact::Is(if is_unknown {
                 "its results are unknown"
             } else {
-                "its results are said to be known"
+                "its results are marked as known"
             }));
             is_unknown
         }
@@ -288,5 +288,5 @@ async fn metadata(life: &mut Life) -> Outcome {
     }
     let module = life.state()["module"].clone();
     let grade = if module == "blueprint" { Grade::Whole } else { Grade::Missing };
-    Outcome::new(grade, [Fact::Saw("the provider was told", module.to_string())])
+    Outcome::new(grade, [Fact::Saw("the provider received", module.to_string())])
 }

@@ -12,17 +12,17 @@ use crate::steps::Decision;
 pub(crate) const FEATURES: &[Feature] = &[
     scenario!(
         "what others changed is seen by a refresh",
-        "drift is shown, and mended by the next update",
+        "you see drift, and the next update reverts it",
         drift
     ),
     scenario!("what others removed is seen by a refresh", "it is made again", gone),
     scenario!("a refresh of unchanged sets", "their order is the provider's", sets_at_rest),
     scenario!("drift of what `ignoreChanges` names", "it is set outside the program", ignored_drift),
     scenario!("a refresh that fails", "the stored state must survive", failed_refresh),
-    scenario!("an import by id, of what the program says", "what is adopted does not change", import),
+    scenario!("an import by id, of what the program says", "an import must not change the object", import),
     scenario!("an import by identity", "some resources have no id", import_by_identity),
     scenario!("an import of what is not there", "a misspelt id is a mistake", import_of_nothing),
-    scenario!("an import that comes to several objects", "only one of them was asked for", import_of_several),
+    scenario!("an import that comes to several objects", "you import one of them", import_of_several),
     scenario!(
         "an import that comes to another type",
         "it would be stored as what it is not",

@@ -12,7 +12,7 @@ use super::{Feature, scenario};
 pub(crate) const FEATURES: &[Feature] = &[
     scenario!(
         "a sensitive input inside of an object",
-        "what the schema calls sensitive is a secret wherever it is",
+        "a sensitive value of the schema is a secret in every place",
         sensitive_input
     ),
     scenario!("a sensitive output inside of a set", "the same", sensitive_output),

@@ -145,7 +145,7 @@ async fn moved(life: &mut Life) -> Outcome {
     facts.push(Fact::Is(if asked {
         "the provider makes one of the other"
     } else {
-        "the provider is not asked to move it"
+        "MoveResourceState is not called"
     }));
     let stays = matches!(seen.decision, Decision::Nothing | Decision::Update);
     Outcome::whole_if(seen.is_good() && asked && stays, facts)

@@ -27,10 +27,14 @@ pub(crate) const FEATURES: &[Feature] = &[
     ),
     scenario!(
         "`customTimeouts` of a resource that has no `timeouts`",
-        "nothing should wait for ever",
+        "a call must not wait for ever",
         nowhere
     ),
-    scenario!("cancellation while a provider creates", "a provider that is told can end cleanly", cancelled),
+    scenario!(
+        "cancellation while a provider creates",
+        "a provider with a stop request can end cleanly",
+        cancelled
+    ),
 ];
 
 /// With a timeout for all operations, in the words of the side: an option, or `timeouts` in the program.
@@ -99,7 +103,7 @@ async fn nowhere(life: &mut Life) -> Outcome {
     )
 }
 
-/// Whether the provider was told to stop.
+/// Whether the provider received a stop request.
 fn was_stopped(life: &Life) -> bool {
     life.all_asked().iter().any(|asked| asked.method == "StopProvider")
 }
@@ -139,9 +143,9 @@ async fn cancelled(life: &mut Life) -> Outcome {
     Outcome::whole_if(
         stopped,
         [Fact::Is(if stopped {
-            "the provider is told to stop"
+            "the provider receives a stop request"
         } else {
-            "the provider is not told; it goes on to the end"
+            "the provider receives no stop request; it goes on to the end"
         })],
     )
 }

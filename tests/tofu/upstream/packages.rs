@@ -38,7 +38,7 @@ pub(super) const SCHEMAS: &[Report] = &[
     ),
     report!(
         "bridge#2606",
-        "the nested type of a list gets a name in the singular, and there is no way to choose otherwise",
+        "the nested type of a list gets a name in the singular, and you cannot choose another",
         singular_type
     ),
     report!(

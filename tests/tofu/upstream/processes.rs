@@ -21,12 +21,12 @@ pub(super) const PROCESSES: &[Report] = &[
     ),
     report!(
         "pulumi#20101, ptp#79, ptp#87",
-        "the plugin ends by itself, and log lines on its standard error are shown as those of a crash",
+        "the plugin ends by itself, and its log lines on standard error look like a crash",
         silence
     ),
     report!(
         "bridge#3514 closed",
-        "a provider that reads the version of Terraform ends, because it is none",
+        "a provider that reads the version of Terraform ends, because it gets none",
         terraform_version
     ),
     report!(
@@ -128,7 +128,7 @@ async fn terraform_version(life: &mut Life) -> Outcome {
     let request = tfplugin6::configure_provider::Request::decode(asked.expect("it was configured").message)
         .expect("a message of the protocol");
     let version = request.terraform_version;
-    Outcome::whole_if(semver::Version::parse(&version).is_ok(), [Fact::Saw("the provider is told", version)])
+    Outcome::whole_if(semver::Version::parse(&version).is_ok(), [Fact::Saw("the provider receives", version)])
 }
 
 async fn logs(life: &mut Life) -> Outcome {

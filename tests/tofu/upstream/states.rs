@@ -51,7 +51,7 @@ pub(super) const REPORTS: &[Report] = &[
     ),
     report!(
         "bridge#3388, pulumi-mongodbatlas#991",
-        "an alias to another type: the provider is not asked to move the state, and may panic",
+        "an alias to another type: the bridge does not call the provider to move the state, and it may panic",
         "a resource whose type changed (`moved`, an alias)"
     ),
     report!(
@@ -69,7 +69,7 @@ pub(super) const REPORTS: &[Report] = &[
     report!("bridge#2827 closed, ptp#60 closed", "an `id` that is a number is lost", number_id),
     report!(
         "bridge#3182 closed, lxc/terraform-provider-incus#431 closed, vercel/terraform-provider-vercel#430 closed, ovh/pulumi-ovh#183 closed",
-        "resources without an `id` cannot be told apart by it, or not be used",
+        "resources without an `id` share one, or cannot be used",
         "a resource without an attribute `id`"
     ),
 ];

@@ -66,7 +66,7 @@ pub(super) async fn adopt_all(
         else {
             losses.add(
                 place,
-                "the source of its module is no path in the configuration, by which its component is named",
+                "its component gets its name from a path in the configuration, and the source of its module is not one",
             );
             continue;
         };

@@ -42,7 +42,7 @@ impl Addresses {
         for (address, selector) in members {
             let address: ObjectAddress = address.parse().map_err(|error| wrong(format!("{error}")))?;
             let (Json::String(text) | Json::Number(text)) = selector else {
-                return Err(wrong(format!("{address} is given to something that is no record")));
+                return Err(wrong(format!("{address} has a value that is not a record")));
             };
             let selector: Selector = text.parse().unwrap_or_else(|never| match never {});
             let record = selector.find(records, state_store)?;

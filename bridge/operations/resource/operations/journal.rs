@@ -151,7 +151,7 @@ impl OperationJournal {
             return Ok(true);
         }
         let known =
-            "the provider was not asked, because another process had taken the operation over".to_owned();
+            "the provider was not called, because another process had taken the operation over".to_owned();
         Outcome::Unknown { known }.note(guard).await?;
         Ok(false)
     }

@@ -37,7 +37,7 @@ impl Target<'_> {
                 }
                 _ => match self.stopped_for_time(limit) {
                     Some((reason, cut)) => {
-                        let text = format!("{reason}, and the provider was asked to stop: {text}");
+                        let text = format!("{reason}, and the provider got a stop request: {text}");
                         // Its diagnostics result from the stop.
                         let error = match *error {
                             ProviderError::Diagnostics { operation, .. } => {
@@ -58,7 +58,7 @@ impl Target<'_> {
             },
             OperationError::Partial(mut partial) => {
                 if let Some((reason, _)) = self.stopped_for_time(limit) {
-                    partial.reasons.insert(0, format!("{reason}, and the provider was asked to stop"));
+                    partial.reasons.insert(0, format!("{reason}, and the provider got a stop request"));
                 }
                 OperationError::Partial(partial)
             }
@@ -113,8 +113,8 @@ impl Target<'_> {
                 )
             }
             (Some(Operation::Create), Remedy::Refresh) => format!(
-                "Whether there is a new {type_name} now is unknown: look for it where the provider keeps it, and import it by \
-                 `pulumi import` or delete it there; then {again}"
+                "Whether there is a new {type_name} now is unknown: look for it where the provider keeps it, and import it \
+                 with `pulumi import` or delete it there; then {again}"
             ),
             (Some(Operation::Delete), Remedy::Refresh) => {
                 format!("Whether the {type_name} is still there is unknown: run `pulumi refresh`, {again}")
@@ -130,18 +130,16 @@ fn ended(provider: &str, operation: &str, cut: Interruption, during: bool, asked
     match (during, cut) {
         (false, _) => format!("The provider {provider} was no longer called for {operation}"),
         (true, Interruption::TimedOut(_)) if asked => {
-            format!(
-                "The provider {provider} was asked to stop and did not, so its {operation} was broken off"
-            )
+            format!("The provider {provider} did not obey a stop request, so its {operation} was interrupted")
         }
         (true, Interruption::TimedOut(_)) => format!(
-            "The provider {provider} was busy with other resources too, which asking it to stop would have ended; so only \
-             its {operation} was broken off"
+            "The provider {provider} was busy with other resources too, which a stop request would have ended; so only its \
+             {operation} was interrupted"
         ),
         (true, Interruption::Cancelled(stop_grace_period)) => {
             let stop_grace_period = go_text(stop_grace_period);
             format!(
-                "The provider {provider} was asked to stop and had not {stop_grace_period} later, so its {operation} was broken off"
+                "The provider {provider} did not stop within {stop_grace_period} of a stop request, so its {operation} was interrupted"
             )
         }
     }

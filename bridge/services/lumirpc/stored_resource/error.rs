@@ -37,7 +37,7 @@ pub enum StoredResourceError {
     },
     /// Several resources have this id, and the call does not distinguish them.
     #[error(
-        "{count} resources in the store are {key}, and nothing in the call tells which one is meant; change an input that \
+        "{count} resources in the store are {key}, and the call does not show which one it means; change an input that \
          makes the provider replace the resource, so that it gets a state of its own"
     )]
     Ambiguous { key: StoreKey, count: usize },
@@ -72,7 +72,7 @@ pub enum StoredResourceError {
     Undone { cause: String },
     /// A creation failed half-way and could not be undone.
     #[error(
-        "{cause}\nWhat had been made by then, {key}, could not be deleted again: {obstacle}\nIt still exists{}; delete it by \
+        "{cause}\nThe object made by then, {key}, could not be deleted again: {obstacle}\nIt still exists{}; delete it by \
          hand",
         if *.is_stored { ", and is kept in the store as damaged" } else { "" }
     )]

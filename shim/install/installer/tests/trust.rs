@@ -73,7 +73,7 @@ async fn what_is_not_what_was_published_is_refused() {
         ),
         (
             |fixture, release| changed_download(fixture, release, "filename", json!("../x.zip")),
-            "a/b 1.0.0 is not installed: …calls the archive \"../x.zip\", which is no file's name",
+            "a/b 1.0.0 is not installed: …calls the archive \"../x.zip\", which is not a file name",
         ),
         (
             |fixture, release| changed_download(fixture, release, "protocols", json!(["4.0"])),

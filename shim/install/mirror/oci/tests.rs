@@ -136,7 +136,7 @@ async fn what_is_no_package_is_refused_with_the_reason() {
         (manifest(&json!([])), "there must be an index of several machines"),
         (
             json!({"mediaType": INDEX, "artifactType": "application/vnd.opentofu.modulepkg"}),
-            "it is no provider, but \"application/vnd.opentofu.modulepkg\"",
+            "it is not a provider, but \"application/vnd.opentofu.modulepkg\"",
         ),
         (
             index(&json!([])),
@@ -161,7 +161,7 @@ async fn what_is_no_package_is_refused_with_the_reason() {
         (one(&no_layer), "must name one layer of the kind \"archive/zip\""),
         (one(&two_layers), "must name one layer"),
         (one(&odd_layer), "\"sha512:../x\" is not a SHA-256 digest"),
-        (one(&other), "it is no provider's package, but \"a/b\""),
+        (one(&other), "it is not a provider's package, but \"a/b\""),
         (json!("x"), "its answer is not what the protocol says"),
     ] {
         let registry = Registry {

@@ -108,7 +108,8 @@ async fn a_proxy_that_does_not_help_is_told_by_its_variable() {
     let error =
         fixture.fetch(DISCOVERY, &[("HTTPS_PROXY", "ftp://me:s3cret@x")]).await.expect_err("no proxy");
     assert!(
-        error.contains("as it is configured (HTTPS_PROXY is no proxy's address") && !error.contains("s3cret"),
+        error.contains("as it is configured (HTTPS_PROXY is not a proxy's address")
+            && !error.contains("s3cret"),
         "{error}"
     );
 }

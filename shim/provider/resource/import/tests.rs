@@ -70,7 +70,7 @@ async fn an_import_yields_one_object_of_the_wanted_type() {
         (
             of(vec![imported("x_other", "{}")]),
             impossible(
-                "what it found under this id is a x_other; import it as that, or look up the id of the x_thing",
+                "it found a x_other under this id; import it as that, or look up the id of the x_thing",
             ),
         ),
         (

@@ -112,8 +112,7 @@ async fn a_provider_that_moves_nothing_is_not_asked() {
     let error = taken(&stage).await.expect_err("it cannot");
     assert_eq!(
         error.to_string(),
-        "the stored state is that of a paper_memo of registry.example.com/office/paper, which the provider scripted cannot \
-         make a x_note of: it does not support moves between types\nNothing was changed. Give the resource its former type \
+        "the stored state belongs to a paper_memo of registry.example.com/office/paper, and the provider scripted cannot convert it to a x_note: it does not support moves between types\nNothing was changed. Give the resource its former type \
          back, or leave out the alias so that a new resource takes the place of the old one"
     );
     assert_eq!(stage.script.calls(), ["GetProviderSchema"]);

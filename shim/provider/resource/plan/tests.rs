@@ -251,7 +251,7 @@ async fn what_is_ignored_changes_nothing_in_the_plans_of_all_others_and_of_new_o
 
 #[tokio::test]
 async fn a_planned_identity_is_known_but_of_a_new_object_and_fits_its_schema() {
-    let unknown = "its identity has unknown values, which only that of a planned new object may have";
+    let unknown = "its identity has unknown values, which only a planned new object may have";
     let name = tfplugin6::attribute_path::step::Selector::AttributeName("name".to_owned());
     let name =
         tfplugin6::AttributePath { steps: vec![tfplugin6::attribute_path::Step { selector: Some(name) }] };

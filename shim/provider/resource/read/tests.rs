@@ -57,7 +57,7 @@ async fn reading_is_refused_where_it_does_not_tell_what_is() {
             ReadAnswer { new_identity: identity("?"), ..read("{}") },
             invalid(
                 "ReadResource",
-                "its identity has unknown values, which only that of a planned new object may have",
+                "its identity has unknown values, which only a planned new object may have",
             ),
         ),
     ] {

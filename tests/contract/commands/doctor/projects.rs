@@ -42,7 +42,7 @@ fn a_dry_clean_up_says_which_project_needs_a_version_and_that_it_knows_of_no_oth
 fn a_missing_pulumi_cli_is_named() {
     let patient = Patient::new();
     std::fs::remove_file(patient.machine.path("bin/pulumi")).expect("it is there");
-    patient.has("pulumi", 1101, &["no `pulumi` on PATH"], "https://www.pulumi.com/docs/install/");
+    patient.has("pulumi", 1101, &["`pulumi` is not on PATH"], "https://www.pulumi.com/docs/install/");
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn a_pulumi_cli_that_prints_without_end_is_named_with_the_beginning() {
     let patient = Patient::new();
     patient.script("bin/pulumi", "yes abcdefghij");
     let long =
-        "abcdefghij\\nabcdefghij\\nabcdefghij\\nabcdefghij\\nabcdefghij\\nabcde\", which is no version";
+        "abcdefghij\\nabcdefghij\\nabcdefghij\\nabcdefghij\\nabcdefghij\\nabcde\", which is not a version";
     patient.has("pulumi", 1103, &[&long.replace("\\\\", "\\")], "pulumi version");
 }
 
@@ -231,7 +231,7 @@ fn a_file_of_chosen_names_that_cannot_be_read_is_named() {
     patient.has(
         "project",
         1104,
-        &["isthmus.toml", "it is no regular file"],
+        &["isthmus.toml", "it is not a regular file"],
         "Correct the file: the message has the fault",
     );
 }

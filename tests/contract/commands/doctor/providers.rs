@@ -114,7 +114,7 @@ fn a_proxy_that_refuses_is_named() {
 fn a_malformed_variable_of_a_proxy_is_named_without_its_value() {
     let mut patient = Patient::new();
     patient.set("HTTPS_PROXY", "me:hunter2@");
-    patient.has("proxy", 2006, &["HTTPS_PROXY is no proxy's address"], "http://HOST:PORT");
+    patient.has("proxy", 2006, &["HTTPS_PROXY is not a proxy's address"], "http://HOST:PORT");
     assert!(!patient.doctor(&[]).stdout.contains("hunter2"));
 }
 
@@ -124,7 +124,7 @@ fn a_clock_that_differs_from_the_registrys_is_named() {
     let versions = json!({ "versions": [{ "version": VERSION, "protocols": ["5.0"], "platforms": [] }] });
     let document = Document::json(&versions).with_header("Date", "Wed, 25 Nov 2020 10:00:00 GMT");
     patient.registry.put("/v1/providers/hashicorp/random/versions", document);
-    patient.has("clock", 1008, &["ahead of that of registry.opentofu.org"], "time service");
+    patient.has("clock", 1008, &["ahead of the clock of registry.opentofu.org"], "time service");
 }
 
 #[test]

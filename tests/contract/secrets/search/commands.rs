@@ -170,7 +170,7 @@ const ROWS: &[Row] = &[
          \"instances\": [{\"schema_version\": 0, \"attributes\": {\"id\": \"a\", \"secret\": [\"@\"]}}]}]}",
     ),
     state(
-        "state with private bytes that are no base64",
+        "state with private bytes that are not base64",
         "{\"version\": 4, \"serial\": 1, \"lineage\": \"a\", \"outputs\": {}, \"resources\": [{\"mode\": \"managed\", \
          \"type\": \"sandbox_leak\", \"name\": \"a\", \"provider\": \"provider[\\\"registry.opentofu.org/isthmus/sandbox\\\"]\", \
          \"instances\": [{\"schema_version\": 0, \"attributes\": {\"id\": \"a\"}, \"private\": \"*@\"}]}]}",

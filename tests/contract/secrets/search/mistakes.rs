@@ -62,9 +62,9 @@ on_both_protocols! {
             ("object in a set", |mark| json!({"names": [{"a": secret(mark)}]}), "names[0]: expected a string"),
             ("text for blocks", |mark| json!({"logins": secret(mark)}), "logins: expected a list"),
             ("list in a block", |mark| json!({"logins": [{"password": [mark]}]}), "logins[0].password: expected"),
-            ("unknown attribute", |mark| json!({"sceret": secret(mark)}), "sceret: there is no such property"),
-            ("unknown attribute of a block", |mark| json!({"logins": [{"pasword": secret(mark)}]}), "there is no such"),
-            ("name of an attribute in a secret", |mark| json!({"logins": secret(json!([{mark: 1}]))}), "there is no such"),
+            ("unknown attribute", |mark| json!({"sceret": secret(mark)}), "sceret: unknown property"),
+            ("unknown attribute of a block", |mark| json!({"logins": [{"pasword": secret(mark)}]}), "unknown property"),
+            ("name of an attribute in a secret", |mark| json!({"logins": secret(json!([{mark: 1}]))}), "unknown property"),
             ("asset for a text", |mark| json!({"secret": {SIGNATURE: "c44067f5952c0a294b673a41bacd8c17", "text": mark}}), ""),
             ("secret without a value", |mark| json!({"secret": {SIGNATURE: SECRET, "valeu": mark}}), ""),
             ("special value that is none", |mark| json!({"secret": {SIGNATURE: mark}}), ""),
@@ -127,9 +127,9 @@ on_both_protocols! {
         let made = leak.make(&json!({"secret": search.mark("state that is edited"), "size": 1})).await?;
         let meta = |name: &str, mark: String| json!({"__meta": json!({name: mark}).to_string()});
         let rows: [(&str, &dyn Fn(String) -> Json); 8] = [
-            ("`__meta` that is no JSON", &|mark| json!({"__meta": format!("{{\"private_state\": {mark}")})),
-            ("private bytes that are no base64", &|mark| meta("private_state", format!("*{mark}"))),
-            ("version that is no number", &|mark| meta("schema_version", mark)),
+            ("`__meta` that is not JSON", &|mark| json!({"__meta": format!("{{\"private_state\": {mark}")})),
+            ("private bytes that are not base64", &|mark| meta("private_state", format!("*{mark}"))),
+            ("version that is not a number", &|mark| meta("schema_version", mark)),
             ("own object that is none", &|mark| meta("isthmus", mark)),
             ("delta that is none", &|mark| json!({"__pulumi_raw_state_delta": secret(json!({"obj": mark}))})),
             ("delta that does not fit", &|mark| json!({"__pulumi_raw_state_delta": secret(json!({"obj": {"ps": {mark: {"replace": {"raw": 1}}}}}))})),
