@@ -54,7 +54,7 @@ pub(crate) const NAMES: [&str; 25] = [
 
 /// Values of the switches; [`Default`]: no misbehaviour.
 #[derive(Clone, Debug, Default)]
-pub struct Misbehaviour {
+pub(crate) struct Misbehaviour {
     /// The protocol of the imitated minor version.
     pub protocol: Option<Protocol>,
     /// `SANDBOX_MINOR=5.0|…|6.10|newest|future`: the protocol minor to imitate.
@@ -116,7 +116,7 @@ pub struct Misbehaviour {
 
 /// Source of ids and secrets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ids {
+pub(crate) enum Ids {
     /// The system's random numbers.
     #[default]
     Random,
@@ -129,7 +129,7 @@ pub enum Ids {
 
 /// Encoding of values in a `DynamicValue`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Encoding {
+pub(crate) enum Encoding {
     /// As real providers.
     #[default]
     MessagePack,
@@ -139,7 +139,7 @@ pub enum Encoding {
 
 /// Fault of the handshake.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Handshake {
+pub(crate) enum Handshake {
     #[default]
     Good,
     /// A line that is not a handshake.
@@ -178,7 +178,7 @@ pub enum Handshake {
 
 /// Response of the health service for `plugin`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Health {
+pub(crate) enum Health {
     #[default]
     Serving,
     NotServing,
@@ -188,7 +188,7 @@ pub enum Health {
 
 /// Effect of `GRPCController.Shutdown`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Shutdown {
+pub(crate) enum Shutdown {
     /// Exit with status 0 after removing the socket.
     #[default]
     Clean,
@@ -200,7 +200,7 @@ pub enum Shutdown {
 
 /// Effect of `StopProvider`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Stop {
+pub(crate) enum Stop {
     /// Cancel calls in progress.
     #[default]
     Obey,
@@ -212,7 +212,7 @@ pub enum Stop {
 
 /// Response of `GetProviderSchema`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SchemaAnswer {
+pub(crate) enum SchemaAnswer {
     #[default]
     Good,
     Warn,
@@ -227,7 +227,7 @@ pub enum SchemaAnswer {
 
 /// Result of an import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ImportAnswer {
+pub(crate) enum ImportAnswer {
     #[default]
     One,
     /// No object, and no error.
@@ -240,7 +240,7 @@ pub enum ImportAnswer {
 
 /// Response of `GenerateResourceConfig`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Generation {
+pub(crate) enum Generation {
     /// It is not offered.
     #[default]
     None,
@@ -254,7 +254,7 @@ pub enum Generation {
 
 /// Deferred operations, whether or not the client allows deferrals.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Defer {
+pub(crate) struct Defer {
     operations: Vec<Deferrable>,
     /// Number of a `Deferred.Reason`.
     reason: i32,
@@ -278,7 +278,7 @@ impl Defer {
 
 /// Effect of `ConfigureProvider`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Configure {
+pub(crate) enum Configure {
     #[default]
     Accept,
     Refuse,

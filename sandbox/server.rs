@@ -48,7 +48,7 @@ const SETTINGS: ServerSettings = ServerSettings { window: 1 << 20, most_calls: u
 
 /// Why the sandbox cannot serve.
 #[derive(Debug, thiserror::Error)]
-pub enum ServeError {
+pub(crate) enum ServeError {
     /// The runtime or a signal handler.
     #[error("the sandbox could not start")]
     Start(#[source] io::Error),
@@ -123,7 +123,7 @@ async fn serve_process(environment: &Environment, switches: Switches) -> Result<
 ///
 /// # Errors
 /// When a file of records cannot be opened; a failure of one connection affects only that one.
-pub async fn serve(
+pub(crate) async fn serve(
     listener: &UnixListener,
     acceptor: Option<TlsAcceptor>,
     provider: Arc<Provider>,
