@@ -6,17 +6,11 @@ use std::time::{Duration, Instant};
 use isthmus_proto::pulumirpc::ConfigureRequest;
 use rustix::process::Signal;
 
-use crate::harness::engine::{Line, Severity};
 use crate::harness::{Host, Json, PATIENCE, Session, Setup, json, on_both_protocols};
 use crate::lumirpc::tofu::isthmus;
 
 const NOTE: &str = "sandbox:index/note:Note";
 const FAULTY: &str = "sandbox:index/faulty:Faulty";
-
-fn warnings(host: &Host) -> Vec<String> {
-    let warned = |line: Line| (line.severity == Severity::Warning).then_some(line.message);
-    host.engine.shown().into_iter().filter_map(warned).collect()
-}
 
 /// A daemon on the files of another one, with a provider that is configured for this stack, if any is named.
 async fn configured(
@@ -81,7 +75,7 @@ fn import_file(host: &Host, words: &[&str]) -> Json {
 async fn told(setup: &Setup, first: &Host, stack: &str) -> Result<Vec<String>, tonic::Status> {
     let (mut host, _session) = configured(setup, first, Some(stack)).await?;
     killed(&mut host).await;
-    Ok(warnings(&host))
+    Ok(host.engine.warnings())
 }
 
 async fn killed(host: &mut Host) {
@@ -223,7 +217,7 @@ on_both_protocols! {
         note("deleted").delete(&made[3]).await?;
         opens(&host, vec![]).await;
         killed(&mut next).await;
-        assert_eq!(warnings(&next), Vec::<String>::new());
+        assert_eq!(next.engine.warnings(), Vec::<String>::new());
         assert_eq!(told(&setup, &host, "test").await?, Vec::<String>::new());
     }
 
@@ -257,10 +251,10 @@ on_both_protocols! {
         killed(&mut host).await;
 
         let (mut next, session) = configured(&setup, &host, Some("test")).await?;
-        assert_eq!(warnings(&next), Vec::<String>::new(), "it may know it");
+        assert_eq!(next.engine.warnings(), Vec::<String>::new(), "it may know it");
         let twice = session.resource(NOTE, "twice");
         let again = twice.make(&json!({"title": "two"})).await?;
-        let warned = warnings(&next);
+        let warned = next.engine.warnings();
         let [warning] = &warned[..] else { panic!("one warning, not {warned:#?}") };
         for part in [&lost.id[..], twice.urn(), "creates another one", "isthmus recover"] {
             assert!(warning.contains(part), "{part:?} is not in {warning}");
@@ -280,7 +274,7 @@ on_both_protocols! {
         let (mut last, session) = configured(&setup, &host, Some("test")).await?;
         session.resource(NOTE, "twice").make(&json!({"title": "three"})).await?;
         killed(&mut last).await;
-        assert_eq!(warnings(&last), Vec::<String>::new(), "it was told");
+        assert_eq!(last.engine.warnings(), Vec::<String>::new(), "it was told");
 
         let (code, file) = recover(&host, &["import-file", left[0]["operation"].as_str().expect("an id")]);
         assert_eq!(code, Some(0), "{file}");
@@ -367,11 +361,11 @@ on_both_protocols! {
         let made = session.note().make(&json!({"title": "again"})).await?;
         session.cancel().await?;
         killed(&mut next).await;
-        assert_eq!(warnings(&next), Vec::<String>::new(), "it may be about to delete the first one");
+        assert_eq!(next.engine.warnings(), Vec::<String>::new(), "it may be about to delete the first one");
         assert_eq!(brief(&open(&host)), [entry("creation", "made", &lost.id)]);
         for run in 0..3 {
             let (mut next, session) = configured(&setup, &host, Some("test")).await?;
-            assert_eq!(warnings(&next).len(), usize::from(run == 1), "run {run}: {:?}", warnings(&next));
+            assert_eq!(next.engine.warnings().len(), usize::from(run == 1), "run {run}: {:?}", next.engine.warnings());
             session.note().diff(&made, &made.inputs).await?;
             session.cancel().await?;
             killed(&mut next).await;
@@ -401,7 +395,7 @@ on_both_protocols! {
                 }
                 session.cancel().await?;
                 killed(&mut next).await;
-                assert_eq!(warnings(&next), Vec::<String>::new(), "ended: {is_ended}, run {run}");
+                assert_eq!(next.engine.warnings(), Vec::<String>::new(), "ended: {is_ended}, run {run}");
             }
             let of_ours = all_open(&host).into_iter().filter(|open| open["backend"] == "https://ours.example");
             assert_eq!(brief(&of_ours.collect::<Vec<_>>()), left);
@@ -411,8 +405,8 @@ on_both_protocols! {
             session.note().make(&json!({"title": "again"})).await?;
             killed(&mut next).await;
             let due = usize::from(!is_ended);
-            let told = warnings(&next).iter().filter(|warning| warning.contains(&made.id)).count();
-            assert_eq!(told, due, "ended: {is_ended}: {:?}", warnings(&next));
+            let told = next.engine.warnings().iter().filter(|warning| warning.contains(&made.id)).count();
+            assert_eq!(told, due, "ended: {is_ended}: {:?}", next.engine.warnings());
         }
     }
 
@@ -436,7 +430,7 @@ on_both_protocols! {
         session.resource(NOTE, "renamed").diff(&made, &made.inputs).await?;
         opens(&host, vec![]).await;
         killed(&mut next).await;
-        assert_eq!(warnings(&next), Vec::<String>::new());
+        assert_eq!(next.engine.warnings(), Vec::<String>::new());
     }
 
     async fn a_resource_that_was_renamed_after_its_run_is_not_doubted_for_long(protocol) {
@@ -457,7 +451,7 @@ on_both_protocols! {
         left.sort();
         opens(&host, left).await;
         killed(&mut next).await;
-        assert_eq!(warnings(&next), Vec::<String>::new());
+        assert_eq!(next.engine.warnings(), Vec::<String>::new());
     }
 
     async fn an_import_file_names_the_provider_and_the_parent_of_a_resource(protocol) {
@@ -529,7 +523,7 @@ on_both_protocols! {
         let (next, session) = configured(&setup, &host, Some("test")).await?;
         session.faulty().diff(&made, &made.inputs).await?;
         opens(&host, vec![]).await;
-        assert_eq!(warnings(&next), Vec::<String>::new());
+        assert_eq!(next.engine.warnings(), Vec::<String>::new());
     }
 
     async fn an_object_that_no_run_mentions_is_told_when_two_have_passed(protocol) {
@@ -540,9 +534,9 @@ on_both_protocols! {
         for run in 0..4 {
             let (mut next, session) = configured(&setup, &host, Some("test")).await?;
             let due = usize::from(run == 2);
-            assert_eq!(warnings(&next).len(), due, "run {run}: {:?}", warnings(&next));
+            assert_eq!(next.engine.warnings().len(), due, "run {run}: {:?}", next.engine.warnings());
             if due == 1 {
-                let warning = &warnings(&next)[0];
+                let warning = &next.engine.warnings()[0];
                 let id = open(&host)[0]["operation"].as_str().expect("an id").to_owned();
                 for part in [&lost.id[..], &format!("isthmus recover import-file {id}"), "pulumi import --file"] {
                     assert!(warning.contains(part), "{part:?} is not in {warning}");
@@ -568,10 +562,10 @@ on_both_protocols! {
         created.expect_err("nobody answers");
         host.exit().await;
         let (next, session) = configured(&setup, &host, None).await?;
-        assert_eq!(warnings(&next), Vec::<String>::new());
+        assert_eq!(next.engine.warnings(), Vec::<String>::new());
         for _ in 0..2 {
             session.note().check(&json!({"title": "x"})).await?;
-            assert_eq!(warnings(&next).len(), 1, "{:?}", warnings(&next));
+            assert_eq!(next.engine.warnings().len(), 1, "{:?}", next.engine.warnings());
         }
     }
 
@@ -621,7 +615,7 @@ on_both_protocols! {
         session.resource(NOTE, "two").make(&json!({"title": "two"})).await?;
         next.signal(Signal::TERM);
         assert_eq!(next.exit().await.code(), Some(0));
-        let warned = warnings(&next);
+        let warned = next.engine.warnings();
         for path in [&file, &lock] {
             let of_path = warned.iter().filter(|warning| {
                 warning.contains(path.as_str()) && warning.contains("it is a FIFO") && warning.contains("move it away")
@@ -640,7 +634,7 @@ on_both_protocols! {
         session.resource(NOTE, "three").make(&json!({"title": "three"})).await?;
         last.signal(Signal::TERM);
         assert_eq!(last.exit().await.code(), Some(0));
-        let warned = warnings(&last);
+        let warned = last.engine.warnings();
         assert!(warned.iter().any(|warning| warning.contains(&key) && warning.contains("it is a FIFO")), "{warned:#?}");
         let (code, said) = recover(&host, &[]);
         assert!(code == Some(1) && said.contains(&key) && said.contains("help: move away"), "{code:?}: {said}");
@@ -657,7 +651,7 @@ on_both_protocols! {
             let made = note.update(&made, &json!({"title": name, "body": "changed"})).await?;
             note.delete(&made).await?;
         }
-        let warned = warnings(&host);
+        let warned = host.engine.warnings();
         let [warning] = &warned[..] else { panic!("one warning, not {warned:#?}") };
         assert!(warning.contains("Failed to write the journal") && warning.contains("ISTHMUS_HOME"), "{warning}");
     }
