@@ -24,7 +24,7 @@ use crate::protocol::{Deferrable, Minor, Protocol};
 use crate::switch_error::{FileError, SwitchError, bad};
 
 /// Names of all switches.
-pub(crate) const NAMES: [&str; 25] = [
+pub(crate) const NAMES: [&str; 24] = [
     "SANDBOX_ANSWER",
     "SANDBOX_CALLS",
     "SANDBOX_CONFIGURE",
@@ -35,7 +35,6 @@ pub(crate) const NAMES: [&str; 25] = [
     "SANDBOX_GATE",
     "SANDBOX_GENERATE",
     "SANDBOX_HANDSHAKE",
-    "SANDBOX_HEALTH",
     "SANDBOX_IDENTITY",
     "SANDBOX_IDS",
     "SANDBOX_IMPORT",
@@ -65,8 +64,6 @@ pub(crate) struct Misbehaviour {
     pub handshake: Handshake,
     /// `SANDBOX_START_DELAY=1500`: milliseconds before the handshake.
     pub start_delay: Duration,
-    /// `SANDBOX_HEALTH=serving|not-serving|missing`: response of the health service.
-    pub health: Health,
     /// `SANDBOX_SHUTDOWN=clean|refuse|hang`: effect of `Shutdown`.
     pub shutdown: Shutdown,
     /// `SANDBOX_STOP=obey|refuse|hang`: effect of `StopProvider`.
@@ -160,8 +157,6 @@ pub(crate) enum Handshake {
     WrongCertificate,
     /// A certificate field that is not base64.
     GarbageCertificate,
-    /// A valid line, split over several writes.
-    Trickle,
     /// Log output on stdout before the line.
     Noise,
     /// No line feed: a mebibyte of text.
@@ -174,16 +169,6 @@ pub(crate) enum Handshake {
     ExitAfter,
     /// A socket without a listener in the line.
     DeadSocket,
-}
-
-/// Response of the health service for `plugin`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Health {
-    #[default]
-    Serving,
-    NotServing,
-    /// The service name is unknown.
-    Missing,
 }
 
 /// Effect of `GRPCController.Shutdown`.
@@ -306,7 +291,6 @@ impl Misbehaviour {
             }
             "SANDBOX_ANSWER" => self.answer = choice("SANDBOX_ANSWER", value, ANSWERS)?,
             "SANDBOX_HANDSHAKE" => self.handshake = choice("SANDBOX_HANDSHAKE", value, HANDSHAKES)?,
-            "SANDBOX_HEALTH" => self.health = choice("SANDBOX_HEALTH", value, HEALTHS)?,
             "SANDBOX_SHUTDOWN" => self.shutdown = choice("SANDBOX_SHUTDOWN", value, SHUTDOWNS)?,
             "SANDBOX_STOP" => self.stop = choice("SANDBOX_STOP", value, STOPS)?,
             "SANDBOX_CONFIGURE" => self.configure = choice("SANDBOX_CONFIGURE", value, CONFIGURES)?,
@@ -384,10 +368,6 @@ const IDS: Choices<Ids> = (
     &[("random", Ids::Random), ("derived", Ids::Derived), ("titles", Ids::Titles)],
     "random, derived or titles",
 );
-const HEALTHS: Choices<Health> = (
-    &[("serving", Health::Serving), ("not-serving", Health::NotServing), ("missing", Health::Missing)],
-    "serving, not-serving or missing",
-);
 const SHUTDOWNS: Choices<Shutdown> = (
     &[("clean", Shutdown::Clean), ("refuse", Shutdown::Refuse), ("hang", Shutdown::Hang)],
     "clean, refuse or hang",
@@ -463,7 +443,6 @@ pub(crate) const HANDSHAKES: Choices<Handshake> = (
         ("no-certificate", Handshake::NoCertificate),
         ("wrong-certificate", Handshake::WrongCertificate),
         ("garbage-certificate", Handshake::GarbageCertificate),
-        ("trickle", Handshake::Trickle),
         ("noise", Handshake::Noise),
         ("endless", Handshake::Endless),
         ("silent", Handshake::Silent),
