@@ -1,7 +1,6 @@
 //! Names that are made up where a program gives none, as the engine sees to it: what it sends with Check, what it keeps, and
 //! what the user sets with `pulumi:autonaming`.
 
-use crate::harness::outcome::Outcome;
 use crate::harness::{Project, Provider};
 
 /// A record, whose only required property is its name, and a second one of the old SDK that is replaced when its network's

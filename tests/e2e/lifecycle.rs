@@ -1,7 +1,5 @@
 //! What fails and is mended by the next run, what a program ignores, and states of other versions of a provider.
 
-use serde_json::{Value, json};
-
 use crate::harness::{Project, Provider};
 
 fn record(properties: &str, options: &str) -> String {

@@ -5,7 +5,6 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
-use serde_json::{Value, json};
 
 use crate::harness::outcome::Outcome;
 use crate::harness::{Bridge, Project, Provider};
