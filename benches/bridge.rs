@@ -2,21 +2,23 @@
 
 mod daemon;
 mod life;
-mod process;
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use isthmus_proto::property::Struct;
 use isthmus_proto::pulumirpc::parameterize_request::{Parameters, ParametersArgs};
 use isthmus_proto::pulumirpc::resource_provider_client::ResourceProviderClient;
 use isthmus_proto::pulumirpc::{
     CheckRequest, ConfigureRequest, GetSchemaRequest, ParameterizeRequest, ProviderHandshakeRequest,
 };
+use isthmus_test_engine::Process;
 use serde::Serialize;
+use tokio::process::Command;
 use tonic::Code;
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Channel;
 
 use crate::calls::milliseconds;
 use crate::engine::EngineService;
@@ -25,10 +27,7 @@ use crate::workload::Suite;
 
 pub(crate) use daemon::SharedDaemon;
 pub(crate) use life::BridgeClient;
-use process::Process;
 
-/// The engine's own limit, in bytes.
-const LARGEST_MESSAGE: usize = 400 * 1024 * 1024;
 /// How long the engine waits for a plugin to end after SIGINT before it kills it.
 const GRACE: Duration = Duration::from_secs(5);
 /// How long after its bridge's violent death a provider may take to notice.
@@ -93,26 +92,26 @@ pub(crate) struct Bridge {
 impl Bridge {
     /// Starts it and says what an engine says first.
     pub(crate) async fn open(spec: &BridgeSpec, engine: &EngineService) -> anyhow::Result<Self> {
-        let mut process = Process::of_bridge(spec, engine)?;
+        let mut process = of_bridge(spec, engine)?;
         let outcome = async {
-            let mut client = connect(process.port().await?).await?;
+            let mut client = connect(port(&mut process).await?).await?;
             greet(&mut client, engine, spec).await?;
             anyhow::Ok(client)
         };
         match outcome.await {
             Ok(client) => Ok(Self { process, client }),
-            Err(error) => Err(process.explain(error)),
+            Err(error) => Err(explain(&process, error)),
         }
     }
 
     /// Asks it to become the package of a provider, and returns the package's name and version.
     pub(crate) async fn parameterize(&mut self, provider: &Path) -> anyhow::Result<(String, String)> {
-        parameterize(&mut self.client, provider).await.map_err(|error| self.process.explain(error))
+        parameterize(&mut self.client, provider).await.map_err(|error| explain(&self.process, error))
     }
 
     /// Asks it for the package's schema.
     pub(crate) async fn schema(&mut self, package: &(String, String)) -> anyhow::Result<String> {
-        schema(&mut self.client, package).await.map_err(|error| self.process.explain(error))
+        schema(&mut self.client, package).await.map_err(|error| explain(&self.process, error))
     }
 
     /// Goes through the calls that an engine makes before the first resource.
@@ -123,9 +122,9 @@ impl Bridge {
         provider: &Path,
     ) -> anyhow::Result<(Self, Startup)> {
         let began = Instant::now();
-        let mut process = Process::of_bridge(spec, engine)?;
+        let mut process = of_bridge(spec, engine)?;
         let outcome = async {
-            let port = process.port().await?;
+            let port = port(&mut process).await?;
             let port_at = began.elapsed();
             let mut client = connect(port).await?;
             let startup = introduce(&mut client, engine, spec, suite, provider, began, port_at).await?;
@@ -133,7 +132,7 @@ impl Bridge {
         };
         match outcome.await {
             Ok((client, startup)) => Ok((Self { process, client }, startup)),
-            Err(error) => Err(process.explain(error)),
+            Err(error) => Err(explain(&process, error)),
         }
     }
 
@@ -165,7 +164,7 @@ impl Bridge {
 
     /// Adds what the bridge said last.
     pub(crate) fn explain(&self, error: anyhow::Error) -> anyhow::Error {
-        self.process.explain(error)
+        explain(&self.process, error)
     }
 
     /// What it and its provider have used.
@@ -185,7 +184,7 @@ impl Bridge {
         let began = Instant::now();
         match tokio::time::timeout(GRACE, client.cancel(())).await {
             Ok(Err(status)) if status.code() != Code::Unimplemented => {
-                return Err(process.explain(anyhow::Error::new(status).context("Cancel failed")));
+                return Err(explain(&process, anyhow::Error::new(status).context("Cancel failed")));
             }
             // An engine does not wait for longer either.
             Ok(_) | Err(_) => {}
@@ -224,22 +223,40 @@ async fn left_of(children: &[Identity], grace: Duration) -> usize {
     left
 }
 
-impl Process {
-    /// Starts a bridge as an engine does.
-    fn of_bridge(spec: &BridgeSpec, engine: &EngineService) -> anyhow::Result<Self> {
-        Self::start(&spec.executable, &[engine.address().as_ref()], spec)
+/// Starts a bridge as an engine does.
+fn of_bridge(spec: &BridgeSpec, engine: &EngineService) -> anyhow::Result<Process> {
+    start(&spec.executable, &[engine.address().as_ref()], spec)
+}
+
+/// Starts a program with these arguments, in the environment of a bridge.
+fn start(executable: &Path, arguments: &[&OsStr], spec: &BridgeSpec) -> anyhow::Result<Process> {
+    let mut command = Command::new(executable);
+    command.args(arguments).current_dir(&spec.home);
+    // Settings of whoever runs the harness would be measured along: logs, caches, attached providers.
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if ["TF_", "ISTHMUS_", "PULUMI_"].iter().any(|prefix| text.starts_with(prefix)) {
+            command.env_remove(&name);
+        }
     }
+    command.env("PULUMI_HOME", &spec.home).env("PULUMI_PROJECT", "isthmus").env("PULUMI_CONFIG", "{}");
+    command.env("ISTHMUS_OFFLINE", "true");
+    command.envs(spec.variables.iter().map(|(name, value)| (name, value)));
+    Process::of(command).with_context(|| format!("{} cannot be started", executable.display()))
+}
+
+async fn port(process: &mut Process) -> anyhow::Result<u16> {
+    process.port().await.map_err(anyhow::Error::msg)
+}
+
+/// Adds what the process has printed to an error.
+fn explain(process: &Process, error: anyhow::Error) -> anyhow::Error {
+    anyhow!("{error:#}\n{}", process.said())
 }
 
 async fn connect(port: u16) -> anyhow::Result<ResourceProviderClient<Channel>> {
-    let channel = Endpoint::from_shared(format!("http://127.0.0.1:{port}"))
-        .context("the port makes no address")?
-        .connect()
-        .await
-        .with_context(|| format!("nobody answers on the announced port {port}"))?;
-    Ok(ResourceProviderClient::new(channel)
-        .max_decoding_message_size(LARGEST_MESSAGE)
-        .max_encoding_message_size(LARGEST_MESSAGE))
+    let client = isthmus_test_engine::connect(port).await;
+    client.with_context(|| format!("nobody answers on the announced port {port}"))
 }
 
 /// What an engine says to a plugin that has just started.

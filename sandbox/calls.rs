@@ -7,47 +7,47 @@
 #[cfg(feature = "misbehaviour")]
 pub(crate) use file::Calls;
 use isthmus_cty::Value;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::resource::Change;
 
 /// A line of the record.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CallRecord {
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct CallRecord {
     /// Name of the call in its protocol version.
     pub call: String,
     /// Process id of the provider.
     pub process: u32,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub type_name: Option<String>,
     /// Whether the prior (or current) state was null.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub prior_null: Option<bool>,
     /// Whether the proposed (in a plan) or planned (when applying) state was null.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub planned_null: Option<bool>,
     /// Whether nothing in the configuration was unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub config_known: Option<bool>,
     /// Private data in the request, as text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub private: Option<String>,
     /// Whether the client allows a deferral.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub deferral_allowed: Option<bool>,
     /// `provider_meta` in the request, as JSON.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub provider_meta: Option<String>,
     /// Schema version of the state in an upgrade or a move.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<i64>,
     /// Provider address and type of the source of a move.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
 }
 
 impl CallRecord {
-    pub fn of(call: &str) -> Self {
+    pub(crate) fn of(call: &str) -> Self {
         Self { call: call.to_owned(), process: std::process::id(), ..Self::default() }
     }
 
@@ -92,35 +92,5 @@ mod file {
             line.push(b'\n');
             (&self.file).write_all(&line)
         }
-    }
-
-    impl CallRecord {
-        /// Reads a whole record back.
-        ///
-        /// # Errors
-        /// When the file cannot be read, or a line is not a record.
-        pub fn read_all(path: &Path) -> io::Result<Vec<Self>> {
-            let text = std::fs::read_to_string(path)?;
-            text.lines().map(|line| serde_json::from_str(line).map_err(io::Error::from)).collect()
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn calls_are_read_back_in_order() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let path = directory.path().join("calls");
-        let first = CallRecord { prior_null: Some(true), ..CallRecord::of("PlanResourceChange") };
-        let second =
-            CallRecord { type_name: Some("sandbox_note".to_owned()), ..CallRecord::of("ReadResource") };
-
-        Calls::open(&path).and_then(|calls| calls.append(&first)).expect("the first process appends");
-        Calls::open(&path).and_then(|calls| calls.append(&second)).expect("the second process appends");
-
-        assert_eq!(CallRecord::read_all(&path).expect("a record"), [first, second]);
     }
 }

@@ -6,8 +6,7 @@
 //! written against the protocols' contracts and go-plugin's handshake alone, so Terraform and
 //! OpenTofu can run it as well.
 //!
-//! [`main_from_environment`] is the whole program; [`Provider`] and [`serve`] are for tests that
-//! want it in-process.
+//! [`main_from_environment`] is the whole program; the rest is for tests that read what it recorded.
 
 #![expect(clippy::duplicate_mod, reason = "edge.rs is meant to be compiled once for each protocol")]
 
@@ -49,16 +48,11 @@ mod wire;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-pub use calls::CallRecord;
 pub use handshake::MAGIC_COOKIE;
 #[cfg(feature = "misbehaviour")]
-pub use misbehaviour::{Encoding, Misbehaviour, requests::RequestRecord};
-pub use protocol::{Minor, Protocol};
-pub use provider::Provider;
-pub use server::{ServeError, serve};
-pub use switch_error::SwitchError;
-pub use switches::Switches;
-pub use tls::{Identity, TlsError};
+pub use misbehaviour::requests::RequestRecord;
+pub use protocol::Protocol;
+use switches::Switches;
 
 /// The program `terraform-provider-sandbox`: reads its environment, serves until it is stopped, and
 /// returns the exit status.

@@ -24,7 +24,7 @@ use crate::protocol::{Deferrable, Minor, Protocol};
 use crate::switch_error::{FileError, SwitchError, bad};
 
 /// Names of all switches.
-pub(crate) const NAMES: [&str; 25] = [
+pub(crate) const NAMES: [&str; 24] = [
     "SANDBOX_ANSWER",
     "SANDBOX_CALLS",
     "SANDBOX_CONFIGURE",
@@ -35,7 +35,6 @@ pub(crate) const NAMES: [&str; 25] = [
     "SANDBOX_GATE",
     "SANDBOX_GENERATE",
     "SANDBOX_HANDSHAKE",
-    "SANDBOX_HEALTH",
     "SANDBOX_IDENTITY",
     "SANDBOX_IDS",
     "SANDBOX_IMPORT",
@@ -54,7 +53,7 @@ pub(crate) const NAMES: [&str; 25] = [
 
 /// Values of the switches; [`Default`]: no misbehaviour.
 #[derive(Clone, Debug, Default)]
-pub struct Misbehaviour {
+pub(crate) struct Misbehaviour {
     /// The protocol of the imitated minor version.
     pub protocol: Option<Protocol>,
     /// `SANDBOX_MINOR=5.0|…|6.10|newest|future`: the protocol minor to imitate.
@@ -65,8 +64,6 @@ pub struct Misbehaviour {
     pub handshake: Handshake,
     /// `SANDBOX_START_DELAY=1500`: milliseconds before the handshake.
     pub start_delay: Duration,
-    /// `SANDBOX_HEALTH=serving|not-serving|missing`: response of the health service.
-    pub health: Health,
     /// `SANDBOX_SHUTDOWN=clean|refuse|hang`: effect of `Shutdown`.
     pub shutdown: Shutdown,
     /// `SANDBOX_STOP=obey|refuse|hang`: effect of `StopProvider`.
@@ -116,7 +113,7 @@ pub struct Misbehaviour {
 
 /// Source of ids and secrets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ids {
+pub(crate) enum Ids {
     /// The system's random numbers.
     #[default]
     Random,
@@ -129,7 +126,7 @@ pub enum Ids {
 
 /// Encoding of values in a `DynamicValue`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Encoding {
+pub(crate) enum Encoding {
     /// As real providers.
     #[default]
     MessagePack,
@@ -139,7 +136,7 @@ pub enum Encoding {
 
 /// Fault of the handshake.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Handshake {
+pub(crate) enum Handshake {
     #[default]
     Good,
     /// A line that is not a handshake.
@@ -160,8 +157,6 @@ pub enum Handshake {
     WrongCertificate,
     /// A certificate field that is not base64.
     GarbageCertificate,
-    /// A valid line, split over several writes.
-    Trickle,
     /// Log output on stdout before the line.
     Noise,
     /// No line feed: a mebibyte of text.
@@ -176,19 +171,9 @@ pub enum Handshake {
     DeadSocket,
 }
 
-/// Response of the health service for `plugin`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Health {
-    #[default]
-    Serving,
-    NotServing,
-    /// The service name is unknown.
-    Missing,
-}
-
 /// Effect of `GRPCController.Shutdown`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Shutdown {
+pub(crate) enum Shutdown {
     /// Exit with status 0 after removing the socket.
     #[default]
     Clean,
@@ -200,7 +185,7 @@ pub enum Shutdown {
 
 /// Effect of `StopProvider`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Stop {
+pub(crate) enum Stop {
     /// Cancel calls in progress.
     #[default]
     Obey,
@@ -212,7 +197,7 @@ pub enum Stop {
 
 /// Response of `GetProviderSchema`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SchemaAnswer {
+pub(crate) enum SchemaAnswer {
     #[default]
     Good,
     Warn,
@@ -227,7 +212,7 @@ pub enum SchemaAnswer {
 
 /// Result of an import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ImportAnswer {
+pub(crate) enum ImportAnswer {
     #[default]
     One,
     /// No object, and no error.
@@ -240,7 +225,7 @@ pub enum ImportAnswer {
 
 /// Response of `GenerateResourceConfig`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Generation {
+pub(crate) enum Generation {
     /// It is not offered.
     #[default]
     None,
@@ -254,7 +239,7 @@ pub enum Generation {
 
 /// Deferred operations, whether or not the client allows deferrals.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Defer {
+pub(crate) struct Defer {
     operations: Vec<Deferrable>,
     /// Number of a `Deferred.Reason`.
     reason: i32,
@@ -278,7 +263,7 @@ impl Defer {
 
 /// Effect of `ConfigureProvider`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Configure {
+pub(crate) enum Configure {
     #[default]
     Accept,
     Refuse,
@@ -306,7 +291,6 @@ impl Misbehaviour {
             }
             "SANDBOX_ANSWER" => self.answer = choice("SANDBOX_ANSWER", value, ANSWERS)?,
             "SANDBOX_HANDSHAKE" => self.handshake = choice("SANDBOX_HANDSHAKE", value, HANDSHAKES)?,
-            "SANDBOX_HEALTH" => self.health = choice("SANDBOX_HEALTH", value, HEALTHS)?,
             "SANDBOX_SHUTDOWN" => self.shutdown = choice("SANDBOX_SHUTDOWN", value, SHUTDOWNS)?,
             "SANDBOX_STOP" => self.stop = choice("SANDBOX_STOP", value, STOPS)?,
             "SANDBOX_CONFIGURE" => self.configure = choice("SANDBOX_CONFIGURE", value, CONFIGURES)?,
@@ -384,10 +368,6 @@ const IDS: Choices<Ids> = (
     &[("random", Ids::Random), ("derived", Ids::Derived), ("titles", Ids::Titles)],
     "random, derived or titles",
 );
-const HEALTHS: Choices<Health> = (
-    &[("serving", Health::Serving), ("not-serving", Health::NotServing), ("missing", Health::Missing)],
-    "serving, not-serving or missing",
-);
 const SHUTDOWNS: Choices<Shutdown> = (
     &[("clean", Shutdown::Clean), ("refuse", Shutdown::Refuse), ("hang", Shutdown::Hang)],
     "clean, refuse or hang",
@@ -463,7 +443,6 @@ pub(crate) const HANDSHAKES: Choices<Handshake> = (
         ("no-certificate", Handshake::NoCertificate),
         ("wrong-certificate", Handshake::WrongCertificate),
         ("garbage-certificate", Handshake::GarbageCertificate),
-        ("trickle", Handshake::Trickle),
         ("noise", Handshake::Noise),
         ("endless", Handshake::Endless),
         ("silent", Handshake::Silent),

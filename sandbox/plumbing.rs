@@ -18,12 +18,12 @@ use tonic::{Request, Response, Status, Streaming};
 
 use crate::log::{self, Level};
 #[cfg(feature = "misbehaviour")]
-use crate::misbehaviour::{self, Shutdown};
+use crate::misbehaviour::Shutdown;
 use crate::stdio::{Printed, Stdio};
 
 /// gRPC's health service, which go-plugin's clients query for `plugin`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Health(#[cfg(feature = "misbehaviour")] pub misbehaviour::Health);
+pub(crate) struct Health;
 
 /// The service that shuts the process down.
 #[derive(Clone, Debug)]
@@ -50,19 +50,10 @@ impl health_server::Health for Health {
         request: Request<HealthCheckRequest>,
     ) -> Result<Response<HealthCheckResponse>, Status> {
         let service = request.get_ref().service.as_str();
-        let known = matches!(service, "plugin" | "");
-        #[cfg(feature = "misbehaviour")]
-        let known = known && self.0 != misbehaviour::Health::Missing;
-        if !known {
+        if !matches!(service, "plugin" | "") {
             return Err(Status::not_found(format!("there is no service {service:?}")));
         }
-        let status = ServingStatus::Serving;
-        #[cfg(feature = "misbehaviour")]
-        let status = match self.0 {
-            misbehaviour::Health::NotServing => ServingStatus::NotServing,
-            misbehaviour::Health::Serving | misbehaviour::Health::Missing => status,
-        };
-        Ok(Response::new(HealthCheckResponse { status: status.into() }))
+        Ok(Response::new(HealthCheckResponse { status: ServingStatus::Serving.into() }))
     }
 }
 

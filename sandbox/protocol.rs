@@ -15,7 +15,7 @@ pub enum Protocol {
 
 /// A protocol minor. Minors of both protocols have the same features from 3 on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Minor {
+pub(crate) enum Minor {
     /// Protocol 5.N or 6.N.
     Numbered(u8),
     /// All that the sandbox supports.
@@ -28,7 +28,7 @@ pub enum Minor {
 /// Features by the minor that introduced them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub enum Feature {
+pub(crate) enum Feature {
     /// Capability `plan_destroy`.
     PlanDestroy = 3,
     /// Capability `get_provider_schema_optional`.
@@ -118,7 +118,7 @@ impl Minor {
     }
 
     /// Whether this minor has the feature.
-    pub fn has(self, feature: Feature) -> bool {
+    pub(crate) fn has(self, feature: Feature) -> bool {
         match self {
             Self::Numbered(minor) => minor >= feature as u8,
             Self::Newest | Self::Future => true,

@@ -28,7 +28,7 @@ use crate::switches::Switches;
 
 /// State of a provider process: what it serves, and its configuration.
 #[derive(Debug)]
-pub struct Provider {
+pub(crate) struct Provider {
     protocol: Protocol,
     switches: Switches,
     schema: Schema,
@@ -52,7 +52,7 @@ impl Provider {
     ///
     /// # Errors
     /// When the record of calls cannot be opened.
-    pub fn new(protocol: Protocol, switches: Switches) -> std::io::Result<Self> {
+    pub(crate) fn new(protocol: Protocol, switches: Switches) -> std::io::Result<Self> {
         let all = resources::all().into_iter();
         #[cfg(feature = "misbehaviour")]
         let all =

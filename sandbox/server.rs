@@ -48,7 +48,7 @@ const SETTINGS: ServerSettings = ServerSettings { window: 1 << 20, most_calls: u
 
 /// Why the sandbox cannot serve.
 #[derive(Debug, thiserror::Error)]
-pub enum ServeError {
+pub(crate) enum ServeError {
     /// The runtime or a signal handler.
     #[error("the sandbox could not start")]
     Start(#[source] io::Error),
@@ -114,21 +114,21 @@ async fn serve_process(environment: &Environment, switches: Switches) -> Result<
     }
     let (major, tls) = (protocol.to_string(), encrypted.to_string());
     log::write(Level::Info, "the sandbox serves", &[("protocol", &major), ("tls", &tls)]);
-    serve(&socket.listener, acceptor, provider, CancellationToken::new()).await?;
+    serve(&socket.listener, acceptor, provider).await?;
     log::write(Level::Debug, "the sandbox ends", &[]);
     Ok(ExitCode::SUCCESS)
 }
 
-/// Serves a provider on a socket until `ended` is cancelled, by `GRPCController.Shutdown`.
+/// Serves a provider on a socket until `GRPCController.Shutdown`.
 ///
 /// # Errors
 /// When a file of records cannot be opened; a failure of one connection affects only that one.
-pub async fn serve(
+pub(crate) async fn serve(
     listener: &UnixListener,
     acceptor: Option<TlsAcceptor>,
     provider: Arc<Provider>,
-    ended: CancellationToken,
 ) -> Result<(), ServeError> {
+    let ended = CancellationToken::new();
     let services = Services::new(provider, &ended)?;
     tokio::select! {
         never = accept(listener, acceptor, &services, &ended) => match never {},
@@ -218,12 +218,11 @@ impl Services {
         let printer = GrpcStdioServer::new(Printer(Arc::clone(provider.stdio())));
         let ended = ended.clone();
         #[cfg(not(feature = "misbehaviour"))]
-        let (health, controller) = (Health(), Controller { ended });
+        let controller = Controller { ended };
         #[cfg(feature = "misbehaviour")]
         let switches = provider.misbehaviour();
         #[cfg(feature = "misbehaviour")]
-        let (health, controller) =
-            (Health(switches.health), Controller { behaviour: switches.shutdown, ended });
+        let controller = Controller { behaviour: switches.shutdown, ended };
         #[cfg(feature = "misbehaviour")]
         let (minor, fault, requests) = (switches.minor, switches.fault.clone(), switches.requests.as_deref());
         #[cfg(feature = "misbehaviour")]
@@ -247,7 +246,7 @@ impl Services {
             ))),
         };
         Ok(Self {
-            health: HealthServer::new(health),
+            health: HealthServer::new(Health),
             controller: GrpcControllerServer::new(controller),
             printer,
             broker: GrpcBrokerServer::new(Broker),

@@ -2,7 +2,7 @@
 
 /// A switch is invalid.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub enum SwitchError {
+pub(crate) enum SwitchError {
     /// There is no switch of this name.
     #[error("{name} is not a switch of the sandbox; the switches are {}", known.join(", "))]
     UnknownName {
@@ -38,7 +38,7 @@ pub enum SwitchError {
 /// Why a file of switches cannot be read.
 #[cfg(feature = "misbehaviour")]
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub enum FileError {
+pub(crate) enum FileError {
     /// An I/O error.
     #[error("{0}")]
     Read(String),

@@ -13,7 +13,7 @@ const NAMES: [&str; 2] = ["SANDBOX_DIR", "SANDBOX_PROTOCOL"];
 
 /// All switches; [`Default`]: no misbehaviour.
 #[derive(Clone, Debug, Default)]
-pub struct Switches {
+pub(crate) struct Switches {
     /// `SANDBOX_PROTOCOL=5|6`: serve this protocol, whatever the client offers.
     pub(crate) protocol: Option<Protocol>,
     /// `SANDBOX_DIR=DIRECTORY`: the directory of objects, unless the provider's configuration has
@@ -22,13 +22,6 @@ pub struct Switches {
     /// Switches for tests.
     #[cfg(feature = "misbehaviour")]
     pub(crate) misbehaviour: Misbehaviour,
-}
-
-#[cfg(feature = "misbehaviour")]
-impl From<Misbehaviour> for Switches {
-    fn from(misbehaviour: Misbehaviour) -> Self {
-        Self { misbehaviour, ..Self::default() }
-    }
 }
 
 impl Switches {

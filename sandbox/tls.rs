@@ -22,14 +22,14 @@ use rustls::{
 
 /// A certificate and its key, for one process.
 #[derive(Debug)]
-pub struct Identity {
+pub(crate) struct Identity {
     certificate: CertificateDer<'static>,
     key: KeyPair,
 }
 
 /// Why TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
-pub enum TlsError {
+pub(crate) enum TlsError {
     /// The certificate cannot be generated.
     #[error("a certificate could not be made")]
     Certificate(#[from] rcgen::Error),
@@ -46,7 +46,7 @@ impl Identity {
     ///
     /// # Errors
     /// When the cryptographic library fails.
-    pub fn generate() -> Result<Self, TlsError> {
+    pub(crate) fn generate() -> Result<Self, TlsError> {
         let key = KeyPair::generate_for(&PKCS_ECDSA_P521_SHA512)?;
         let mut parameters = CertificateParams::new(vec!["localhost".to_owned()])?;
         let mut name = DistinguishedName::new();
@@ -66,7 +66,7 @@ impl Identity {
         Ok(Self { certificate, key })
     }
 
-    pub const fn certificate(&self) -> &CertificateDer<'static> {
+    pub(crate) const fn certificate(&self) -> &CertificateDer<'static> {
         &self.certificate
     }
 

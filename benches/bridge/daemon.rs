@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
+use isthmus_test_engine::Process;
 
-use super::BridgeSpec;
-use super::process::Process;
+use super::{BridgeSpec, explain, start};
 
 /// How long a daemon may take to listen.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -23,11 +23,11 @@ impl SharedDaemon {
     pub(crate) async fn start(isthmus: &Path, spec: &BridgeSpec) -> anyhow::Result<Self> {
         let socket = spec.home.join("run").join("daemon.sock");
         let arguments = ["daemon".as_ref(), "--socket".as_ref(), socket.as_os_str()];
-        let process = Process::start(isthmus, &arguments, spec)?;
+        let process = start(isthmus, &arguments, spec)?;
         let began = Instant::now();
         while tokio::net::UnixStream::connect(&socket).await.is_err() {
             if began.elapsed() > PATIENCE {
-                return Err(process.explain(anyhow::anyhow!("the daemon does not listen")));
+                return Err(explain(&process, anyhow::anyhow!("the daemon does not listen")));
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }

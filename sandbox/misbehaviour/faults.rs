@@ -37,7 +37,7 @@ const OVERSIZED: &[u8] = b"\0\x10\0\0\x01";
 /// `SANDBOX_FAULT=RPC:FAULT`: the method, by its name in the protocol that is spoken, and what its
 /// first call does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub(crate) struct Fault {
     method: String,
     kind: Kind,
 }

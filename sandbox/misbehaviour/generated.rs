@@ -15,7 +15,7 @@ use crate::schema::{Nesting, Presence};
 
 /// Number of resources, and of attributes of each, nested ones included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size {
+pub(crate) struct Size {
     pub resources: usize,
     /// Per resource, at least 70.
     pub attributes: usize,
@@ -58,7 +58,7 @@ pub(crate) struct Attribute {
 
 impl Size {
     /// Parses `1500x200`: resources, attributes.
-    pub fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let (resources, attributes) = text.split_once('x')?;
         let (resources, attributes) = (resources.parse().ok()?, attributes.parse().ok()?);
         let fits = resources <= MOST && (LEAST_ATTRIBUTES..=MOST).contains(&attributes);

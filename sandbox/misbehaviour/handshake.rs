@@ -1,7 +1,6 @@
 //! The handshake line, or a faulty one.
 
 use std::io::{self, Write as _};
-use std::time::Duration;
 
 use super::Handshake;
 use crate::handshake::Line;
@@ -40,13 +39,6 @@ pub(crate) fn answer(line: &Line<'_>, handshake: Handshake) -> io::Result<Then> 
             Line { socket: &dead, ..*line }.render()
         }
         Handshake::Noise => format!("starting up...\n[DEBUG] reading settings\n\n{good}"),
-        Handshake::Trickle => {
-            let (first, rest) = good.split_at(good.len() / 2);
-            stdout.write_all(first.as_bytes())?;
-            stdout.flush()?;
-            std::thread::sleep(Duration::from_millis(50));
-            rest.to_owned()
-        }
         Handshake::Endless => {
             stdout.write_all("x".repeat(1 << 20).as_bytes())?;
             stdout.flush()?;

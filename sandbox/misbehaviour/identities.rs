@@ -6,7 +6,7 @@ use isthmus_cty::{ObjectType, Type, Value};
 
 /// `SANDBOX_IDENTITY=ReadResource:unknown`: the method whose identities are invalid, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InvalidIdentity {
+pub(crate) struct InvalidIdentity {
     method: String,
     kind: Kind,
 }

@@ -10,7 +10,6 @@ use crate::harness::{Code, Setup, json, on_both_protocols, secret, unknown};
 const GET_NOTE: &str = "sandbox:index/getNote:getNote";
 const GREET: &str = "sandbox:index/greet:greet";
 const TOKEN: &str = "sandbox:index/ephemeralToken:ephemeralToken";
-const LOOKUP: &str = "conformance:index/getLookup:getLookup";
 
 on_both_protocols! {
     async fn a_data_source_is_read(session: sandbox) {
@@ -121,14 +120,6 @@ on_both_protocols! {
         assert_eq!(warnings().len(), 2, "{:?}", warnings());
     }
 
-    async fn an_engine_that_takes_no_secrets_gets_plain_values(protocol) {
-        let host = Setup::sandbox(protocol).start().await;
-        let session = host.connect().await;
-        session.parameterize(&[&host.provider()]).await?;
-        let greeting = session.invoke(GREET, &json!({"name": secret("Ada")})).await?;
-        assert_eq!(greeting, Ok(json!({"result": "Hello, Ada!"})));
-    }
-
     async fn what_a_data_source_cannot_be_read_with_yet_is_a_failure(session: sandbox) {
         let failures = session.invoke(GET_NOTE, &json!({"title": unknown()})).await?.expect_err("not known");
         assert_eq!(failures, [("title".to_owned(), "the value is not known yet, but it is needed now".to_owned())]);
@@ -173,17 +164,5 @@ on_both_protocols! {
         assert_eq!(session.invoke(shout, &json!({"text": "hey"})).await?, Ok(json!({"result": "HEY!"})));
         let null = session.invoke(shout, &json!({"text": null})).await?.expect("null is a text here");
         assert_eq!(null["result"], json!(null));
-    }
-
-    async fn a_data_source_of_the_framework_is_read(protocol) {
-        let (_host, session) = Setup::conformance(protocol).session().await?;
-        let news = json!({"name": "first", "title": "One", "secret": secret("hush"), "rules": [{"port": 80}]});
-        session.record().make(&news).await?;
-        let found = session.invoke(LOOKUP, &json!({"name": "first"})).await?.expect("a record");
-        assert_eq!(found["id"], "first-1");
-        assert_eq!(found["rules"], json!([{"port": 80, "protocol": "tcp"}]));
-        assert_eq!(found["secret"], secret("hush"));
-        let failures = session.invoke(LOOKUP, &json!({"name": "second"})).await?.expect_err("no such record");
-        assert_eq!(failures[0].0, "name");
     }
 }

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 
 use isthmus_proto::lumirpc::resource_provider_client::ResourceProviderClient;
 use isthmus_proto::lumirpc::{
-    CheckRequest, CreateRequest, DeleteRequest, DiffRequest, GetRequest, NameRequest, UpdateRequest,
+    CheckRequest, CreateRequest, DeleteRequest, DiffRequest, GetRequest, UpdateRequest,
 };
 use isthmus_proto::property::{Struct, Value};
 use isthmus_proto::pulumirpc;
@@ -57,37 +57,6 @@ async fn kept(home: &Path) -> Vec<(String, Status)> {
 }
 
 #[tokio::test]
-async fn a_pet_is_planned_created_left_alone_replaced_and_deleted() {
-    let mut engine = Engine::with_tool("random").await;
-    let small = [pet([("urnName", Value::from("pet")), ("length", 2.0.into())])];
-    let planned = engine.plan(&small).await.expect("a plan");
-    assert_eq!(planned, [("pet".to_owned(), Step::Create)]);
-    assert!(kept(engine.home()).await.is_empty(), "a plan keeps nothing");
-
-    assert_eq!(engine.deploy(&small).await.expect("created"), planned);
-    let first = engine.resource("pet").clone();
-    assert_eq!(first.id.split('-').count(), 2, "{}", first.id);
-    assert_eq!(first.outputs.get("length").and_then(Value::as_f64), Some(2.0), "{:?}", first.outputs);
-    assert_eq!(text(&first.outputs, "separator"), "-");
-    assert_eq!(first.outputs.get("urnName"), None);
-    assert_eq!(kept(engine.home()).await, [(first.id.clone(), Status::Ready)]);
-
-    assert_eq!(engine.deploy(&small).await.expect("nothing to do"), [("pet".to_owned(), Step::Same)]);
-    assert_eq!(engine.resource("pet").id, first.id);
-
-    let large = [pet([("urnName", Value::from("pet")), ("length", 3.0.into())])];
-    let replaced = [("pet".to_owned(), Step::Replace(vec!["length".to_owned()]))];
-    assert_eq!(engine.plan(&large).await.expect("a plan"), replaced);
-    assert_eq!(engine.deploy(&large).await.expect("replaced"), replaced);
-    let second = engine.resource("pet").id.clone();
-    assert_eq!(second.split('-').count(), 3, "{second}");
-    assert_eq!(kept(engine.home()).await, [(second, Status::Ready)]);
-
-    assert_eq!(engine.deploy(&[]).await.expect("deleted"), [("pet".to_owned(), Step::Delete)]);
-    assert!(kept(engine.home()).await.is_empty());
-}
-
-#[tokio::test]
 async fn both_forms_of_token_lead_to_the_resource() {
     let mut engine = Engine::with_tool("random").await;
     let goals = [
@@ -115,34 +84,6 @@ async fn names_come_from_the_program_or_the_type_and_never_reach_the_provider() 
     assert_eq!(names, ["one", "three", "Pet"]);
     let error = engine.plan(&[pet([("urnName", property::unknown())])]).await.expect_err("an unknown name");
     assert!(error.contains("`urnName`"), "{error}");
-}
-
-#[tokio::test]
-async fn a_check_adds_nothing_and_names_the_property_that_is_wrong() {
-    let engine = Engine::with_tool("random").await;
-    let plugin = engine.start().await;
-    let checked =
-        plugin.check("random:pet:Pet", [("length", Value::from(2.0))].into()).await.expect("checked");
-    assert_eq!(
-        (checked.defaults, checked.failures),
-        (None, Vec::new()),
-        "the provider's defaults are its own"
-    );
-    for (wrong, property) in
-        [([("length", Value::from("two"))], "length"), ([("lenght", Value::from(2.0))], "")]
-    {
-        let checked = plugin.check("random:pet:Pet", wrong.into()).await.expect("an answer");
-        let properties: Vec<&str> =
-            checked.failures.iter().map(|failure| failure.property.as_str()).collect();
-        assert_eq!(properties, [property], "{:?}", checked.failures);
-    }
-    let checked = plugin.check("random:password:Password", Struct::new()).await.expect("an answer");
-    assert_eq!(checked.failures.len(), 1, "{:?}", checked.failures);
-    assert_eq!(checked.failures[0].property, "length");
-    let unknown = [("length", property::unknown()), ("prefix", property::unknown())];
-    let checked = plugin.check("random:pet:Pet", unknown.into()).await.expect("checked");
-    assert_eq!(checked.failures, [], "what is unknown while planning is not wrong");
-    plugin.kill().await;
 }
 
 #[tokio::test]
@@ -266,21 +207,6 @@ async fn resources_that_nothing_tells_apart_get_ids_of_their_own() {
 }
 
 #[tokio::test]
-async fn a_deletion_that_is_asked_for_again_succeeds() {
-    let mut engine = Engine::with_tool("random").await;
-    engine
-        .deploy(&[pet([("urnName", "pet")].map(|(name, value)| (name, Value::from(value))))])
-        .await
-        .expect("created");
-    let made = engine.resource("pet").clone();
-    let plugin = engine.start().await;
-    plugin.delete(&made).await.expect("deleted");
-    plugin.delete(&made).await.expect("it is gone already");
-    plugin.kill().await;
-    assert!(kept(engine.home()).await.is_empty());
-}
-
-#[tokio::test]
 async fn an_id_that_the_store_does_not_know_is_imported_or_the_way_out_is_told() {
     let time = Engine::with_tool("time").await;
     let found = time.get("time:offset:Offset", "2020-02-12T06:36:13Z,0,0,7,0,0,0").await.expect("an answer");
@@ -308,30 +234,6 @@ fn faulty(mode: &str, during: &str) -> [Goal; 1] {
 }
 
 #[tokio::test]
-async fn resources_without_an_id_are_kept_apart() {
-    let (mut engine, _objects) = sandbox().await;
-    let bare = |name: &str, label: &str| {
-        goal("sandbox:oddBare:OddBare", [("urnName", Value::from(name)), ("label", label.into())])
-    };
-    engine.deploy(&[bare("one", "a"), bare("two", "a")]).await.expect("created");
-    let ids = ["one", "two"].map(|name| engine.resource(name).id.clone());
-    assert_ne!(ids[0], ids[1]);
-    assert_eq!(kept(engine.home()).await.len(), 2);
-    let steps = engine.deploy(&[bare("one", "b"), bare("two", "a")]).await.expect("changed");
-    assert_eq!(steps, [("one".to_owned(), Step::Update), ("two".to_owned(), Step::Same)]);
-    assert_eq!(engine.resource("one").id, ids[0]);
-
-    let pair = [goal(
-        "sandbox:oddPair:OddPair",
-        [("zone", Value::from("z")), ("number", "9007199254740993".into())],
-    )];
-    engine.deploy(&pair).await.expect("replaced by a pair");
-    assert_eq!(engine.resource("OddPair").id, r#"{"number":9007199254740993,"zone":"z"}"#);
-    engine.deploy(&[]).await.expect("deleted");
-    assert_eq!(kept(engine.home()).await, []);
-}
-
-#[tokio::test]
 async fn a_creation_that_fails_half_way_leaves_nothing() {
     let (mut engine, objects) = sandbox().await;
     let timeouts = Struct::from([("create", Value::from("1ms"))]);
@@ -347,16 +249,6 @@ async fn a_creation_that_fails_half_way_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn a_creation_that_is_answered_wrongly_leaves_nothing() {
-    for mode in ["inconsistent", "unknown"] {
-        let (mut engine, _objects) = sandbox().await;
-        let error = engine.deploy(&faulty(mode, "create")).await.expect_err("a wrong answer");
-        assert!(error.contains("object was deleted"), "{error}");
-        assert_eq!(kept(engine.home()).await, []);
-    }
-}
-
-#[tokio::test]
 async fn what_a_failed_creation_leaves_all_the_same_is_named_and_kept_as_damaged() {
     let (mut engine, _objects) = sandbox().await;
     let error = engine.deploy(&faulty("partial", "create+delete")).await.expect_err("a failed creation");
@@ -365,20 +257,6 @@ async fn what_a_failed_creation_leaves_all_the_same_is_named_and_kept_as_damaged
     for part in ["could not be deleted again", "kept in the store as damaged", id] {
         assert!(error.contains(part), "{part:?} is not in: {error}");
     }
-}
-
-#[tokio::test]
-async fn what_a_failed_update_has_changed_is_the_prior_state_of_the_next_one() {
-    let (mut engine, _objects) = sandbox().await;
-    engine.deploy(&faulty("none", "create")).await.expect("created");
-    let id = engine.resource("Faulty").id.clone();
-    engine.deploy(&faulty("partial", "update")).await.expect_err("a failed update");
-    assert_eq!(kept(engine.home()).await, [(id.clone(), Status::Ready)]);
-    let found = engine.get("sandbox:faulty:Faulty", &id).await.expect("an answer").expect("the resource");
-    assert_eq!(text(&found, "mode"), "partial");
-    assert_eq!(engine.deploy(&faulty("none", "update")).await.expect("mended")[0].1, Step::Update);
-    engine.deploy(&[]).await.expect("deleted");
-    assert_eq!(kept(engine.home()).await, []);
 }
 
 #[tokio::test]
@@ -410,51 +288,6 @@ async fn a_providers_warning_is_shown_before_the_answer() {
 }
 
 on_both_protocols! {
-    async fn every_legacy_call_is_answered(protocol) {
-        let host = Setup::sandbox(protocol).named("lumi-resource-sandbox").start().await;
-        let mut lumi = ResourceProviderClient::new(host.channel().await);
-        let token = || "sandbox:note:Note".to_owned();
-        let note = |body: &str, color: &str| -> Struct {
-            [("title", Value::from("hello")), ("body", body.into()), ("color", color.into())].into()
-        };
-        let (first, changed, recoloured) = (note("a", "red"), note("b", "red"), note("b", "blue"));
-
-        let mut named = first.clone();
-        named.insert("urnName", "greeting");
-        let name = lumi.name(NameRequest { r#type: token(), properties: Some(named.clone()) }).await?.into_inner();
-        assert_eq!(name.name, "greeting");
-        let checked = lumi.check(CheckRequest { r#type: token(), properties: Some(named) }).await?.into_inner();
-        assert_eq!(checked.failures, []);
-
-        let request = CreateRequest { r#type: token(), properties: Some(first.clone()) };
-        let made = lumi.create(request).await?.into_inner();
-        let diff = |news: &Struct| DiffRequest {
-            id: made.id.clone(),
-            r#type: token(),
-            olds: Some(first.clone()),
-            news: Some(news.clone()),
-        };
-        assert_eq!(lumi.diff(diff(&changed)).await?.into_inner().replaces, Vec::<String>::new());
-        assert_eq!(lumi.diff(diff(&recoloured)).await?.into_inner().replaces, ["color"]);
-
-        let request = UpdateRequest {
-            id: made.id.clone(),
-            r#type: token(),
-            olds: Some(first),
-            news: Some(changed.clone()),
-        };
-        let updated = lumi.update(request).await?.into_inner().properties.unwrap_or_default();
-        assert_eq!(text(&updated, "body"), "b");
-        let get = || GetRequest { id: made.id.clone(), r#type: token() };
-        let read = lumi.get(get()).await?.into_inner().properties.expect("it is there");
-        assert_eq!(text(&read, "body"), "b");
-
-        let request = DeleteRequest { id: made.id.clone(), r#type: token(), properties: Some(updated) };
-        lumi.delete(request).await?;
-        assert_eq!(lumi.get(get()).await?.into_inner().properties, None);
-        assert!(host.objects().is_empty(), "{:?}", host.objects());
-    }
-
     async fn both_services_are_on_one_port_and_no_provider_outlives_them(protocol) {
         let mut host = Setup::sandbox(protocol).named("lumi-resource-sandbox").start().await;
         let mut lumi = ResourceProviderClient::new(host.channel().await);

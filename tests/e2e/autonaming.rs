@@ -1,7 +1,6 @@
 //! Names that are made up where a program gives none, as the engine sees to it: what it sends with Check, what it keeps, and
 //! what the user sets with `pulumi:autonaming`.
 
-use crate::harness::outcome::Outcome;
 use crate::harness::{Project, Provider};
 
 /// A record, whose only required property is its name, and a second one of the old SDK that is replaced when its network's
@@ -88,21 +87,6 @@ fn a_name_is_made_once_stays_through_updates_and_is_made_anew_by_a_replacement()
 }
 
 #[test]
-fn a_planned_update_makes_the_name_that_was_previewed() {
-    let project = project("a planned name");
-    let experimental = [("PULUMI_EXPERIMENTAL", "true")];
-    let preview =
-        project.start_with(&experimental, &["preview", "--save-plan", "plan.json"]).finish().succeeded();
-    let previewed = checked_name(&preview);
-    assert_made_from(&previewed, "record");
-
-    project.start_with(&experimental, &["up", "--yes", "--plan", "plan.json"]).finish().succeeded();
-
-    assert_eq!(output(&project, "record"), previewed);
-    project.destroy();
-}
-
-#[test]
 fn the_user_decides_how_names_are_made() {
     let project = project("configured names");
     set(&project, "mode", "default");
@@ -135,25 +119,4 @@ fn the_user_decides_how_names_are_made() {
     assert!(characters.is_some_and(|characters| characters.len() == 4), "{record}");
     project.expect_no_changes();
     project.destroy();
-}
-
-#[test]
-fn without_made_up_names_the_user_is_told_that_a_name_is_missing() {
-    let project = project("no names");
-    set(&project, "mode", "disabled");
-    let failed = project.run(&["up", "--yes"]).failed();
-    let text = "Missing required property 'name' (automatic naming is disabled (`pulumi:autonaming` in the stack's \
-                configuration), so the program has to set it)";
-    assert!(failed.stdout.contains(text) || failed.stderr.contains(text), "{failed}");
-    project.expect_no_process();
-}
-
-/// The name of the record that the plugin answered Check with.
-fn checked_name(outcome: &Outcome) -> String {
-    let checks = outcome.calls("Check");
-    let named = checks
-        .iter()
-        .filter(|call| call.request["urn"].as_str().is_some_and(|urn| urn.ends_with("::record")));
-    let name = named.filter_map(|call| call.response.as_ref()?["inputs"]["name"].as_str()).next();
-    name.unwrap_or_else(|| panic!("the record was not named\n{outcome}")).to_owned()
 }

@@ -10,24 +10,6 @@ resources:
       algorithm: ED25519
 ";
 
-fn explicit(proxies: &str) -> String {
-    format!(
-        "
-resources:
-  provider:
-    type: pulumi:providers:tls
-    properties:
-      proxies: {proxies}
-  key:
-    type: tls:PrivateKey
-    properties:
-      algorithm: ED25519
-    options:
-      provider: ${{provider}}
-"
-    )
-}
-
 #[test]
 fn the_configuration_of_a_stack_reaches_the_provider() {
     let project = Project::new("a stack's configuration", &[Provider::Tls]);
@@ -49,20 +31,6 @@ fn the_configuration_of_a_stack_reaches_the_provider() {
     project.expect_no_changes();
     let exported = project.export().to_string();
     assert!(!exported.contains("hush"), "a secret is in the clear: {exported}");
-    project.destroy();
-}
-
-#[test]
-fn a_changed_provider_of_the_program_replaces_nothing() {
-    let project = Project::new("a provider of the program", &[Provider::Tls]);
-    project.program(&explicit("[{url: 'http://proxy.example', username: u}]"));
-    project.up();
-    project.program(&explicit("[{username: u, url: 'http://proxy.example'}]"));
-    project.expect_no_changes();
-    project.program(&explicit("[{url: 'http://other.example'}]"));
-    let up = project.up();
-    assert_eq!(up.steps("provider"), ["update"]);
-    assert_eq!(up.steps("key"), ["same"], "no resource is replaced for it");
     project.destroy();
 }
 

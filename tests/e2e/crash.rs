@@ -40,30 +40,6 @@ fn expect_a_usable_stack(project: &Project) {
 }
 
 #[test]
-fn a_killed_plugin_leaves_no_provider_behind() {
-    let project = Project::new("a killed plugin", &[Provider::Time]);
-    let started = creating(&project);
-    for plugin in project.running_plugins() {
-        plugin.kill();
-    }
-    expect_a_failed_creation(&project, started);
-    expect_a_usable_stack(&project);
-}
-
-#[test]
-fn a_killed_guardian_fails_the_creation_and_leaves_nothing_behind() {
-    let project = Project::new("a killed guardian", &[Provider::Time]);
-    let started = creating(&project);
-    let guardians = project.running_guardians();
-    assert_eq!(guardians.len(), project.running_providers().len(), "each provider has one: {guardians:?}");
-    for guardian in guardians {
-        guardian.kill();
-    }
-    expect_a_failed_creation(&project, started);
-    expect_a_usable_stack(&project);
-}
-
-#[test]
 fn a_killed_engine_leaves_neither_plugin_nor_provider_behind() {
     let project = Project::new("a killed engine", &[Provider::Time]);
     let started = creating(&project);

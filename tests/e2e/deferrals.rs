@@ -5,35 +5,6 @@ use serde_json::json;
 use crate::harness::{Project, Provider};
 
 #[test]
-fn a_configuration_that_is_known_only_later_is_previewed_with_a_warning() {
-    let project = Project::new("a configuration that is known later", &[Provider::Conformance]);
-    // The region comes from a resource: no preview knows it before that is there. `later` is one that puts everything off.
-    let program = |region: &str| {
-        format!(
-            "resources:\n  first:\n    type: conformance:Record\n    properties: {{name: first, title: {region}}}\n  \
-             there:\n    type: pulumi:providers:conformance\n    properties: {{region: '${{first.title}}'}}\n  \
-             thing:\n    type: conformance:Diary\n    properties: {{name: thing}}\n    options: {{provider: '${{there}}'}}\n\
-             outputs:\n  id: ${{thing.id}}\n"
-        )
-    };
-    project.program(&program("later"));
-    let previewed = project.preview();
-    let previewed = previewed.says("The provider deferred this conformance_diary").says("id: [unknown]");
-    assert_eq!(previewed.steps("thing"), ["create"], "{previewed}");
-
-    let failed = project.up_fails();
-    let failed = failed
-        .says("this conformance_diary cannot be created yet, and nothing was changed")
-        .says("all of the provider's own configuration must be known");
-    assert_eq!(project.objects("diary"), Vec::<String>::new(), "{failed}");
-
-    project.program(&program("east"));
-    assert_eq!(project.up().steps("thing"), ["create"]);
-    project.expect_no_changes();
-    project.destroy();
-}
-
-#[test]
 fn a_resource_that_has_to_wait_is_previewed_with_a_warning_and_fails_until_it_can_be() {
     let project = Project::new("a resource that has to wait", &[Provider::Conformance]);
     project.program(

@@ -78,38 +78,6 @@ fn an_explicit_provider_stays_as_it_is_and_imports() {
 }
 
 #[test]
-fn what_the_provider_cannot_import_fails_with_its_reason() {
-    let project = Project::new("an import that fails", &[Provider::Random]);
-    project.program(
-        "resources:\n  identifier:\n    type: random:Uuid\n    options:\n      import: not-an-identifier\n",
-    );
-    let failed = project.run(&["up", "--yes"]).failed();
-    let said = format!("{}{}", failed.stdout, failed.stderr);
-    assert!(said.contains("uuid string is wrong length"), "the provider's reason is missing\n{failed}");
-    project.expect_no_process();
-}
-
-/// A misspelt id is a mistake, and not an object without properties.
-#[test]
-fn an_object_that_is_not_there_is_neither_imported_nor_read() {
-    let project = Project::new("imports of nothing", &[Provider::Conformance]);
-    project.program("resources:\n  ann:\n    type: conformance:Passport\n    properties: {name: ann}\n");
-    project.up();
-    let words = ["import", "--yes", "conformance:index/record:Record", "bob", "nobody"];
-    project.run(&words).failed().says("resource 'nobody' does not exist");
-    for option in ["get: {id: nobody}", "options: {import: nobody}"] {
-        project.program(&format!(
-            "resources:\n  ann:\n    type: conformance:Passport\n    properties: {{name: ann}}\n  \
-             bob:\n    type: conformance:Record\n    {option}\n"
-        ));
-        project.run(&["up", "--yes", "--skip-preview"]).failed().says("resource 'nobody' does not exist");
-    }
-    let urns = project.export()["deployment"]["resources"].to_string();
-    assert!(!urns.contains("::bob"), "{urns}");
-    project.destroy();
-}
-
-#[test]
 fn several_resources_are_imported_by_a_file_by_ids_and_by_identities() {
     let project = Project::new("an import of several", &[Provider::Conformance]);
     write_passports(&project);

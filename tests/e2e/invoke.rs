@@ -51,28 +51,6 @@ outputs:
 }
 
 #[test]
-fn a_data_source_that_cannot_be_read_fails_with_the_providers_reason() {
-    let project = Project::new("a data source that fails", &[Provider::Local]);
-    project.program(
-        r"
-variables:
-  note:
-    fn::invoke:
-      function: local:getFile
-      arguments:
-        filename: '@directory@nowhere.txt'
-outputs:
-  note: ${note.content}
-",
-    );
-    let failed = project.run(&["preview"]).failed();
-    let said = format!("{}{}", failed.stdout, failed.stderr);
-    assert!(said.contains("nowhere.txt"), "the reason does not name the file\n{failed}");
-    assert!(said.contains("no such file"), "the provider's reason is missing\n{failed}");
-    project.expect_no_process();
-}
-
-#[test]
 fn a_function_of_a_provider_is_called() {
     let project = Project::new("functions", &[Provider::Local, Provider::Time]);
     project.program(

@@ -65,15 +65,3 @@ fn what_the_provider_has_is_listed_read_changed_and_deleted_by_its_identity() {
     assert_eq!(project.objects("passport"), ["ann-1", "cy-1", "dora-1"]);
     project.expect_no_process();
 }
-
-#[test]
-fn an_action_is_carried_out_by_its_name() {
-    let project = Project::bare("an action by its name", &[Provider::Conformance]);
-    project.switch_to(crate::harness::Bridge::usual());
-    let action = "conformance:index/actionAnnounce:actionAnnounce";
-    let told = direct(&project, action, &["--message", "Hello", "--steps", "2"]).succeeded();
-    let told = told.says("Step 1 of 2.").says("Step 2 of 2.");
-    assert_eq!(project.object("announcement/announcement-1.json")["done"], 2, "{told}");
-    direct(&project, action, &["--dry-run", "--message", "Hello"]).succeeded();
-    assert_eq!(project.objects("announcement"), ["announcement-1"]);
-}

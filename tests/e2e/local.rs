@@ -37,40 +37,6 @@ fn a_file_is_replaced_when_its_content_changes() {
 }
 
 #[test]
-fn a_program_that_says_so_has_the_new_file_made_first() {
-    let project = Project::new("a file's order", &[Provider::Local]);
-    let program = |content: &str| {
-        greeting("greeting.txt", content) + "    options:\n      deleteBeforeReplace: false\n"
-    };
-    project.program(&program("Hello, world"));
-    project.up();
-    project.program(&program("Bye, world"));
-    let replaced = project.up();
-    assert_eq!(
-        replaced.steps("greeting"),
-        ["create-replacement", "replace", "delete-replaced"],
-        "{replaced}"
-    );
-}
-
-#[test]
-fn a_file_with_another_name_is_made_before_the_old_one_is_deleted() {
-    let project = Project::new("a file's name", &[Provider::Local]);
-    project.program(&greeting("one.txt", "Hello, world"));
-    project.up();
-    project.program(&greeting("two.txt", "Hello, world"));
-    let replaced = project.up();
-    assert_eq!(
-        replaced.steps("greeting"),
-        ["create-replacement", "replace", "delete-replaced"],
-        "{replaced}"
-    );
-    assert!(!project.path("one.txt").exists(), "the old file is still there\n{replaced}");
-    assert_eq!(project.read("two.txt"), "Hello, world");
-    project.destroy();
-}
-
-#[test]
 fn a_file_deleted_by_hand_is_missed_by_refresh_and_made_again_by_up() {
     let project = Project::new("a file deleted by hand", &[Provider::Local]);
     project.program(&greeting("greeting.txt", "Hello, world"));

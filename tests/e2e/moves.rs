@@ -64,39 +64,3 @@ fn what_has_another_type_now_is_taken_over_and_not_replaced() {
     project.destroy();
     assert_eq!(KINDS.map(|(kind, _)| project.objects(kind)).concat(), Vec::<String>::new());
 }
-
-#[test]
-fn what_the_provider_does_not_take_over_fails_and_stays_as_it_was() {
-    let project = Project::new("types that cannot change", &[Provider::Conformance]);
-    let record = "resources:\n  thing:\n    type: conformance:Record\n    properties: {name: refuse-one, title: One}\n";
-    project.program(record);
-    project.up_at_once();
-    let before = project.resources_in_the_clear(["thing"]);
-    let as_a = |resource_type: &str| {
-        format!(
-            "resources:\n  thing:\n    type: conformance:{resource_type}\n    properties: {{name: refuse-one}}\n    \
-             options: {{aliases: [{{type: 'conformance:index/record:Record'}}]}}\n"
-        )
-    };
-
-    for (resource_type, terraform_type, reason) in [
-        // It knows the former type, and refuses this one.
-        (
-            "Movable",
-            "conformance_movable",
-            "A conformance_record of this name cannot become a conformance_movable.",
-        ),
-        // It takes over nothing at all.
-        ("Diary", "conformance_diary", "conformance_record"),
-    ] {
-        project.program(&as_a(resource_type));
-        for command in [&["preview"][..], &["up", "--yes", "--skip-preview"]] {
-            project.run(command).failed().says(terraform_type).says("conformance_record").says(reason);
-        }
-        assert_eq!(project.resources_in_the_clear(["thing"]), before);
-    }
-    project.program(record);
-    project.expect_no_changes();
-    project.destroy();
-    assert_eq!(project.objects("record"), Vec::<String>::new());
-}

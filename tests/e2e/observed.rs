@@ -154,6 +154,7 @@ fn width_on_a_phone(page: &str, directory: &Path) -> u32 {
 
 #[test]
 fn a_run_is_one_trace_is_counted_and_on_record_and_no_secret_of_it_is_shown() {
+    fixtures::needs!(Chromium);
     let collector = Collector::start();
     let project = Project::bare("an observed run", &[Provider::Sandbox]);
     project.set("SANDBOX_ODD", "usable");

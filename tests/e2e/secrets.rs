@@ -5,7 +5,6 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
-use serde_json::{Value, json};
 
 use crate::harness::outcome::Outcome;
 use crate::harness::{Bridge, Project, Provider};
@@ -344,90 +343,5 @@ fn a_generated_password_of_the_wrong_type_is_not_printed() {
     for (place, text) in everything(&failed) {
         assert!(!text.contains(password), "the password is in {place}\n{failed}");
     }
-    project.destroy();
-}
-
-/// Two resources in every place of which a program can put a secret, of which the program marks each as one or not.
-fn secretive(is_secret: bool) -> String {
-    let text = |word: &str| {
-        let text = format!("{word} {WORD}");
-        if is_secret { json!({ "fn::secret": text }) } else { json!(text) }
-    };
-    let record = json!({
-        "name": "one", "title": text("title"), "tags": {"k": text("tag"), "open": "o"}, "labels": [text("label"), "open"],
-        "rules": [{"port": 1}, {"port": 2, "protocol": text("rule")}], "grants": [{"who": text("grant")}, {"who": "open"}],
-        "settings": {"mode": text("mode")}, "extra": {"list": [1, text("extra")]},
-    });
-    let nested = json!({
-        "name": "two", "owner": {"name": "o", "email": text("mail")},
-        "disks": [{"size": 1, "label": text("disk"), "partitions": [{"path": text("partition")}]}],
-        "mounts": [{"path": text("mount")}],
-    });
-    let planner = json!({"name": "three", "value": text("planned")});
-    let resource = |kind: &str, properties: Value| json!({"type": format!("conformance:{kind}"), "properties": properties});
-    let resources = json!({
-        "record": resource("Record", record), "nested": resource("Nested", nested), "planner": resource("Planner", planner),
-    });
-    format!("resources: {resources}\n")
-}
-
-/// A resource's outputs with each secret as one, and without what says what was stored when.
-fn outputs(project: &Project, name: &str) -> Value {
-    fn without_ciphertext(value: Value) -> Value {
-        match value {
-            Value::Object(members) if members.contains_key("ciphertext") => json!("[secret]"),
-            Value::Object(members) => {
-                members.into_iter().map(|(name, value)| (name, without_ciphertext(value))).collect()
-            }
-            Value::Array(elements) => elements.into_iter().map(without_ciphertext).collect(),
-            other => other,
-        }
-    }
-    let Value::Object(mut outputs) = without_ciphertext(project.resource(name)["outputs"].take()) else {
-        panic!("{name} has no outputs");
-    };
-    outputs.retain(|name, _| !name.starts_with("__"));
-    Value::Object(outputs)
-}
-
-#[test]
-fn a_value_that_becomes_secret_or_stops_being_one_is_stored_so_at_once_without_a_change() {
-    const NAMES: [&str; 3] = ["record", "nested", "planner"];
-    let stored = |project: &Project| NAMES.map(|name| outputs(project, name));
-    let from_the_start = Project::new("secrets from the start", &[Provider::Conformance]);
-    from_the_start.program(&secretive(true));
-    from_the_start.up_at_once();
-    let secrets = stored(&from_the_start);
-    from_the_start.destroy();
-
-    let project = Project::new("changes of secrecy", &[Provider::Conformance]);
-    project.program(&secretive(false));
-    project.up_at_once();
-    let open = stored(&project);
-    assert!(NAMES.iter().all(|name| project.resource(name).to_string().contains(WORD)));
-
-    project.program(&secretive(true));
-    for preview in [&["preview", "--diff"][..], &["preview"]] {
-        let previewed = project.run(preview).succeeded();
-        assert!(NAMES.iter().all(|name| previewed.steps(name) == ["update"]), "{previewed}");
-        for text in [&previewed.stdout, &previewed.stderr] {
-            assert_eq!(traces(text), [""; 0], "{previewed}");
-        }
-    }
-    let marked = project.up_at_once();
-    assert!(NAMES.iter().all(|name| marked.steps(name) == ["update"]), "{marked}");
-    // As if they had been secret from the start; nothing was written, or `etag` would be another.
-    assert_eq!(stored(&project), secrets);
-    assert_eq!(secrets[0]["etag"], "v1");
-    // What a provider makes of a secret (a planner's `summary`, the `uuid` of a path) is none.
-    assert!(!project.resource("record").to_string().contains(WORD), "{}", project.resource("record"));
-    project.expect_no_changes();
-    project.run(&["refresh", "--yes", "--expect-no-changes"]).succeeded();
-
-    project.program(&secretive(false));
-    let unmarked = project.up_at_once();
-    assert!(NAMES.iter().all(|name| unmarked.steps(name) == ["update"]), "{unmarked}");
-    assert_eq!(stored(&project), open);
-    project.expect_no_changes();
     project.destroy();
 }

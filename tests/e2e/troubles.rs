@@ -70,36 +70,6 @@ fn what_was_half_updated_is_kept_with_the_reasons_and_finished_by_the_same_progr
     project.destroy();
 }
 
-/// A provider on the older SDK answers with what it had planned, although nothing was done.
-#[test]
-fn an_update_that_an_older_provider_refused_is_made_by_the_next_run() {
-    let project = Project::new("refused update", &[Provider::Conformance]);
-    let program = PROGRAM.replace("conformance:Flaky", "conformance:LegacyFlaky");
-    project.program(&program);
-    project.up_at_once();
-    project.program(&program.replace("[a, b, c, d]", "[e]"));
-    upset(&project, "update", "unmarked");
-    project.up_fails().says("nothing was updated, and the state does not say so");
-    let kept = project.resource("thing");
-    assert_eq!(kept["outputs"]["parts"], json!(["a", "b", "c", "d"]), "as it is");
-
-    let mended = project.up_at_once();
-    assert_eq!(mended.steps("thing"), ["update"], "{mended}");
-    assert_eq!(project.object("legacy_flaky/one-1.json")["state"]["parts"], json!(["e"]));
-    project.expect_no_changes();
-
-    // The object is read by the engine where it could not be read after the failure.
-    project.program(&program.replace("[a, b, c, d]", "[f]"));
-    project.write_object("trouble/one.json", &json!({"update": "half", "read": "error"}));
-    project.up_fails().says("half of it was done");
-    project.write_object("trouble/one.json", &json!({}));
-    let mended = project.up_at_once();
-    assert!(!mended.calls("Read").is_empty(), "{mended}");
-    assert_eq!(project.object("legacy_flaky/one-1.json")["state"]["parts"], json!(["f"]));
-    project.expect_no_changes();
-    project.destroy();
-}
-
 #[test]
 fn an_update_that_failed_when_all_was_done_is_finished_without_a_change() {
     let project = project("an update that failed in the end");
@@ -146,21 +116,6 @@ fn a_deletion_that_failed_goes_on_with_what_it_has_left() {
 }
 
 #[test]
-fn a_refresh_after_a_failed_deletion_hands_the_engine_what_is_left() {
-    let project = project("half deleted, and refreshed");
-    project.up_at_once();
-    upset(&project, "delete", "half");
-    project.run(&["destroy", "--yes", "--skip-preview"]).failed().says("Deletion incomplete");
-
-    // It is previewed first, as it is by default.
-    let refreshed = project.refresh();
-    assert_eq!(refreshed.changes().get("update"), Some(&1), "{refreshed}");
-    assert_eq!(project.resource("thing")["outputs"]["parts"], json!(["a", "b"]));
-    project.destroy();
-    assert_eq!(deleted(&project), (json!({"attempts": 2, "last": "delete half"}), json!(["a", "b"])));
-}
-
-#[test]
 fn what_a_replacement_could_not_delete_is_deleted_by_the_next_run_with_what_is_left() {
     let project = project("half deleted, and replaced");
     project.up_at_once();
@@ -174,24 +129,5 @@ fn what_a_replacement_could_not_delete_is_deleted_by_the_next_run_with_what_is_l
     assert_eq!(mended.steps("thing"), ["same", "delete-replaced"], "{mended}");
     assert_eq!(deleted(&project), (json!({"attempts": 2, "last": "delete half"}), json!(["a", "b"])));
     assert_eq!(project.objects("flaky"), ["two-1"]);
-    project.destroy();
-}
-
-#[test]
-fn a_program_that_wants_it_back_mends_a_failed_deletion() {
-    let project = project("half deleted, and wanted again");
-    project.up_at_once();
-    upset(&project, "delete", "half");
-    project.program("");
-    project.up_fails().says("Deletion incomplete");
-
-    project.program(PROGRAM);
-    let mended = project.up_at_once();
-    assert_eq!(mended.steps("thing"), ["update"], "half of it is there: {mended}");
-    let outputs = project.resource("thing")["outputs"].take();
-    assert_eq!((&outputs["parts"], &outputs["written"]), (&json!(["a", "b", "c", "d"]), &json!(4)));
-    let private = &project.object("flaky/one-1.json")["notes"]["private"];
-    assert_eq!(*private, json!({"attempts": 3, "last": "update "}), "with the private data of the deletion");
-    project.expect_no_changes();
     project.destroy();
 }

@@ -83,6 +83,12 @@ impl Engine {
         self.lines().into_iter().filter(|line| line.severity != Severity::Debug).collect()
     }
 
+    /// The texts of the warnings so far.
+    pub fn warnings(&self) -> Vec<String> {
+        let warned = |line: Line| (line.severity == Severity::Warning).then_some(line.message);
+        self.lines().into_iter().filter_map(warned).collect()
+    }
+
     /// Waits for a log message.
     pub async fn line(&self, what: &str, is_it: impl Fn(&Line) -> bool) -> Line {
         let mut lines = self.state.lines.subscribe();

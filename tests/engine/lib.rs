@@ -11,4 +11,4 @@ pub use bag::{SIGNATURE, bag, json_of, secret, unknown};
 pub use collector::{Collector, Span};
 pub use details::{half_made, is_awaited};
 pub use engine::{Engine, Line, Severity};
-pub use process::{PATIENCE, Process, first_line, provider_logging};
+pub use process::{Output, PATIENCE, PLUGIN, Process, connect, first_line, isolate, provider_logging};

@@ -1,23 +1,24 @@
-//! A bridge (isthmus or the Go bridge) as a process in its own group.
+//! A program as a process in its own group: a bridge (isthmus or the Go bridge), or a shared daemon.
 
 use std::ffi::OsString;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use isthmus_proto::pulumirpc::resource_provider_client::ResourceProviderClient;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::process::{Child, ChildStdin, Command};
+use tokio::sync::watch;
 use tonic::transport::{Channel, Endpoint};
 
 /// Timeout; longer than a loaded machine needs.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The plugin name of either bridge.
-const PLUGIN: &str = "pulumi-resource-terraform-provider";
+pub const PLUGIN: &str = "pulumi-resource-terraform-provider";
 
 /// The engine's own limit, in bytes.
 const LARGEST_MESSAGE: usize = 400 * 1024 * 1024;
@@ -29,46 +30,121 @@ pub fn provider_logging(directory: &Path) -> Vec<(&'static str, OsString)> {
     vec![("TF_LOG", level), ("TF_LOG_PATH", directory.join("providers.log").into_os_string())]
 }
 
-/// A running bridge, killed with its provider on drop.
+/// The environment of the test run has no effect on the command; its user's files are in this directory.
+pub fn isolate(command: &mut Command, home: &Path) {
+    command
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("HOME", home)
+        .env("PULUMI_HOME", home.join("pulumi"))
+        .env("ISTHMUS_HOME", home.join("isthmus"));
+}
+
+/// The standard error of a process so far. A thread collects it, which outlives the test's runtime.
+#[derive(Clone, Debug)]
+pub struct Output(Arc<watch::Sender<String>>);
+
+impl Output {
+    /// Collects that of a process that was just started with a pipe.
+    ///
+    /// # Panics
+    /// When it has none.
+    pub fn of(child: &mut Child) -> Self {
+        let pipe = child.stderr.take().expect("a pipe").into_owned_fd().expect("a descriptor");
+        let output = Self(Arc::new(watch::Sender::new(String::new())));
+        let collected = Arc::clone(&output.0);
+        std::thread::spawn(move || {
+            let mut pipe = std::fs::File::from(pipe);
+            let mut buffer = [0; 8192];
+            while let Ok(count @ 1..) = pipe.read(&mut buffer) {
+                let text = String::from_utf8_lossy(&buffer[..count]);
+                collected.send_modify(|collected| collected.push_str(&text));
+            }
+        });
+        output
+    }
+
+    /// What it is.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.0.borrow().clone()
+    }
+
+    /// Waits for a text in it.
+    ///
+    /// # Panics
+    /// When it does not come in time.
+    pub async fn wait_for(&self, wanted: &str) {
+        let mut text = self.0.subscribe();
+        let found = tokio::time::timeout(PATIENCE, text.wait_for(|text| text.contains(wanted))).await;
+        assert!(found.is_ok_and(|found| found.is_ok()), "{wanted:?} is not on stderr: {}", self.text());
+    }
+}
+
+/// A running program, killed with its group on drop.
 #[derive(Debug)]
 pub struct Process {
     executable: PathBuf,
     child: Child,
     group: Pid,
     _stdin: Option<ChildStdin>,
-    stderr: Arc<Mutex<String>>,
+    stderr: Output,
 }
 
 impl Process {
     /// Starts a bridge in an empty directory, for an engine at that address.
+    ///
+    /// # Panics
+    /// When it does not start.
     pub fn start(executable: &Path, home: &Path, engine: &str, variables: &[(String, String)]) -> Self {
         let plugin = home.join(PLUGIN);
         std::os::unix::fs::symlink(executable, &plugin).expect("a link in a new directory");
-        let mut child = Command::new(plugin)
+        let mut command = Command::new(plugin);
+        isolate(&mut command, home);
+        command
             .arg(engine)
-            // The environment of the test run has no effect, but for what providers log.
-            .env_clear()
             .envs(provider_logging(home))
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", home)
-            .env("PULUMI_HOME", home.join("pulumi"))
-            .env("ISTHMUS_HOME", home.join("isthmus"))
             .env("ISTHMUS_OFFLINE", "true")
             .envs(variables.iter().cloned())
-            .current_dir(home)
-            .process_group(0)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the bridge starts");
+            .current_dir(home);
+        Self::of(command).expect("the bridge starts")
+    }
+
+    /// Starts a program as an engine does: as the leader of a group, with an input that is never written to.
+    ///
+    /// # Errors
+    /// When it does not start.
+    ///
+    /// # Panics
+    /// When the system gives it no number.
+    pub fn of(mut command: Command) -> io::Result<Self> {
+        command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let executable = PathBuf::from(command.as_std().get_program());
+        let mut child = command.spawn()?;
         let id = child.id().expect("a process that was not waited for");
         let group = i32::try_from(id).ok().and_then(Pid::from_raw).expect("a process id");
-        let stderr = Arc::<Mutex<String>>::default();
-        let pipe = child.stderr.take().expect("a pipe").into_owned_fd().expect("a descriptor");
-        follow(pipe, Arc::clone(&stderr));
+        let stderr = Output::of(&mut child);
         let stdin = child.stdin.take();
-        Self { executable: executable.to_owned(), child, group, _stdin: stdin, stderr }
+        Ok(Self { executable, child, group, _stdin: stdin, stderr })
+    }
+
+    /// Its number.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.group.as_raw_nonzero().get().unsigned_abs()
+    }
+
+    /// The port that a bridge prints first, once.
+    ///
+    /// # Errors
+    /// What it prints instead, or nothing in time.
+    ///
+    /// # Panics
+    /// When it is asked for again.
+    pub async fn port(&mut self) -> Result<u16, String> {
+        let stdout = self.child.stdout.take().expect("a pipe, once").into_owned_fd().expect("a descriptor");
+        let line = first_line(stdout).await;
+        line.trim().parse().map_err(|_| format!("{line:?} is printed for a port by {}", self.said()))
     }
 
     /// Connects to it, once.
@@ -76,20 +152,29 @@ impl Process {
     /// # Panics
     /// When it does not respond.
     pub async fn client(&mut self) -> ResourceProviderClient<Channel> {
-        let stdout = self.child.stdout.take().expect("a pipe, once").into_owned_fd().expect("a descriptor");
-        let line = first_line(stdout).await;
-        let port: u16 = line
-            .trim()
-            .parse()
-            .unwrap_or_else(|_| panic!("{line:?} is printed for a port by {}", self.said()));
-        let endpoint = Endpoint::from_shared(format!("http://127.0.0.1:{port}")).expect("an address");
-        let channel = endpoint.connect().await;
-        let channel =
-            channel.unwrap_or_else(|error| panic!("{error}: no answer on the port of {}", self.said()));
-        ResourceProviderClient::new(channel).max_decoding_message_size(LARGEST_MESSAGE)
+        let port = self.port().await.unwrap_or_else(|fault| panic!("{fault}"));
+        let client = connect(port).await;
+        client.unwrap_or_else(|error| panic!("{error}: no answer on the port of {}", self.said()))
     }
 
-    /// Kills the bridge and no other process of its group, as an engine ends a plugin.
+    /// Sends SIGINT to its group, as engines do.
+    pub fn interrupt(&self) {
+        // It fails only if all have exited.
+        let _ = kill_process_group(self.group, Signal::INT);
+    }
+
+    /// Whether it ends within this time.
+    pub async fn ended_within(&mut self, time: Duration) -> bool {
+        tokio::time::timeout(time, self.child.wait()).await.is_ok()
+    }
+
+    /// Ends it by force, without its children, if it has not ended.
+    pub async fn kill(&mut self) {
+        // It fails only if it has exited.
+        let _ = self.child.kill().await;
+    }
+
+    /// Kills it and no other process of its group, as an engine ends a plugin.
     pub fn kill_alone(&self) {
         // It fails only if the bridge has exited.
         let _ = kill_process(self.group, Signal::KILL);
@@ -98,7 +183,7 @@ impl Process {
     /// Its standard error so far.
     #[must_use]
     pub fn stderr(&self) -> String {
-        self.stderr.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.stderr.text()
     }
 
     /// Its name and its output.
@@ -116,6 +201,20 @@ impl Drop for Process {
     }
 }
 
+/// Opens a connection to a bridge, as an engine does.
+///
+/// # Errors
+/// When nothing listens on the port.
+///
+/// # Panics
+/// Never: a port makes an address.
+pub async fn connect(port: u16) -> Result<ResourceProviderClient<Channel>, tonic::transport::Error> {
+    let endpoint = Endpoint::from_shared(format!("http://127.0.0.1:{port}")).expect("an address");
+    Ok(ResourceProviderClient::new(endpoint.connect().await?)
+        .max_decoding_message_size(LARGEST_MESSAGE)
+        .max_encoding_message_size(LARGEST_MESSAGE))
+}
+
 /// The line with the port, empty after a timeout; the rest is discarded.
 pub async fn first_line(stdout: OwnedFd) -> String {
     let (sender, line) = tokio::sync::oneshot::channel();
@@ -125,19 +224,7 @@ pub async fn first_line(stdout: OwnedFd) -> String {
         drop(stdout.read_line(&mut line));
         // The receiver is dropped if the test is over.
         drop(sender.send(line));
-        drop(std::io::copy(&mut stdout, &mut std::io::sink()));
+        drop(io::copy(&mut stdout, &mut io::sink()));
     });
     tokio::time::timeout(PATIENCE, line).await.ok().and_then(Result::ok).unwrap_or_default()
-}
-
-/// Collects stderr in a thread, which outlives the test's runtime.
-fn follow(stderr: OwnedFd, collected: Arc<Mutex<String>>) {
-    std::thread::spawn(move || {
-        let mut stderr = std::fs::File::from(stderr);
-        let mut buffer = [0; 8192];
-        while let Ok(count @ 1..) = stderr.read(&mut buffer) {
-            let text = String::from_utf8_lossy(&buffer[..count]);
-            collected.lock().unwrap_or_else(PoisonError::into_inner).push_str(&text);
-        }
-    });
 }

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use fixtures::requirements::{Requirement, demand};
 use tempfile::TempDir;
 
 use crate::root;
@@ -21,7 +20,6 @@ struct Units {
 impl Units {
     /// With a change of each.
     fn changed(change: impl Fn(String) -> String) -> Self {
-        demand(Requirement::Systemd);
         let units = Self { directory: tempfile::tempdir().expect("a directory of this test's own") };
         let executable = std::env::current_exe().expect("this program has a path");
         for name in ["isthmus.service", "isthmus.socket"] {
@@ -52,6 +50,7 @@ impl Units {
 
 #[test]
 fn systemd_finds_nothing_wrong_with_the_units() {
+    fixtures::needs!(Systemd);
     assert_eq!(Units::changed(|text| text).faults(), "");
     // It would find it.
     let misspelt = Units::changed(|text| text.replace("RestartSec=", "RestartSeconds="));

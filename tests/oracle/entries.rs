@@ -1410,7 +1410,7 @@ const FAILURES: &[Entry] = &[
         why: "a failed delete must not look like a success",
         back: NONE,
         shown: Shown::Elsewhere(&[
-            "tests/contract/changes/failures.rs::a_failed_read_is_an_error_and_not_an_absence",
+            "tests/contract/changes/failures.rs::what_the_provider_breaks_is_named_with_resource_and_property",
             "tests/contract/processes/deaths.rs::a_refusal_is_not_taken_for_a_death",
         ]),
     },
@@ -1777,7 +1777,7 @@ const PROVIDERS: &[Entry] = &[
         why: "you get the change that you agreed to",
         back: NONE,
         shown: Shown::Elsewhere(&[
-            "tests/contract/changes/plans.rs::a_change_that_is_not_what_was_shown_is_not_begun",
+            "tests/contract/services/plans.rs::an_update_that_is_not_what_diff_planned_is_not_applied",
             "tests/contract/changes/plans.rs::plans_for_other_inputs_or_of_other_processes_are_not_compared",
         ]),
     },
@@ -1800,7 +1800,7 @@ const PROVIDERS: &[Entry] = &[
         why: "Terraform core does so",
         back: NONE,
         shown: Shown::Elsewhere(&[
-            "tests/contract/changes/plans.rs::the_plan_of_a_replacement_takes_what_the_plan_that_asked_for_it_hands_on",
+            "tests/contract/services/plans.rs::a_replacement_goes_on_from_its_diff",
             "tests/contract/changes/plans.rs::nothing_is_handed_on_to_another_process",
         ]),
     },
@@ -1812,7 +1812,7 @@ const PROVIDERS: &[Entry] = &[
         why: "isthmus leaves no process behind",
         back: NONE,
         shown: Shown::Elsewhere(&[
-            "tests/contract/processes/endings.rs::a_killed_daemon_leaves_no_provider",
+            "tests/contract/processes/endings/matrix.rs::whatever_ends_the_daemon_no_process_of_a_provider_is_left",
             "tests/contract/processes/endings/guardian.rs::a_process_in_another_session_is_killed_where_that_is_asked_for",
         ]),
     },
@@ -2326,7 +2326,7 @@ const USERS: &[Entry] = &[
         why: "the engine would keep the id of a deleted object",
         back: NONE,
         shown: Shown::Elsewhere(&[
-            "tests/contract/changes/lifecycle.rs::an_update_that_only_a_replacement_can_make_is_refused_before_anything_is_done",
+            "tests/contract/services/plans.rs::an_update_that_needs_a_replacement_fails",
         ]),
     },
     Entry {

@@ -8,6 +8,7 @@ use crate::workshop::{Part, Workshop, sources};
 
 #[test]
 fn sdks_are_generated_and_parsed() {
+    fixtures::needs!(Python);
     let workshop = Workshop::with_sdks("C# SDKs", "dotnet", &packages::all());
     parse(&workshop);
 }

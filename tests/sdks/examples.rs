@@ -66,6 +66,7 @@ fn the_typescript_example_creates_and_destroys_its_resources() {
 
 #[test]
 fn the_python_example_creates_and_destroys_its_resources() {
+    fixtures::needs!(Python);
     let workshop = Workshop::with_sdks("the example in Python", "python", &random());
     let path = python::install(&workshop, &random());
     comes_and_goes(&workshop, || {
@@ -107,6 +108,7 @@ fn the_go_example_creates_and_destroys_its_resources() {
 
 #[test]
 fn the_automation_example_creates_and_destroys_its_stack() {
+    fixtures::needs!(Python);
     let workshop = Workshop::with_sdks("the example of the Automation API", "python", &random());
     let path = python::install(&workshop, &random());
     let mut program = workshop.at_home(python::interpreter(&Part::Python.installed()));

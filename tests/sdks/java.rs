@@ -7,6 +7,7 @@ use crate::workshop::{Part, Workshop};
 
 #[test]
 fn sdks_compile() {
+    fixtures::needs!(Java);
     let workshop = Workshop::with_sdks("Java SDKs", "java", &packages::all());
     compile(&workshop);
 }

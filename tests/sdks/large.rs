@@ -39,6 +39,7 @@ fn a_large_typescript_sdk_compiles() {
 
 #[test]
 fn a_large_python_sdk_is_imported() {
+    fixtures::needs!(Python);
     expect_to_compile("python", "aws");
 }
 
@@ -49,10 +50,12 @@ fn a_large_go_sdk_compiles() {
 
 #[test]
 fn a_large_java_sdk_compiles() {
+    fixtures::needs!(Java);
     expect_to_compile("java", "vault");
 }
 
 #[test]
 fn a_large_csharp_sdk_is_parsed() {
+    fixtures::needs!(Python);
     expect_to_compile("dotnet", "vault");
 }

@@ -103,6 +103,7 @@ fn workshop(name: &'static str, language: &str, packages: &[Package]) -> Worksho
 
 #[test]
 fn a_python_program_creates_and_destroys_what_its_sdks_offer() {
+    fixtures::needs!(Python);
     let all = packages::all();
     let workshop = workshop("a Python program", "python", &all);
     let path = python::install(&workshop, &all);

@@ -33,6 +33,7 @@ fn names_and_texts_that_are_code_compile_in_typescript() {
 
 #[test]
 fn names_and_texts_that_are_code_are_imported_in_python() {
+    fixtures::needs!(Python);
     large::compile("python", &packages::of_code());
 }
 
@@ -43,11 +44,13 @@ fn names_and_texts_that_are_code_compile_in_go() {
 
 #[test]
 fn names_and_texts_that_are_code_compile_in_java() {
+    fixtures::needs!(Java);
     large::compile("java", &packages::of_code());
 }
 
 #[test]
 fn names_and_texts_that_are_code_are_parsed_in_csharp() {
+    fixtures::needs!(Python);
     large::compile("dotnet", &packages::of_code());
 }
 
@@ -63,16 +66,19 @@ fn names_that_a_language_has_itself_compile_in_go() {
 
 #[test]
 fn names_that_a_language_has_itself_compile_in_java() {
+    fixtures::needs!(Java);
     large::compile("java", &packages::of_words());
 }
 
 #[test]
 fn names_that_a_language_has_itself_are_parsed_in_csharp() {
+    fixtures::needs!(Python);
     large::compile("dotnet", &packages::of_words());
 }
 
 #[test]
 fn names_that_a_language_has_itself_are_imported_in_python() {
+    fixtures::needs!(Python);
     large::compile("python", &packages::of_words());
 }
 

@@ -80,6 +80,7 @@ fn the_plain_form_works_in_go_where_the_user_has_chosen_so() {
 
 #[test]
 fn the_plain_form_works_in_python() {
+    fixtures::needs!(Python);
     let workshop = Workshop::with_sdks("plain forms in Python", "python", &local());
     let path = python::install(&workshop, &local());
     takes_secrets(&workshop, || python_program(&workshop, "plain.py", &path));

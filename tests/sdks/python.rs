@@ -28,6 +28,7 @@ pub(crate) fn interpreter(installed: &Path) -> std::path::PathBuf {
 
 #[test]
 fn sdks_are_imported_and_show_their_types() {
+    fixtures::needs!(Python);
     let all = packages::all();
     let workshop = Workshop::with_sdks("Python SDKs", "python", &all);
     let path = install(&workshop, &all);

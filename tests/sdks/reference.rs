@@ -82,6 +82,7 @@ fn examples_in_typescript_compile() {
 
 #[test]
 fn examples_in_python_have_the_types_of_the_sdks() {
+    fixtures::needs!(Python);
     let all = packages::all();
     let workshop = Workshop::with_sdks("examples in Python", "python", &all);
     let path = python::install(&workshop, &all);
@@ -244,6 +245,7 @@ fn expect_legible(seen: &Value, addresses: &[&str]) {
 
 #[test]
 fn pages_of_every_schema_shape_are_accessible() {
+    fixtures::needs!(Chromium);
     let all = packages::all();
     let workshop = Workshop::new("pages of every shape", Bridge::usual());
     let package = all.iter().find(|package| package.name == "conformance").expect("it is one of them");
@@ -285,6 +287,7 @@ const LIMITS: [(&str, u64); 4] =
 
 #[test]
 fn pages_of_a_large_provider_open_and_are_searched_at_once() {
+    fixtures::needs!(Chromium);
     let large = packages::large();
     let package = large.iter().find(|package| package.name == "azurerm").expect("it is one of them");
     let workshop = Workshop::new("pages of a large provider", Bridge::usual());

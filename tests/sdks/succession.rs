@@ -33,6 +33,7 @@ fn expect_a_stack_to_go_on(workshop: &Workshop, package: &Package) {
 
 #[test]
 fn an_sdk_of_the_go_bridge_for_a_provider_on_disk_is_served_unchanged() {
+    fixtures::needs!(Python);
     let workshop = Workshop::new("an SDK of the Go bridge", Bridge::Go);
     let package = Package::local("random", "terraform-provider-random");
     workshop.generate("python", std::slice::from_ref(&package));
@@ -41,6 +42,7 @@ fn an_sdk_of_the_go_bridge_for_a_provider_on_disk_is_served_unchanged() {
 
 #[test]
 fn an_sdk_of_the_go_bridge_for_a_provider_from_a_registry_is_served_unchanged() {
+    fixtures::needs!(Python);
     let workshop = Workshop::new("an SDK of the Go bridge, remote", Bridge::Go);
     // What both bridges have once fetched they take from their cache, and ask no registry.
     workshop.project.place_in_cache(Provider::Random, "3.9.0");

@@ -133,7 +133,7 @@ async fn pass(client: tokio::net::TcpStream, server: UnixStream, plan: &Plan) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_that_is_lost_before_the_commit_is_nothing_but_another_attempt() {
-    let world = World::postgres().await;
+    let Some(world) = World::postgres().await else { return };
     let cut = Cut::to(&world).await;
     let store = cut.store(HOUR).await;
     cut.at_next_commit(Where::Before);
@@ -148,7 +148,7 @@ async fn a_connection_that_is_lost_before_the_commit_is_nothing_but_another_atte
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_that_is_lost_after_the_commit_does_not_make_it_happen_twice() {
-    let world = World::postgres().await;
+    let Some(world) = World::postgres().await else { return };
     let cut = Cut::to(&world).await;
     let store = cut.store(HOUR).await;
     cut.at_next_commit(Where::After);
@@ -168,7 +168,7 @@ async fn a_connection_that_is_lost_after_the_commit_does_not_make_it_happen_twic
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_does_not_come_back_leaves_a_commit_unknown() {
-    let world = World::postgres().await;
+    let Some(world) = World::postgres().await else { return };
     let cut = Cut::to(&world).await;
     // Long enough for a loaded machine; it is waited for three times.
     let store = cut.store(Duration::from_secs(2)).await;
@@ -189,7 +189,7 @@ async fn a_server_that_does_not_come_back_leaves_a_commit_unknown() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_store_goes_on_when_the_server_has_ended_its_connections() {
-    let world = World::postgres().await;
+    let Some(world) = World::postgres().await else { return };
     let store = world.store().await;
     commit_one(&store, add("a", b"one")).await;
     for _ in 0..3 {
@@ -207,7 +207,7 @@ async fn a_store_goes_on_when_the_server_has_ended_its_connections() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tls_is_spoken_with_the_given_authority_and_with_no_other() {
-    let world = World::postgres().await;
+    let Some(world) = World::postgres().await else { return };
     let server = TestServer::shared();
     world.sql("CREATE ROLE somebody LOGIN SUPERUSER PASSWORD 'hunter2'").await;
     let name = server_of(&world).config.expose().get_dbname().expect("a database").to_owned();
@@ -245,7 +245,7 @@ async fn tls_is_spoken_with_the_given_authority_and_with_no_other() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wrong_password_is_reported_without_the_password() {
-    let world = World::postgres().await;
+    let Some(world) = World::postgres().await else { return };
     world.sql("CREATE ROLE nobody_else LOGIN PASSWORD 'hunter2'").await;
     let name = server_of(&world).config.expose().get_dbname().expect("a database").to_owned();
     let text = format!("postgres://nobody_else:hunter3@127.0.0.1:{}/{name}", TestServer::shared().port());
@@ -259,7 +259,7 @@ async fn a_wrong_password_is_reported_without_the_password() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_password_is_read_from_a_file() {
-    let world = World::postgres().await;
+    let Some(world) = World::postgres().await else { return };
     world.sql("CREATE ROLE by_file LOGIN SUPERUSER PASSWORD 'hunter2'").await;
     let name = server_of(&world).config.expose().get_dbname().expect("a database").to_owned();
     let port = TestServer::shared().port();
@@ -279,7 +279,7 @@ async fn a_password_is_read_from_a_file() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tables_are_created_by_one_of_many() {
-    let world = World::postgres().await;
+    let Some(world) = World::postgres().await else { return };
     let mut openings = tokio::task::JoinSet::new();
     for _ in 0..4 {
         let address = server_of(&world);
@@ -307,7 +307,7 @@ async fn a_server_that_is_not_there_is_named() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tables_of_a_later_version_are_used_as_long_as_it_says_that_they_can_be() {
-    let world = World::postgres().await;
+    let Some(world) = World::postgres().await else { return };
     let address = server_of(&world);
     let running = PostgresStore::connect(&address).await.expect("the tables are made");
     let later = format::FORMAT + 1;

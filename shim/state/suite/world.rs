@@ -85,12 +85,15 @@ impl World {
         Self { directory: tempfile::tempdir().expect("a directory"), database: Database::File }
     }
 
-    pub(crate) async fn postgres() -> Self {
+    /// `None`: tests that need a server are left out.
+    pub(crate) async fn postgres() -> Option<Self> {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
+        fixtures::needs!(PostgreSql, None);
         let name = format!("test_{}", COUNT.fetch_add(1, Ordering::Relaxed));
         let server = tokio::task::spawn_blocking(Server::shared).await.expect("the server");
         server.execute("postgres", &format!("CREATE DATABASE {name} TEMPLATE template0")).await;
-        Self { directory: tempfile::tempdir().expect("a directory"), database: Database::Server(name) }
+        let directory = tempfile::tempdir().expect("a directory");
+        Some(Self { directory, database: Database::Server(name) })
     }
 
     /// The directory of keys.

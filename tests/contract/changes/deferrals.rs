@@ -85,41 +85,6 @@ on_both_protocols! {
         assert_eq!(host.objects(), before);
     }
 
-    async fn a_replacement_that_is_put_off_deletes_nothing(protocol) {
-        // Of a record, the provider returns what was proposed; the planner plans all the same.
-        for (token, inputs, changed, replaces) in [
-            ("record:Record", json!({"name": "first", "title": "One"}), ("title", "Two"), [].as_slice()),
-            ("planner:Planner", json!({"name": "first", "value": "One", "onPlan": "replace"}), ("value", "Two"), &["value"]),
-        ] {
-            let token = format!("conformance:index/{token}");
-            let (first, session) = Setup::conformance(protocol).session().await?;
-            let resource = session.resource(&token, "it");
-            let made = resource.make(&inputs).await?;
-            let mut news = made.inputs.clone();
-            news[changed.0] = json!(changed.1);
-            assert_eq!(resource.diff(&made, &news).await?.replaces, replaces, "where it is not put off");
-            let before = first.objects();
-
-            let host = Setup::conformance(protocol).beside(&first).start().await;
-            let session = host.parameterized().await?;
-            session.configure(&json!({"region": "later"})).await?;
-            let resource = session.resource(&token, "it");
-            let difference = resource.diff(&made, &news).await?;
-            assert!(difference.some && difference.replaces.is_empty() && !difference.delete_before_replace, "{difference:?}");
-            let planned = resource.preview_update(&made, &news).await?;
-            assert_eq!((&planned[changed.0], &planned["id"]), (&json!(changed.1), &unknown()), "{token}");
-            assert!(warning(&host).contains("all of the provider's own configuration must be known"), "{token}");
-            for status in [
-                resource.update(&made, &news).await.expect_err("it has to wait"),
-                resource.make(&json!({"name": "second"})).await.expect_err("it has to wait"),
-            ] {
-                assert_eq!(status.code(), Code::Aborted, "{token}: {status}");
-                assert!(is_awaited(&status), "{token}: {status}");
-            }
-            assert_eq!(host.objects(), before, "{token}");
-        }
-    }
-
     async fn a_refresh_that_is_put_off_keeps_the_state(protocol) {
         for (reason, first) in REASONS {
             let (before, session) = Setup::sandbox(protocol).session().await?;

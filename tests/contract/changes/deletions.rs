@@ -37,15 +37,6 @@ fn files(directory: &Path) -> Vec<std::path::PathBuf> {
 }
 
 on_both_protocols! {
-    async fn a_deletion_goes_on_with_what_the_failed_one_has_left(host, session: sandbox) {
-        let made = in_halves(&session).await?;
-        fails(&session, &made).await;
-        session.faulty().delete(&made).await?;
-        assert_eq!(last_private(&host, "ApplyResourceChange"), "half deleted");
-        // What was left is forgotten with that.
-        fails(&session, &made).await;
-    }
-
     async fn a_deletion_goes_on_in_the_next_run(protocol) {
         let (host, session) = Setup::sandbox(protocol).session().await?;
         let made = in_halves(&session).await?;
@@ -142,15 +133,6 @@ on_both_protocols! {
             let told = texts.iter().any(|text| text.contains(words) && text.contains("isthmus/journal/key is damaged"));
             assert!(told, "{words}: {texts:?}");
         }
-    }
-
-    async fn a_deletion_that_succeeds_and_leaves_something_is_explained(session: sandbox) {
-        let made = session.faulty().make(&json!({"mode": "leftover", "during": "delete"})).await?;
-        let status = session.faulty().delete(&made).await.expect_err("it is still there");
-        assert_eq!(status.code(), Code::Unknown, "{status}");
-        let words = "it has deleted the object without an error, and answered with one that is still there";
-        assert!(status.message().contains(words), "{status}");
-        assert!(session.faulty().refresh(&made).await?.is_some(), "the engine can go on");
     }
 
     async fn unknown_values_after_a_change_are_told_by_their_places_and_the_rest_is_kept(session: sandbox) {

@@ -89,22 +89,6 @@ on_both_protocols! {
         assert!(host.objects().is_empty());
     }
 
-    async fn what_is_half_changed_is_kept_and_changed_again(session: sandbox) {
-        let faulty = session.faulty();
-        let made = faulty.make(&json!({"mode": "none", "during": "update"})).await?;
-        let news = json!({"mode": "partial", "during": "update"});
-        let status = faulty.update(&made, &news).await.expect_err("it goes wrong half way");
-        let kept = half_made(&status).expect("the engine is told what exists");
-        assert_eq!(kept.id, made.id);
-
-        let outputs = json_of(&kept.properties.expect("with its properties"));
-        let stored = Stored { outputs, ..made };
-        let difference = faulty.diff(&stored, &json!({"mode": "none", "during": "update"})).await?;
-        assert!(difference.replaces.is_empty(), "a failed change does not taint: {difference:?}");
-        // The engine sends an update after a failed one even where nothing is left to do.
-        faulty.update(&stored, &json!({"mode": "none", "during": "update"})).await?;
-    }
-
     async fn a_refused_change_leaves_what_was(host, session: conformance) {
         let record = session.record();
         let made = record.make(&json!({"name": "first", "title": "One"})).await?;
@@ -115,20 +99,6 @@ on_both_protocols! {
         if let Some(kept) = half_made(&status) {
             assert_eq!(json_of(&kept.properties.expect("a bag"))["title"], "One");
         }
-    }
-
-    async fn a_change_that_an_older_provider_refused_is_not_lost(host, session: conformance) {
-        let flaky = session.resource(LEGACY_FLAKY, "flaky");
-        let made = flaky.make(&json!({"name": "x", "parts": ["a"]})).await?;
-        let news = json!({"name": "x", "parts": ["b"]});
-        host.trouble("x", &json!({"update": "unmarked", "once": true}));
-        let status = flaky.update(&made, &news).await.expect_err("the provider refuses it");
-        let kept = half_made(&status).expect("the engine is told what exists");
-        assert!(!kept.refresh_before_update, "it has been read");
-        let stored = Stored { outputs: json_of(&kept.properties.expect("a bag")), ..made };
-        assert_eq!(stored.outputs["parts"], json!(["a"]));
-        assert!(flaky.diff(&stored, &news).await?.some);
-        assert!(!flaky.diff(&stored, &stored.inputs).await?.some);
     }
 
     async fn what_could_not_be_read_after_a_failed_change_is_marked_until_it_is(host, session: conformance) {
@@ -224,6 +194,7 @@ on_both_protocols! {
         for (mode, words) in [
             ("error", "sandbox_faulty failed"),
             ("partial", "sandbox_faulty failed half way"),
+            // The object is still there, so that the engine can go on.
             ("leftover", "it has deleted the object without an error, and answered with one that is still there"),
             ("garbage", "ApplyResourceChange of sandbox_faulty with something invalid"),
             ("wrong-type", "ApplyResourceChange of sandbox_faulty with something invalid"),
@@ -274,15 +245,6 @@ on_both_protocols! {
             assert!(![Code::Unknown, Code::Internal, Code::DataLoss].contains(&code), "{mode}: {status}");
             assert!(half_made(&status).is_none(), "{mode}: {status}");
         }
-    }
-
-    async fn a_failed_read_is_an_error_and_not_an_absence(session: sandbox) {
-        for mode in ["error", "refusal", "garbage", "unknown", "wrong-type"] {
-            let made = session.faulty().make(&json!({"mode": mode, "during": "read"})).await?;
-            session.faulty().refresh(&made).await.expect_err(mode);
-        }
-        let gone = session.faulty().make(&json!({"mode": "gone", "during": "read"})).await?;
-        assert_eq!(session.faulty().refresh(&gone).await?, None);
     }
 
     async fn errors_name_properties_and_not_attributes(session: sandbox) {

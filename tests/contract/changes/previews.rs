@@ -1,6 +1,6 @@
 //! Previews: what is not known yet stays unknown, and nothing happens.
 
-use crate::harness::{Code, Json, Protocol, Setup, json, on_both_protocols, unknown};
+use crate::harness::{Json, Protocol, Setup, json, on_both_protocols, unknown};
 
 on_both_protocols! {
     async fn a_preview_of_a_creation_shows_what_is_known(host, session: sandbox) {
@@ -15,16 +15,6 @@ on_both_protocols! {
         }
         assert_eq!(host.objects(), [Json::Null; 0]);
         assert!(!host.call_names().contains(&"ApplyResourceChange".to_owned()));
-    }
-
-    async fn unknown_inputs_stay_unknown(session: sandbox) {
-        let note = session.note();
-        let news = json!({"title": unknown(), "pinned": unknown(), "labels": {"a": unknown(), "b": "known"}});
-        let inputs = note.checked(&news).await?;
-        let planned = note.preview_create(&inputs).await?;
-        assert_eq!(planned["title"], unknown());
-        assert_eq!(planned["pinned"], unknown());
-        assert_eq!(planned["labels"], json!({"a": unknown(), "b": "known"}));
     }
 
     async fn unknown_blocks_stay_unknown(session: sandbox) {
@@ -80,13 +70,6 @@ on_both_protocols! {
         assert_eq!(planned["disks"][1], json!({"mount": "/data", "size": 10, "device": unknown()}));
         assert_eq!(planned["rules"], json!([{"port": 22, "id": unknown()}, made.outputs["rules"][1]]));
         assert_eq!((&planned["id"], &planned["status"]), (&json!(made.id), &unknown()));
-    }
-
-    async fn nothing_unknown_is_created(host, session: sandbox) {
-        let status = session.note().create(&json!({"title": unknown()})).await.expect_err("the title is unknown");
-        assert_eq!(status.code(), Code::InvalidArgument);
-        assert!(status.message().contains("title"), "{status}");
-        assert!(host.objects().is_empty());
     }
 
     async fn a_preview_of_an_update_shows_what_stays(host, session: sandbox) {

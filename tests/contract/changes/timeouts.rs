@@ -77,11 +77,11 @@ on_both_protocols! {
     async fn another_timeout_is_nothing_to_update_for(host, session: sandbox) {
         for job in jobs(&session) {
             let made = job.make(&json!({})).await?;
-            let before = host.call_names().iter().filter(|call| *call == "ApplyResourceChange").count();
+            let before = host.count("ApplyResourceChange");
             // As an engine does after an update that failed.
             let updated = job.within(60.0).update(&made, &json!({})).await?;
             assert_eq!(updated.outputs, made.outputs);
-            let after = host.call_names().iter().filter(|call| *call == "ApplyResourceChange").count();
+            let after = host.count("ApplyResourceChange");
             assert_eq!(after, before);
         }
     }
@@ -220,7 +220,7 @@ on_both_protocols! {
             "creating this resource took longer than the 1s that `customTimeouts.create` allows",
             "a stop request", "Whether there is a new sandbox_faulty now is unknown", "`pulumi import`",
         ]);
-        assert_eq!(host.call_names().iter().filter(|call| *call == stop(protocol)).count(), 1);
+        assert_eq!(host.count(stop(protocol)), 1);
 
         let inputs = json!({"mode": "hang", "during": "update+delete"});
         let made = faulty.within(60.0).make(&inputs).await?;
@@ -229,7 +229,7 @@ on_both_protocols! {
         assert_says(&slow, Code::Unknown, &["updating", "`customTimeouts.update`", "`pulumi refresh`"]);
         let slow = faulty.within(1.0).delete(&made).await.expect_err("it hangs");
         assert_says(&slow, Code::Unknown, &["deleting", "`customTimeouts.delete`", "`pulumi refresh`"]);
-        assert_eq!(host.call_names().iter().filter(|call| *call == stop(protocol)).count(), 3);
+        assert_eq!(host.count(stop(protocol)), 3);
         session.note().make(&json!({"title": "Hello"})).await?;
     }
 

@@ -2,11 +2,11 @@
 
 use rustix::process::Signal;
 
-use crate::harness::processes::{lives, signal};
+use crate::harness::processes::signal;
 use crate::harness::{Code, Host, Setup, json, on_both_protocols};
 
 /// What the engine was told of the loss.
-fn warnings(host: &Host) -> Vec<String> {
+pub(super) fn fallbacks(host: &Host) -> Vec<String> {
     let lines = host.engine.lines().into_iter().map(|line| line.message);
     lines.filter(|message| message.contains("providers are started by this plugin")).collect()
 }
@@ -21,7 +21,7 @@ on_both_protocols! {
         let made = session.note().make(&json!({"title": "one"})).await?;
         session.note().delete(&made).await?;
         assert_eq!(host.provider_processes().len(), 2);
-        assert_eq!(warnings(&host).len(), 1, "{:?}", host.engine.lines());
+        assert_eq!(fallbacks(&host).len(), 1, "{:?}", host.engine.lines());
         assert_eq!(host.children().len(), 1, "the plugin has its own provider");
     }
 
@@ -75,7 +75,7 @@ on_both_protocols! {
         // With a daemon again, the run goes on where it was.
         host.restart_daemon().await;
         session.note().make(&json!({"title": "two"})).await?;
-        assert_eq!(warnings(&host), [""; 0], "{:?}", host.engine.lines());
+        assert_eq!(fallbacks(&host), [""; 0], "{:?}", host.engine.lines());
     }
 
     async fn what_a_killed_plugin_has_made_is_told_to_a_later_run_though_the_daemon_lives(protocol) {
@@ -97,31 +97,16 @@ on_both_protocols! {
         assert_eq!(told, [0, 0, 1, 0]);
     }
 
-    async fn a_daemon_that_is_told_to_end_lets_a_change_end_first(protocol) {
-        let mut host = Setup::sandbox(protocol).with_daemon().start().await;
-        let session = host.session().await?;
-        let job = session.resource("sandbox:index/server:Server", "server");
-        let inputs = json!({"image": "small", "bootTime": "1s"});
-        let told = async {
-            host.provider_is_in("ApplyResourceChange", 1).await;
-            signal(host.daemon().process(), Signal::TERM);
-        };
-        let (made, ()) = tokio::join!(job.create(&inputs), told);
-        drop(made);
-        host.daemon_mut().ended().await;
-        assert!(!lives(host.provider_process()), "its provider has ended with it");
-    }
-
     async fn a_plugin_without_a_daemon_says_so_only_where_one_was_asked_for(protocol) {
         let silent = Setup::sandbox(protocol).start().await;
         silent.session().await?.note().make(&json!({"title": "one"})).await?;
-        assert_eq!(warnings(&silent), [""; 0]);
+        assert_eq!(fallbacks(&silent), [""; 0]);
         let asked = Setup::sandbox(protocol).with("ISTHMUS_DAEMON", "/nowhere/daemon.sock").start().await;
         asked.session().await?.note().make(&json!({"title": "one"})).await?;
-        let [warning] = &warnings(&asked)[..] else { panic!("{:?}", asked.engine.lines()) };
+        let [warning] = &fallbacks(&asked)[..] else { panic!("{:?}", asked.engine.lines()) };
         assert!(warning.contains("no daemon listens on /nowhere/daemon.sock"), "{warning}");
         let off = Setup::sandbox(protocol).with("ISTHMUS_DAEMON", "off").start().await;
         off.session().await?.note().make(&json!({"title": "one"})).await?;
-        assert_eq!(warnings(&off), [""; 0]);
+        assert_eq!(fallbacks(&off), [""; 0]);
     }
 }

@@ -18,9 +18,10 @@ use tonic::service::Interceptor;
 use tonic::service::interceptor::InterceptedService;
 use tonic::{Request, Status};
 
+use super::losses::fallbacks;
 use crate::harness::certificates::{Authority, private, tls};
 use crate::harness::daemon::Daemon;
-use crate::harness::host::{Host, channel};
+use crate::harness::host::channel;
 use crate::harness::{Code, Outcome, PATIENCE, Protocol, Session, Setup, json, processes};
 use crate::protocol::peers::{Answers, as_stranger, left_out};
 
@@ -177,11 +178,6 @@ fn traced(directory: &Path) -> (String, std::path::PathBuf) {
     (script.to_str().expect("a path in UTF-8").to_owned(), trace)
 }
 
-fn warnings(host: &Host) -> Vec<String> {
-    let lines = host.engine.lines().into_iter().map(|line| line.message);
-    lines.filter(|message| message.contains("providers are started by this plugin")).collect()
-}
-
 #[tokio::test]
 async fn a_plugin_with_a_certificate_or_a_token_uses_a_daemon_over_tls() -> Outcome {
     let place = Place::new().with_authority().with_tokens(&format!("build {TOKEN}\n"));
@@ -196,7 +192,7 @@ async fn a_plugin_with_a_certificate_or_a_token_uses_a_daemon_over_tls() -> Outc
         let session = host.session().await?;
         let made = session.note().make(&json!({"title": "one"})).await?;
         session.note().delete(&made).await?;
-        assert_eq!(warnings(&host), [""; 0], "{:?}", host.engine.lines());
+        assert_eq!(fallbacks(&host), [""; 0], "{:?}", host.engine.lines());
         assert!(host.children().is_empty(), "the plugin has started no provider");
     }
     assert_eq!(processes::children(daemon.process()).len(), 2, "each identity has a provider of its own");
@@ -331,7 +327,7 @@ async fn a_plugin_uses_a_daemon_on_the_loopback_only_where_its_own_user_listens(
     let address = format!("http://127.0.0.1:{port}");
     let host = Setup::sandbox(Protocol::V6).with("ISTHMUS_DAEMON", &address).start().await;
     host.session().await?.note().make(&json!({"title": "one"})).await?;
-    assert_eq!(warnings(&host), [""; 0], "{:?}", host.engine.lines());
+    assert_eq!(fallbacks(&host), [""; 0], "{:?}", host.engine.lines());
     assert_eq!(processes::children(daemon.process()).len(), 1);
 
     // Another user's listener gets nothing.
@@ -351,7 +347,7 @@ async fn a_plugin_uses_a_daemon_on_the_loopback_only_where_its_own_user_listens(
     let address = format!("http://127.0.0.1:{port}");
     let host = Setup::sandbox(Protocol::V6).with("ISTHMUS_DAEMON", &address).start().await;
     host.session().await?.note().make(&json!({"title": "one"})).await?;
-    let [warning] = &warnings(&host)[..] else { panic!("{:?}", host.engine.lines()) };
+    let [warning] = &fallbacks(&host)[..] else { panic!("{:?}", host.engine.lines()) };
     assert!(warning.contains("belongs to the user with uid 65534"), "{warning}");
     assert_eq!(reading.await.expect("no panic").as_deref(), Some(&b""[..]), "the plugin has sent something");
     Ok(())
@@ -367,7 +363,7 @@ async fn a_daemon_whose_certificate_is_not_verified_gets_nothing() -> Outcome {
         place.plugin_with_token(port, TOKEN).with_value("ISTHMUS_DAEMON_AUTHORITIES", other.as_os_str());
     let host = setup.start().await;
     host.session().await?.note().make(&json!({"title": "one"})).await?;
-    let [warning] = &warnings(&host)[..] else { panic!("{:?}", host.engine.lines()) };
+    let [warning] = &fallbacks(&host)[..] else { panic!("{:?}", host.engine.lines()) };
     assert!(warning.contains("its certificate is not verified"), "{warning}");
     assert!(processes::children(daemon.process()).is_empty());
     Ok(())
@@ -383,7 +379,7 @@ async fn a_replica_that_is_gone_is_passed_over() -> Outcome {
         let addresses = addresses.map(|port| format!("https://localhost:{port}")).join(",");
         let host = place.plugin_with_token(port, TOKEN).with("ISTHMUS_DAEMON", &addresses).start().await;
         host.session().await?.note().make(&json!({"title": "one"})).await?;
-        assert_eq!(warnings(&host), [""; 0], "{:?}", host.engine.lines());
+        assert_eq!(fallbacks(&host), [""; 0], "{:?}", host.engine.lines());
     }
     assert!(!processes::children(daemon.process()).is_empty());
     Ok(())
@@ -399,7 +395,7 @@ async fn connections_that_say_nothing_keep_no_one_else_out() -> Outcome {
     }
     let host = place.plugin_with_token(port, TOKEN).start().await;
     host.session().await?.note().make(&json!({"title": "one"})).await?;
-    assert_eq!(warnings(&host), [""; 0], "{:?}", host.engine.lines());
+    assert_eq!(fallbacks(&host), [""; 0], "{:?}", host.engine.lines());
     assert!(host.children().is_empty(), "the daemon has served the run");
     // Those that were there first have lost their places.
     let mut byte = [0];

@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use crate::harness::engine::Severity;
 use crate::harness::replicas::Replicas;
 use crate::harness::{Code, Host, Json, Outcome, PATIENCE, Protocol, Session, Setup, Status, json};
 
@@ -20,11 +19,6 @@ async fn is_stopped(process: u32) {
         }
     };
     tokio::time::timeout(PATIENCE, stopped).await.expect("it stops");
-}
-
-fn warnings(host: &Host) -> Vec<String> {
-    let shown = host.engine.shown().into_iter().filter(|line| line.severity == Severity::Warning);
-    shown.map(|line| line.message).collect()
 }
 
 /// Kind and condition of the operations that are open.
@@ -51,6 +45,7 @@ async fn with_a_slow_one(point: &str) -> Replicas {
 
 #[tokio::test]
 async fn a_replica_that_slept_before_a_call_does_not_make_it_when_another_one_has_taken_over() -> Outcome {
+    fixtures::needs!(PostgreSql, Ok(()));
     let replicas = with_a_slow_one("intent-written").await;
     let (_slow, session) = run(&replicas, 0).await?;
     let begun = Instant::now();
@@ -59,7 +54,7 @@ async fn a_replica_that_slept_before_a_call_does_not_make_it_when_another_one_ha
     replicas.expire_leases();
 
     let (other, session) = run(&replicas, 1).await?;
-    let told = warnings(&other);
+    let told = other.engine.warnings();
     assert!(told.iter().any(|text| text.contains("::note ")), "{told:?}");
     session.note().make(&json!({"title": "other"})).await?;
     while begun.elapsed() < Duration::from_secs(2) {
@@ -77,13 +72,14 @@ async fn a_replica_that_slept_before_a_call_does_not_make_it_when_another_one_ha
 
 #[tokio::test]
 async fn a_replica_that_slept_in_a_creation_adds_the_object_to_what_another_one_has_reported() -> Outcome {
+    fixtures::needs!(PostgreSql, Ok(()));
     let replicas = with_a_slow_one("outcome-known").await;
     let (_slow, session) = run(&replicas, 0).await?;
     let creating = tokio::spawn(async move { session.note().create(&json!({"title": "slow"})).await });
     is_stopped(replicas.process(0)).await;
     replicas.expire_leases();
     let (other, _session) = run(&replicas, 1).await?;
-    let told = warnings(&other);
+    let told = other.engine.warnings();
     assert!(told.iter().any(|text| text.contains("::note ")), "{told:?}");
     assert_eq!(open(&replicas), [unknown("creation")]);
 
@@ -97,6 +93,7 @@ async fn a_replica_that_slept_in_a_creation_adds_the_object_to_what_another_one_
 
 #[tokio::test]
 async fn a_replica_that_slept_in_an_update_does_not_settle_what_another_one_has_settled() -> Outcome {
+    fixtures::needs!(PostgreSql, Ok(()));
     // The first time is that of the creation.
     let replicas = with_a_slow_one("outcome-known:2").await;
     let (_slow, session) = run(&replicas, 0).await?;
@@ -122,6 +119,7 @@ async fn a_replica_that_slept_in_an_update_does_not_settle_what_another_one_has_
 
 #[tokio::test]
 async fn what_one_replica_has_made_another_one_hears_of_at_once() -> Outcome {
+    fixtures::needs!(PostgreSql, Ok(()));
     let replicas = Replicas::start_here(&[]).await;
     let (_first, session) = run(&replicas, 0).await?;
     let made = session.note().make(&json!({"title": "one"})).await?;
@@ -136,7 +134,7 @@ async fn what_one_replica_has_made_another_one_hears_of_at_once() -> Outcome {
         let (host, session) = run(&replicas, 0).await?;
         session.note().make(&json!({"title": "again"})).await?;
         session.cancel().await?;
-        told.extend(warnings(&host).into_iter().filter(|text| text.contains(&made.id)));
+        told.extend(host.engine.warnings().into_iter().filter(|text| text.contains(&made.id)));
     }
     assert_eq!(told, [""; 0]);
     Ok(())
@@ -144,6 +142,7 @@ async fn what_one_replica_has_made_another_one_hears_of_at_once() -> Outcome {
 
 #[tokio::test]
 async fn an_engine_that_creates_what_another_replica_is_creating_is_warned_at_once() -> Outcome {
+    fixtures::needs!(PostgreSql, Ok(()));
     let replicas = Replicas::start_here(&[]).await;
     let gate = replicas.directory.path().join("gate");
     let first = replicas.plugin_of(&[0]).with_value("SANDBOX_GATE", gate.as_os_str()).start().await;
@@ -152,9 +151,9 @@ async fn an_engine_that_creates_what_another_replica_is_creating_is_warned_at_on
     first.provider_is_in("ApplyResourceChange", 1).await;
     // Its engine is gone, and the lease of the replica has not expired.
     let (second, session) = run(&replicas, 1).await?;
-    assert_eq!(warnings(&second), [""; 0]);
+    assert_eq!(second.engine.warnings(), [""; 0]);
     session.note().create(&json!({"title": "two"})).await?;
-    let told = warnings(&second);
+    let told = second.engine.warnings();
     assert!(told.iter().any(|text| text.contains("The engine creates it now")), "{told:?}");
     std::fs::write(&gate, "").expect("a directory of ours");
     creating.await.expect("no panic")?;
@@ -164,6 +163,7 @@ async fn an_engine_that_creates_what_another_replica_is_creating_is_warned_at_on
 #[tokio::test]
 async fn without_the_database_nothing_is_changed_and_what_was_under_way_is_noted_when_it_is_back() -> Outcome
 {
+    fixtures::needs!(PostgreSql, Ok(()));
     let replicas = Replicas::start_here(&[]).await;
     let gate = replicas.directory.path().join("gate");
     let waiting = replicas.plugin_of(&[0]).with_value("SANDBOX_GATE", gate.as_os_str()).start().await;
@@ -180,7 +180,7 @@ async fn without_the_database_nothing_is_changed_and_what_was_under_way_is_noted
     assert!(status.message().starts_with("nothing was changed, because the journal"), "{status}");
     // It has the answer, and a warning.
     let made = creating.await.expect("no panic")?;
-    let told = warnings(&waiting);
+    let told = waiting.engine.warnings();
     assert!(told.iter().any(|text| text.contains("Failed to record the outcome")), "{told:?}");
     assert_eq!(host.objects().len(), 1, "{:?}", host.objects());
 
@@ -204,6 +204,7 @@ async fn lose(replicas: &mut Replicas, host: &Host) {
 
 #[tokio::test]
 async fn withheld_values_that_only_a_lost_replica_had_are_not_taken_for_none() -> Outcome {
+    fixtures::needs!(PostgreSql, Ok(()));
     let mut replicas = Replicas::start_here(&[]).await;
     let setup = Setup::conformance(Protocol::V6).with("ISTHMUS_WRITE_ONLY", "hash");
     let host = replicas.plugin_by(setup, &[0, 1]).start().await;
@@ -225,6 +226,7 @@ async fn withheld_values_that_only_a_lost_replica_had_are_not_taken_for_none() -
 
 #[tokio::test]
 async fn a_plan_that_only_a_lost_replica_remembered_is_made_again() -> Outcome {
+    fixtures::needs!(PostgreSql, Ok(()));
     let mut replicas = Replicas::start_here(&[]).await;
     let host = replicas.plugin_of(&[0, 1]).start().await;
     let session = host.session().await?;
@@ -241,6 +243,7 @@ async fn a_plan_that_only_a_lost_replica_remembered_is_made_again() -> Outcome {
 
 #[tokio::test]
 async fn an_engine_is_told_that_what_a_lost_replica_had_opened_is_not_closed() -> Outcome {
+    fixtures::needs!(PostgreSql, Ok(()));
     let mut replicas = Replicas::start_here(&[]).await;
     let host = replicas.plugin_of(&[0, 1]).start().await;
     let session = host.session().await?;
@@ -248,7 +251,7 @@ async fn an_engine_is_told_that_what_a_lost_replica_had_opened_is_not_closed() -
     session.invoke(TOKEN, &json!({"audience": "me"})).await?.expect("a token");
     lose(&mut replicas, &host).await;
     session.resource(NOTE, "other").make(&json!({"title": "two"})).await?;
-    let told = warnings(&host);
+    let told = host.engine.warnings();
     let [warning] = &told[..] else { panic!("{told:?}") };
     assert!(
         warning.contains("ephemeral resources that were opened before are neither renewed nor closed"),

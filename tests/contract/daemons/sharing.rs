@@ -36,7 +36,7 @@ async fn configured(host: &Host, config: &Json) -> Result<Session, Status> {
 /// How often a provider was configured.
 fn configurations(host: &Host, protocol: Protocol) -> usize {
     let call = if protocol == Protocol::V5 { "Configure" } else { "ConfigureProvider" };
-    host.call_names().iter().filter(|name| *name == call).count()
+    host.count(call)
 }
 
 on_both_protocols! {
@@ -50,17 +50,6 @@ on_both_protocols! {
         let warned = host.engine.lines().iter().any(|line| line.severity == Severity::Warning);
         assert!(warned, "{:?}", host.engine.lines());
         assert!(host.children().is_empty(), "the plugin has started no provider");
-    }
-
-    async fn a_second_run_with_the_same_configuration_starts_no_provider(protocol) {
-        let (first, second) = two(Setup::sandbox(protocol)).await;
-        let session = configured(&first, &json!({"token": "t"})).await?;
-        session.note().make(&json!({"title": "one"})).await?;
-        drop(session);
-        let session = configured(&second, &json!({"token": "t"})).await?;
-        session.note().make(&json!({"title": "two"})).await?;
-        assert_eq!(second.provider_processes().len(), 1);
-        assert_eq!(configurations(&second, protocol), 1);
     }
 
     async fn ten_runs_pay_for_a_slow_login_once(protocol) {
@@ -81,19 +70,6 @@ on_both_protocols! {
         assert!(others < LOGIN, "nine more runs took as long as one login: {took:?}");
         assert_eq!(first.provider_processes().len(), 1);
         assert_eq!(configurations(&first, protocol), 1);
-    }
-
-    async fn runs_at_the_same_time_share_one_start_and_one_configuration(protocol) {
-        let host = one(Setup::sandbox(protocol).with("SANDBOX_START_DELAY", "100")).await;
-        let run = async || {
-            let session = configured(&host, &json!({"token": "t"})).await?;
-            session.note().make(&json!({"title": "hello"})).await?;
-            Ok::<_, Status>(session)
-        };
-        let (a, b, c, d) = tokio::join!(run(), run(), run(), run());
-        let _sessions = [a?, b?, c?, d?];
-        assert_eq!(host.provider_processes().len(), 1);
-        assert_eq!(configurations(&host, protocol), 1);
     }
 
     async fn runs_at_the_same_time_have_one_process_for_each_of_their_configurations(protocol) {
@@ -265,15 +241,6 @@ on_both_protocols! {
         }
     }
 
-    async fn a_process_that_ends_by_itself_makes_room_for_the_one_that_replaces_it(protocol) {
-        let host = one(Setup::sandbox(protocol).with("ISTHMUS_POOL_PROCESSES", "1")).await;
-        let session = configured(&host, &json!({})).await?;
-        signal(host.provider_process(), Signal::KILL);
-        until("the provider is gone", || children(host.daemon().process()).is_empty().then_some(())).await;
-        session.note().make(&json!({"title": "one"})).await?;
-        assert_eq!(host.provider_processes().len(), 2);
-    }
-
     async fn a_run_that_makes_no_calls_lends_its_process(protocol) {
         let limited = Setup::sandbox(protocol).with("ISTHMUS_POOL_PROCESSES", "1").with("ISTHMUS_POOL_IDLE", "0.2");
         let logging = limited.clone().with("TF_LOG_PROVIDER", "error");
@@ -344,13 +311,13 @@ on_both_protocols! {
                 waiting += 1;
             }
         }
-        let begun = host.call_names().iter().filter(|name| *name == "ApplyResourceChange").count();
+        let begun = host.count("ApplyResourceChange");
         assert!(waiting > 0 && begun + waiting <= 300, "{begun} calls were made, {waiting} cancelled before");
         session.note().make(&json!({"title": "the session stays usable"})).await?;
     }
 
-    async fn a_provider_that_crashes_is_replaced_once_for_all_of_its_runs(protocol) {
-        let (host, second) = two(Setup::sandbox(protocol)).await;
+    async fn a_provider_that_crashes_is_replaced_once_for_all_of_its_runs_and_makes_room_for_that(protocol) {
+        let (host, second) = two(Setup::sandbox(protocol).with("ISTHMUS_POOL_PROCESSES", "1")).await;
         let one = configured(&host, &json!({})).await?;
         let other = configured(&second, &json!({})).await?;
         signal(host.provider_process(), Signal::KILL);

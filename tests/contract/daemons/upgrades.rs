@@ -150,7 +150,7 @@ on_both_protocols! {
         wanted.extend(["of a new run".to_owned(), "of an old run".to_owned()]);
         wanted.sort();
         assert_eq!(titles(&host), wanted, "each was made once");
-        let applied = host.call_names().iter().filter(|name| *name == "ApplyResourceChange").count();
+        let applied = host.count("ApplyResourceChange");
         assert_eq!(applied, CALLS + 2);
 
         // The first daemon serves its sessions, and ends with the last of them, and its provider.

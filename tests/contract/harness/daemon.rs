@@ -4,23 +4,21 @@ use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::Arc;
 
 use http::uri::Authority;
 use isthmus_grpc::{Channel, ChannelSettings, Stream};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::{Child, Command};
-use tokio::sync::watch;
 
 use super::PATIENCE;
-use super::host::follow;
+use super::engine::{Output, isolate};
 
 /// A running daemon. It is killed when this goes.
 #[derive(Debug)]
 pub(crate) struct Daemon {
     child: Child,
     socket: PathBuf,
-    stderr: Arc<watch::Sender<String>>,
+    stderr: Output,
 }
 
 /// The socket of the daemon in a directory.
@@ -75,15 +73,11 @@ impl Daemon {
     }
 
     async fn run(mut command: Command, directory: &Path, variables: &[(String, OsString)]) -> Self {
-        command.env_clear();
-        command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", directory);
-        command.env("PULUMI_HOME", directory.join("pulumi")).env("ISTHMUS_HOME", directory.join("isthmus"));
+        isolate(&mut command, directory);
         command.envs(variables.iter().map(|(name, value)| (name, value)));
         command.current_dir("/").stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().expect("the daemon starts");
-        let stderr = Arc::new(watch::Sender::new(String::new()));
-        let pipe = child.stderr.take().expect("a pipe").into_owned_fd().expect("a descriptor");
-        follow(pipe, Arc::clone(&stderr));
+        let stderr = Output::of(&mut child);
         let daemon = Self { child, socket: socket_in(directory), stderr };
         daemon.said("listening on").await;
         daemon
@@ -91,14 +85,12 @@ impl Daemon {
 
     /// Waits until it has written this to standard error.
     pub(crate) async fn said(&self, text: &str) {
-        let mut stderr = self.stderr.subscribe();
-        let said = tokio::time::timeout(PATIENCE, stderr.wait_for(|written| written.contains(text))).await;
-        assert!(said.is_ok_and(|said| said.is_ok()), "the daemon did not say {text:?}: {}", self.stderr());
+        self.stderr.wait_for(text).await;
     }
 
     /// What it has written to standard error.
     pub(crate) fn stderr(&self) -> String {
-        self.stderr.borrow().clone()
+        self.stderr.text()
     }
 
     /// Where it listens.

@@ -1,8 +1,6 @@
 //! The daemon as a process of its own, under the name that an engine starts it by.
 
 use std::ffi::{OsStr, OsString};
-use std::io::Read as _;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
@@ -14,17 +12,14 @@ use rustix::process::Signal;
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 use tokio::process::{Child, ChildStdin, Command};
-use tokio::sync::watch;
 use tonic::Status;
 use tonic::transport::{Channel, Endpoint};
 
 use super::daemon::{self, Daemon};
-use super::engine::Engine;
+use super::engine::{self, Engine, Output, PLUGIN};
 use super::session::{Session, Transcript};
 use super::{PATIENCE, processes};
 
-/// The name that today's engines start the daemon by.
-const PLUGIN: &str = "pulumi-resource-terraform-provider";
 const SANDBOX: &str = "terraform-provider-sandbox";
 const CONFORMANCE: &str = "terraform-provider-conformance";
 
@@ -275,7 +270,7 @@ pub(crate) struct Host {
     process: u32,
     stdin: Option<ChildStdin>,
     port: u16,
-    stderr: Arc<watch::Sender<String>>,
+    stderr: Output,
     transcript: Transcript,
     daemon: Option<Daemon>,
 }
@@ -339,12 +334,8 @@ impl Host {
         };
         let working_directory = directory.path().join(&setup.working_directory);
         std::fs::create_dir_all(&working_directory).expect("a directory in a directory of ours");
+        engine::isolate(&mut command, directory.path());
         command
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", directory.path())
-            .env("PULUMI_HOME", directory.path().join("pulumi"))
-            .env("ISTHMUS_HOME", directory.path().join("isthmus"))
             .env("ISTHMUS_OFFLINE", "true")
             // Only the plugin for a legacy engine looks there; others are told by Parameterize.
             .env("ISTHMUS_PROVIDER", &provider)
@@ -365,7 +356,7 @@ impl Host {
         };
         // All tests can run with providers that log, but for those that are about what these log.
         if !setup.variables.iter().any(|(name, _)| name.starts_with("TF_LOG")) {
-            command.envs(isthmus_test_engine::provider_logging(directory.path()));
+            command.envs(engine::provider_logging(directory.path()));
         }
         let variables_of_daemon = setup.variables_of_daemon();
         command.envs(setup.variables);
@@ -381,13 +372,9 @@ impl Host {
             false => None,
         };
         let mut child = command.spawn().expect("the daemon starts");
-        let stderr = Arc::new(watch::Sender::new(String::new()));
-        follow(
-            child.stderr.take().expect("a pipe").into_owned_fd().expect("a descriptor"),
-            Arc::clone(&stderr),
-        );
+        let stderr = Output::of(&mut child);
         let stdout = child.stdout.take().expect("a pipe").into_owned_fd().expect("a descriptor");
-        let port = isthmus_test_engine::first_line(stdout).await;
+        let port = engine::first_line(stdout).await;
         let mut process = child.id().expect("a process that was not waited for");
         if let Starter::Engine(_) = setup.starter {
             process = processes::children(process)[0];
@@ -621,14 +608,12 @@ impl Host {
 
     /// What the daemon printed on stderr so far.
     pub(crate) fn stderr(&self) -> String {
-        self.stderr.borrow().clone()
+        self.stderr.text()
     }
 
     /// Waits for a text on the daemon's stderr.
     pub(crate) async fn prints(&self, wanted: &str) {
-        let mut stderr = self.stderr.subscribe();
-        let printed = tokio::time::timeout(PATIENCE, stderr.wait_for(|text| text.contains(wanted))).await;
-        assert!(printed.is_ok_and(|found| found.is_ok()), "{wanted:?} is not on stderr: {}", self.stderr());
+        self.stderr.wait_for(wanted).await;
     }
 
     /// The daemon's child processes, whichever of its threads made them.
@@ -774,18 +759,6 @@ fn link(program: &Path, directory: &Path, name: &str) -> PathBuf {
         std::os::unix::fs::symlink(program, &link).expect("a link in a new directory");
     }
     link
-}
-
-/// Collects stderr in a thread, so that it is there even when the test's runtime is not.
-pub(super) fn follow(stderr: OwnedFd, collected: Arc<watch::Sender<String>>) {
-    std::thread::spawn(move || {
-        let mut stderr = std::fs::File::from(stderr);
-        let mut buffer = [0; 8192];
-        while let Ok(count @ 1..) = stderr.read(&mut buffer) {
-            let text = String::from_utf8_lossy(&buffer[..count]);
-            collected.send_modify(|collected| collected.push_str(&text));
-        }
-    });
 }
 
 fn collect_files(directory: &Path, files: &mut Vec<PathBuf>) {

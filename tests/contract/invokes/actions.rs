@@ -1,17 +1,11 @@
 //! Actions: carried out by an invoke, never in a preview, and told as they go.
 
-use rustix::process::Signal;
-
 use crate::harness::engine::{Line, Severity};
-use crate::harness::processes::{self, ended};
-use crate::harness::{Code, Host, Json, Protocol, Setup, json, on_both_protocols, secret, unknown};
+use crate::harness::processes::ended;
+use crate::harness::{Code, Json, Protocol, Setup, json, on_both_protocols, secret, unknown};
 
 const BROADCAST: &str = "sandbox:index/actionBroadcast:actionBroadcast";
 const INVOKE: &str = "InvokeAction";
-
-fn times(host: &Host, call: &str) -> usize {
-    host.call_names().iter().filter(|name| *name == call).count()
-}
 
 fn info(text: &str) -> Line {
     Line { severity: Severity::Info, message: format!("{BROADCAST}: {text}"), urn: String::new() }
@@ -55,7 +49,7 @@ on_both_protocols! {
             let planned = session.preview_invoke(BROADCAST, &json!({"message": message})).await?;
             assert_eq!(planned, Ok(nothing()));
         }
-        assert_eq!((times(&host, "ValidateActionConfig"), times(&host, "PlanAction"), times(&host, INVOKE)), (2, 2, 0));
+        assert_eq!((host.count("ValidateActionConfig"), host.count("PlanAction"), host.count(INVOKE)), (2, 2, 0));
         assert_eq!(host.objects(), [] as [Json; 0]);
     }
 
@@ -72,7 +66,7 @@ on_both_protocols! {
         assert_eq!(deferred, Ok(nothing()));
         let warning = "The provider deferred the action sandbox_broadcast";
         host.engine.line(warning, |line| line.message.starts_with(warning)).await;
-        assert_eq!(times(&host, INVOKE), 0);
+        assert_eq!(host.count(INVOKE), 0);
     }
 
     async fn an_engine_that_does_not_tell_previews_gets_no_action(protocol) {
@@ -82,7 +76,7 @@ on_both_protocols! {
         let status = session.invoke(BROADCAST, &json!({"message": "Hello"})).await.expect_err("it may be a preview");
         assert_eq!(status.code(), Code::FailedPrecondition);
         assert!(status.message().contains("does not mark previews"), "{status}");
-        assert_eq!(times(&host, INVOKE), 0);
+        assert_eq!(host.count(INVOKE), 0);
     }
 
     async fn arguments_that_are_refused_are_named_and_nothing_is_done(host, session: sandbox) {
@@ -99,7 +93,7 @@ on_both_protocols! {
             assert_eq!(at, property);
             assert!(reason.contains(wanted), "{reason}");
         }
-        assert_eq!(times(&host, INVOKE), 0);
+        assert_eq!(host.count(INVOKE), 0);
     }
 
     async fn a_deferral_that_was_not_asked_for_names_the_provider(host, session: sandbox) {
@@ -108,7 +102,7 @@ on_both_protocols! {
         for words in ["the provider sandbox answered PlanAction of sandbox_broadcast", "deferred"] {
             assert!(status.message().contains(words), "{words:?} is not in: {status}");
         }
-        assert_eq!(times(&host, INVOKE), 0);
+        assert_eq!(host.count(INVOKE), 0);
     }
 
     async fn an_action_that_fails_says_why_after_what_it_has_told(host, session: sandbox) {
@@ -145,17 +139,6 @@ on_both_protocols! {
         }
     }
 
-    async fn a_provider_that_is_killed_in_the_middle_leaves_the_outcome_unknown(host, session: sandbox) {
-        let arguments = json!({"message": "Hello", "fault": "hang"});
-        let (done, ()) = tokio::join!(session.invoke(BROADCAST, &arguments), async {
-            host.engine.line("how far it is", |line| *line == info("1 of 1: Hello")).await;
-            processes::signal(host.provider_process(), Signal::KILL);
-        });
-        let status = done.expect_err("the provider is dead");
-        assert_eq!(status.code(), Code::Unknown, "{status}");
-        assert!(status.message().contains("signal"), "{status}");
-    }
-
     async fn cancelling_stops_an_action_whose_outcome_is_then_unknown(host, session: sandbox) {
         let arguments = json!({"message": "Hello", "fault": "hang"});
         let (done, cancelled) = tokio::join!(session.invoke(BROADCAST, &arguments), async {
@@ -179,7 +162,7 @@ on_both_protocols! {
         invoking.abort();
         drop(invoking.await);
         let stop = if protocol == Protocol::V5 { "Stop" } else { "StopProvider" };
-        assert_eq!(times(&host, stop), 0);
+        assert_eq!(host.count(stop), 0);
         // The connection's end is another matter: then it is stopped as everything is, and waited for.
         drop(session);
         host.provider_is_in(stop, 1).await;
@@ -199,9 +182,9 @@ on_both_protocols! {
         }
         let failures = session.invoke(ring, &json!({"bell": "big"})).await?.expect_err("times is missing");
         assert_eq!(failures[0].0, "times", "{failures:?}");
-        let rung = times(&host, INVOKE);
+        let rung = host.count(INVOKE);
         assert_eq!(session.preview_invoke(ring, &arguments).await?, Ok(json!({"result": secret(nothing()["result"].clone())})));
-        assert_eq!(times(&host, INVOKE), rung, "a preview plans only");
+        assert_eq!(host.count(INVOKE), rung, "a preview plans only");
     }
 
     async fn an_older_provider_has_no_actions(protocol) {

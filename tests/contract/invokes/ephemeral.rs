@@ -2,6 +2,7 @@
 
 use isthmus_proto::pulumirpc::ConfigureRequest;
 use rustix::process::Signal;
+use tokio::task::JoinSet;
 
 use crate::harness::engine::Severity;
 use crate::harness::processes;
@@ -27,10 +28,6 @@ async fn open(session: &Session, arguments: &Json) -> Result<String, Status> {
 fn private(host: &Host, call: &str) -> Vec<Json> {
     let private = |line: &Json| serde_json::from_str(line["private"].as_str()?).ok();
     host.calls().iter().filter(|line| line["call"] == call).filter_map(private).collect()
-}
-
-fn times(host: &Host, call: &str) -> usize {
-    host.call_names().iter().filter(|name| *name == call).count()
 }
 
 on_both_protocols! {
@@ -78,7 +75,7 @@ on_both_protocols! {
         assert!(schema["functions"]["sandbox:index/getNote:getNote"].is_object());
         let status = session.invoke(TOKEN, &json!({"audience": "me"})).await.expect_err("it is left out");
         assert_eq!(status.code(), Code::NotFound, "{status}");
-        assert_eq!(times(&host, OPEN), 0);
+        assert_eq!(host.count(OPEN), 0);
 
         let only = host.greeted().await?;
         only.parameterize(&["--include=sandbox_token", &host.provider()]).await?;
@@ -105,12 +102,12 @@ on_both_protocols! {
             assert_eq!(at, property);
             assert!(reason.contains(wanted), "{reason}");
         }
-        assert_eq!(times(&host, OPEN), 0);
+        assert_eq!(host.count(OPEN), 0);
         let failures = session.invoke(TOKEN, &json!({"audience": "me", "fault": "open"})).await?;
         let failures = failures.expect_err("the provider refuses");
         assert_eq!(failures[0].0, "audience");
         assert!(failures[0].1.contains("The token refuses: Open"), "{failures:?}");
-        assert_eq!(times(&host, OPEN), 1);
+        assert_eq!(host.count(OPEN), 1);
     }
 
     async fn warnings_are_shown_before_the_answer(host, session: sandbox) {
@@ -123,7 +120,7 @@ on_both_protocols! {
     async fn a_preview_opens_what_is_known_as_terraform_does(host, session: sandbox) {
         let opened = session.preview_invoke(TOKEN, &json!({"audience": "me"})).await?.expect("a token");
         assert_eq!(opened["audience"], secret("me"));
-        assert_eq!(times(&host, OPEN), 1);
+        assert_eq!(host.count(OPEN), 1);
     }
 
     async fn what_is_not_known_is_validated_and_not_opened(host, session: sandbox) {
@@ -135,7 +132,7 @@ on_both_protocols! {
         let arguments = json!({"audience": unknown(), "lifetime": "long"});
         let failures = session.preview_invoke(TOKEN, &arguments).await?.expect_err("a wrong lifetime");
         assert_eq!(failures[0].0, "lifetime");
-        assert_eq!((times(&host, "ValidateEphemeralResourceConfig"), times(&host, OPEN)), (2, 0));
+        assert_eq!((host.count("ValidateEphemeralResourceConfig"), host.count(OPEN)), (2, 0));
     }
 
     async fn a_deferral_that_was_not_asked_for_names_the_provider(host, session: sandbox) {
@@ -146,16 +143,16 @@ on_both_protocols! {
         }
         session.cancel().await?;
         host.end_of(session).await;
-        assert_eq!(times(&host, CLOSE), 0, "nothing was opened");
+        assert_eq!(host.count(CLOSE), 0, "nothing was opened");
     }
 
     async fn what_opens_as_something_unknown_is_an_error_and_closed_at_once(host, session: sandbox) {
         let status = session.invoke(TOKEN, &json!({"audience": "me", "fault": "unknown"})).await;
         let status = status.expect_err("it is of no use");
         assert!(status.message().contains("not known"), "{status}");
-        assert_eq!(times(&host, CLOSE), 1);
+        assert_eq!(host.count(CLOSE), 1);
         host.end_of(session).await;
-        assert_eq!(times(&host, CLOSE), 1);
+        assert_eq!(host.count(CLOSE), 1);
     }
 
     async fn a_provider_that_refuses_its_configuration_opens_nothing(protocol) {
@@ -165,7 +162,7 @@ on_both_protocols! {
         assert!(status.message().contains("The sandbox refuses to be configured"), "{status}");
         let status = session.invoke(TOKEN, &json!({"audience": "me"})).await.expect_err("it is not configured");
         assert!(status.message().contains("the provider sandbox is not configured"), "{status}");
-        assert_eq!(times(&host, OPEN), 0);
+        assert_eq!(host.count(OPEN), 0);
     }
 
     async fn a_lease_is_renewed_in_time_with_the_newest_private_bytes_and_closed_with_them(host, session: sandbox) {
@@ -200,7 +197,7 @@ on_both_protocols! {
             private(&host, CLOSE).iter().map(|private| private["token"].to_string()).collect();
         closed.sort();
         closed.dedup();
-        assert_eq!((closed.len(), times(&host, CLOSE)), (4, 4), "each is closed, and once");
+        assert_eq!((closed.len(), host.count(CLOSE)), (4, 4), "each is closed, and once");
         let renewed = private(&host, RENEW);
         for private in &renewed {
             let lifetime = private["lifetime_milliseconds"].as_u64().expect("it has a lifetime");
@@ -219,7 +216,7 @@ on_both_protocols! {
         session.cancel().await?;
         host.provider_is_in(CLOSE, 1).await;
         host.end_of(session).await;
-        assert_eq!((times(&host, RENEW), times(&host, CLOSE)), (1, 1));
+        assert_eq!((host.count(RENEW), host.count(CLOSE)), (1, 1));
     }
 
     async fn cancelling_closes_what_is_open_and_nothing_that_is_opened_later(host, session: sandbox) {
@@ -228,12 +225,12 @@ on_both_protocols! {
         host.provider_is_in(CLOSE, 1).await;
         // An engine that is attached goes on with another run.
         open(&session, &json!({"audience": "second run"})).await?;
-        assert_eq!(times(&host, CLOSE), 1);
+        assert_eq!(host.count(CLOSE), 1);
         session.cancel().await?;
         session.cancel().await?;
         host.provider_is_in(CLOSE, 2).await;
         host.end_of(session).await;
-        assert_eq!(times(&host, CLOSE), 2);
+        assert_eq!(host.count(CLOSE), 2);
     }
 
     async fn a_lease_outlives_the_calls_that_may_use_it(host, session: sandbox) {
@@ -257,7 +254,7 @@ on_both_protocols! {
             open(&session, &json!({"audience": audience})).await?;
         }
         host.end_of(session).await;
-        assert_eq!(times(&host, CLOSE), 3);
+        assert_eq!(host.count(CLOSE), 3);
     }
 
     async fn the_end_of_the_daemon_closes_what_is_open(protocol) {
@@ -267,7 +264,7 @@ on_both_protocols! {
         open(&other, &json!({"audience": "two"})).await?;
         host.signal(Signal::INT);
         assert_eq!(host.exit().await.code(), Some(0));
-        assert_eq!(times(&host, CLOSE), 2);
+        assert_eq!(host.count(CLOSE), 2);
         drop((session, other));
     }
 
@@ -286,7 +283,7 @@ on_both_protocols! {
             drop(opening.await);
         }
         host.end_of(session).await;
-        assert_eq!(times(&host, OPEN), times(&host, CLOSE));
+        assert_eq!(host.count(OPEN), host.count(CLOSE));
     }
 
     async fn a_lease_that_cannot_be_closed_is_told(host, session: sandbox) {
@@ -295,7 +292,7 @@ on_both_protocols! {
         let line = host.engine.line("that it stays", |line| line.message.contains("could not be closed")).await;
         assert!(line.message.starts_with(TOKEN) && line.message.contains("The token refuses: Close"), "{line:?}");
         host.end_of(session).await;
-        assert_eq!(times(&host, CLOSE), 1, "once is all that it is asked");
+        assert_eq!(host.count(CLOSE), 1, "once is all that it is asked");
     }
 
     async fn a_provider_that_is_killed_takes_its_leases_with_it(protocol) {
@@ -310,12 +307,16 @@ on_both_protocols! {
         host.signal(Signal::INT);
         assert_eq!(host.exit().await.code(), Some(0));
         assert_eq!(host.engine.shown().into_iter().filter(lost).count(), 2, "each is told once");
-        assert_eq!(times(&host, CLOSE), 0);
+        assert_eq!(host.count(CLOSE), 0);
     }
 
     async fn a_program_that_opens_without_an_end_is_stopped(host, session: sandbox) {
-        let arguments = json!({"audience": "me"});
-        let opened = futures_of(600, || open(&session, &arguments)).await;
+        let mut opening = JoinSet::new();
+        for _ in 0..600 {
+            let session = session.clone();
+            opening.spawn(async move { open(&session, &json!({"audience": "me"})).await });
+        }
+        let opened = opening.join_all().await;
         let refused: Vec<&Status> = opened.iter().filter_map(|opened| opened.as_ref().err()).collect();
         assert_eq!(refused.len(), 100);
         for status in refused {
@@ -325,7 +326,7 @@ on_both_protocols! {
         session.cancel().await?;
         host.provider_is_in(CLOSE, 500).await;
         host.end_of(session).await;
-        assert_eq!((times(&host, OPEN), times(&host, CLOSE)), (500, 500));
+        assert_eq!((host.count(OPEN), host.count(CLOSE)), (500, 500));
     }
 
     async fn a_lease_of_the_framework_is_renewed_and_closed(host, session: conformance) {
@@ -342,7 +343,7 @@ on_both_protocols! {
         host.provider_is_in(CLOSE, 2).await;
         host.end_of(session).await;
         assert_eq!(host.objects(), [] as [Json; 0]);
-        assert_eq!(times(&host, CLOSE), 2);
+        assert_eq!(host.count(CLOSE), 2);
         assert_eq!(host.engine.shown(), []);
     }
 
@@ -360,25 +361,4 @@ on_both_protocols! {
         assert_eq!(opened["issuer"], secret(json!({"name": "me"})));
         assert!(opened["ticket"]["value"].is_string(), "{opened}");
     }
-}
-
-/// Does something many times at once.
-async fn futures_of<Answer>(count: usize, work: impl Fn() -> Answer) -> Vec<Result<String, Status>>
-where
-    Answer: Future<Output = Result<String, Status>>,
-{
-    let mut running: Vec<_> = (0..count).map(|_| Box::pin(work())).collect();
-    let mut done = Vec::with_capacity(count);
-    std::future::poll_fn(|context| {
-        running.retain_mut(|future| match future.as_mut().poll(context) {
-            std::task::Poll::Ready(outcome) => {
-                done.push(outcome);
-                false
-            }
-            std::task::Poll::Pending => true,
-        });
-        if running.is_empty() { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
-    })
-    .await;
-    done
 }

@@ -2,9 +2,8 @@
 
 use isthmus_proto::pulumirpc::{ListRequest, ListResponse};
 
-use crate::harness::engine::Severity;
 use crate::harness::processes::ended;
-use crate::harness::{Code, Host, Session, Setup, bag, json, on_both_protocols, unknown};
+use crate::harness::{Code, Session, Setup, bag, json, on_both_protocols, unknown};
 
 const NOTE: &str = "sandbox:index/note:Note";
 
@@ -29,11 +28,6 @@ fn names(results: &[(String, String)]) -> Vec<&str> {
     let mut names: Vec<_> = results.iter().map(|(_, name)| name.as_str()).collect();
     names.sort_unstable();
     names
-}
-
-fn warnings(host: &Host) -> Vec<String> {
-    let shown = host.engine.shown().into_iter().filter(|line| line.severity == Severity::Warning);
-    shown.map(|line| line.message).collect()
 }
 
 on_both_protocols! {
@@ -66,7 +60,7 @@ on_both_protocols! {
         assert!(status.message().contains("did you mean `titlePrefix`?"), "{status}");
         let listed = session.list(request(json!({"titlePrefix": unknown()}))).await?;
         assert!(listed.computed && listed.results.is_empty(), "{listed:?}");
-        assert_eq!(host.call_names().iter().filter(|call| *call == "ListResource").count(), 1);
+        assert_eq!(host.count("ListResource"), 1);
     }
 
     async fn a_list_ends_at_its_limit_even_if_the_provider_does_not(session: sandbox) {
@@ -94,7 +88,7 @@ on_both_protocols! {
             request.continuation_token = listed.continuation;
         }
         assert_eq!((names(&found), &*sizes), (vec!["a", "b", "c", "d", "e"], &[2, 2, 1][..]));
-        assert_eq!(host.call_names().iter().filter(|call| *call == "ListResource").count(), 1, "it is one list");
+        assert_eq!(host.count("ListResource"), 1, "it is one list");
 
         // As the command line does it: each page is asked for with what is left of the limit.
         let first = session.list(ListRequest { page_size: 2, limit: 3, ..all_notes() }).await?;
@@ -138,7 +132,7 @@ on_both_protocols! {
         make(&session, &["one", "two"]).await?;
         let listed = session.list(notes_that("warning")).await?;
         assert_eq!(names(&listed.results), ["one", "two"]);
-        let mut warnings = warnings(&host);
+        let mut warnings = host.engine.warnings();
         warnings.sort();
         let [whole, one, two] = &*warnings else { panic!("three warnings, not {warnings:?}") };
         assert!(one.starts_with("one is old: ") && two.starts_with("two is old: "), "{warnings:?}");

@@ -215,6 +215,7 @@ async fn answer(session: Session) -> Result<Duration, tonic::Status> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whichever_replica_is_killed_and_while_the_database_is_gone_nothing_is_lost_or_made_twice() {
+    fixtures::needs!(PostgreSql);
     let size = Size::chosen();
     let mut replicas = Replicas::start().await;
     let load = Arc::new(Load {

@@ -40,11 +40,6 @@ fn assert_says(answer: Result<impl std::fmt::Debug, Status>, code: Code, words: 
     }
 }
 
-/// How often the provider was asked for it.
-fn asked(host: &Host, call: &str) -> usize {
-    host.call_names().iter().filter(|name| *name == call).count()
-}
-
 on_both_protocols! {
     async fn changes_that_are_broken_off_say_what_is_known_of_them(protocol) {
         let (mut host, lumi) = start(protocol).await;
@@ -97,7 +92,7 @@ on_both_protocols! {
         let (mut host, lumi) = start(protocol).await;
         let hanging = "hang-forever";
         let made = lumi.clone().create(creation(faulty(hanging, "read", 1))).await?.into_inner();
-        let planned = asked(&host, "PlanResourceChange");
+        let planned = host.count("PlanResourceChange");
         let (mut checking, mut creating, mut comparing, mut getting) =
             (lumi.clone(), lumi.clone(), lumi.clone(), lumi.clone());
         let check = CheckRequest { r#type: FAULTY.to_owned(), properties: Some(faulty(hanging, "validate", 2)) };
@@ -109,7 +104,7 @@ on_both_protocols! {
         };
         let validate =
             if protocol.to_string() == "5" { "ValidateResourceTypeConfig" } else { "ValidateResourceConfig" };
-        let validated = asked(&host, validate);
+        let validated = host.count(validate);
         let (checked, created, compared, got, ()) = tokio::join!(
             checking.check(check),
             creating.create(creation(faulty(hanging, "plan", 3))),

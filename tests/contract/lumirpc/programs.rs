@@ -90,21 +90,3 @@ async fn a_program_of_twenty_resources_is_planned_deployed_changed_and_deleted()
     engine.deploy(&[]).await.expect("deleted");
     assert_eq!((count(), kept(engine.home()).await.len()), (0, 0));
 }
-
-#[tokio::test]
-async fn blocks_may_be_given_as_one_object() {
-    let (mut engine, _objects) = sandbox().await;
-    let server = |disks: Value| {
-        [goal(
-            "sandbox:server:Server",
-            [("urnName", Value::from("web")), ("name", "web".into()), ("disks", disks)],
-        )]
-    };
-    let disk = Value::Struct(Struct::from([("mount", Value::from("/"))]));
-    engine.deploy(&server(disk.clone())).await.expect("created");
-    let made = engine.resource("web").outputs.get("disks").cloned();
-    assert!(matches!(&made, Some(Value::List(disks)) if disks.len() == 1), "{made:?}");
-    let listed = engine.deploy(&server(Value::List(vec![disk]))).await.expect("updated");
-    assert_eq!(listed, [("web".to_owned(), Step::Update)]);
-    assert_eq!(engine.resource("web").outputs.get("disks").cloned(), made);
-}

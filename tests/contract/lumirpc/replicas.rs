@@ -25,6 +25,7 @@ fn goals(machine: usize, days: f64) -> Vec<Goal> {
 
 #[tokio::test]
 async fn plugins_on_several_machines_keep_their_objects_in_one_database() {
+    fixtures::needs!(PostgreSql);
     let server = tokio::task::spawn_blocking(|| PostgresServer::start(None, false)).await.expect("started");
     let server = server.unwrap_or_else(|reason| panic!("this test needs a PostgreSQL server: {reason}"));
     let (address, key) = (server.address("postgres"), "7".repeat(64));

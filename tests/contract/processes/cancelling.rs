@@ -50,52 +50,6 @@ on_both_protocols! {
         session.note().make(&json!({"title": "Hello"})).await?;
     }
 
-    async fn what_has_changed_nothing_says_so(protocol) {
-        for during in ["validate", "plan"] {
-            let (host, session) = Setup::sandbox(protocol).with("ISTHMUS_STOP_GRACE_PERIOD", "0.1").session().await?;
-            let faulty = session.faulty();
-            let inputs = json!({"mode": "hang-forever", "during": during});
-            let call = match (during, protocol) {
-                ("plan", _) => "PlanResourceChange",
-                (_, Protocol::V5) => "ValidateResourceTypeConfig",
-                (_, Protocol::V6) => "ValidateResourceConfig",
-            };
-            let asking = async {
-                match during {
-                    "plan" => faulty.create(&inputs).await.map(|_| ()),
-                    _ => faulty.check(&inputs).await.map(|_| ()),
-                }
-            };
-            let (answer, cancelled) = tokio::join!(asking, async {
-                host.provider_is_in(call, 1).await;
-                session.cancel().await?;
-                session.cancel().await
-            });
-            cancelled?;
-            let status = answer.expect_err("it was broken off");
-            assert_eq!(status.code(), Code::Cancelled, "{status}");
-            assert!(status.message().contains("Nothing was changed"), "{status}");
-            assert!(status.message().contains(call), "{status}");
-        }
-    }
-
-    async fn a_provider_that_is_never_configured_does_not_hold_up_the_engine(protocol) {
-        let setup = Setup::sandbox(protocol).with("ISTHMUS_STOP_GRACE_PERIOD", "0.1").with("SANDBOX_CONFIGURE", "hang");
-        let host = setup.start().await;
-        let session = host.parameterized().await?;
-        let call = if protocol == Protocol::V5 { "Configure" } else { "ConfigureProvider" };
-        let empty = json!({});
-        let (configured, cancelled) = tokio::join!(session.configure(&empty), async {
-            host.provider_is_in(call, 1).await;
-            session.cancel().await?;
-            session.cancel().await
-        });
-        cancelled?;
-        let status = configured.expect_err("it was broken off");
-        assert_eq!(status.code(), Code::Cancelled, "{status}");
-        assert!(status.message().contains(call), "{status}");
-    }
-
     async fn only_what_was_asked_twice_is_broken_off(protocol) {
         let (host, session) = Setup::sandbox(protocol).with("ISTHMUS_STOP_GRACE_PERIOD", "0.1").session().await?;
         let (first, second) = (session.resource("sandbox:index/faulty:Faulty", "first"), session.faulty());
@@ -158,20 +112,5 @@ on_both_protocols! {
         drop((faulty, session));
         assert_eq!(host.exit().await.code(), Some(0));
         ended(host.provider_process()).await;
-    }
-
-    async fn a_provider_that_hangs_ends_with_its_session(protocol) {
-        let host = Setup::sandbox(protocol).with("ISTHMUS_STOP_GRACE_PERIOD", "0.3").attachable().start().await;
-        let session = host.session().await?;
-        let faulty = session.faulty();
-        let inputs = json!({"mode": "hang-forever"});
-        tokio::select! {
-            early = faulty.create(&inputs) => panic!("it hangs: {early:?}"),
-            () = host.provider_is_in("ApplyResourceChange", 1) => {}
-        }
-        drop((faulty, session));
-        ended(host.provider_process()).await;
-        assert!(host.lives());
-        host.session().await?.note().make(&json!({"title": "Hello"})).await?;
     }
 }

@@ -22,56 +22,12 @@ on_both_protocols! {
         ended(host.provider_process()).await;
     }
 
-    async fn an_interrupt_ends_it_although_the_engine_holds_the_connection(protocol) {
-        let (mut host, session) = Setup::sandbox(protocol).session().await?;
-        host.signal(Signal::INT);
-        let status = host.exit().await;
-        assert_eq!(status.code(), Some(0), "{status}");
-        ended(host.provider_process()).await;
-        drop(session);
-    }
-
-    async fn a_request_to_terminate_ends_it_in_order(protocol) {
-        let (mut host, _session) = Setup::sandbox(protocol).session().await?;
-        host.signal(Signal::TERM);
-        assert_eq!(host.exit().await.code(), Some(0));
-        ended(host.provider_process()).await;
-    }
-
-    async fn the_end_of_the_engine_is_its_end(protocol) {
-        let (mut host, _session) = Setup::sandbox(protocol).session().await?;
-        host.close_stdin();
-        assert_eq!(host.exit().await.code(), Some(0));
-        ended(host.provider_process()).await;
-    }
-
     async fn a_daemon_attachable_outlives_its_stdin(protocol) {
         let mut host = Setup::sandbox(protocol).attachable().start().await;
         host.close_stdin();
         let session = host.session().await?;
         session.note().make(&json!({"title": "Hello"})).await?;
         assert!(host.lives());
-    }
-
-    async fn a_killed_daemon_leaves_no_provider(protocol) {
-        let (mut host, _session) = Setup::sandbox(protocol).session().await?;
-        let provider = host.provider_process();
-        host.signal(Signal::KILL);
-        host.exit().await;
-        ended(provider).await;
-    }
-
-    async fn a_daemon_killed_in_the_middle_of_a_call_leaves_no_provider(protocol) {
-        let (mut host, session) = Setup::sandbox(protocol).session().await?;
-        let faulty = session.faulty();
-        let inputs = json!({"mode": "hang-forever"});
-        let (created, ()) = tokio::join!(faulty.create(&inputs), async {
-            host.provider_is_in("ApplyResourceChange", 1).await;
-            host.signal(Signal::KILL);
-        });
-        created.expect_err("the daemon was killed");
-        host.exit().await;
-        ended(host.provider_process()).await;
     }
 
     async fn a_change_under_way_is_asked_to_end_and_its_outcome_told(protocol) {
@@ -121,16 +77,5 @@ on_both_protocols! {
         created.expect_err("the provider never answers");
         assert_ne!(host.exit().await.code(), Some(0), "it did not end in order");
         ended(host.provider_process()).await;
-    }
-
-    async fn several_providers_end_together(protocol) {
-        let (mut host, _first) = Setup::sandbox(protocol).session().await?;
-        let _second = host.session().await?;
-        assert_eq!(host.provider_processes().len(), 2);
-        host.signal(Signal::INT);
-        assert_eq!(host.exit().await.code(), Some(0));
-        for provider in host.provider_processes() {
-            ended(provider).await;
-        }
     }
 }

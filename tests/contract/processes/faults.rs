@@ -202,8 +202,8 @@ const OF_THE_HOST: [[&str; 4]; 19] = [
     [
         "stored state of a newer provider",
         "refused, and left as it is",
-        "tests/contract/stored/ages.rs",
-        "state_of_a_newer_schema_is_an_error_that_says_what_to_do",
+        "tests/contract/stored/provenance.rs",
+        "state_that_is_too_new_is_refused_before_the_provider_is_asked",
     ],
     [
         "the wall clock is set",

@@ -5,7 +5,6 @@ use std::os::unix::process::CommandExt as _;
 use isthmus_proto::pulumirpc::ConstructRequest;
 use tonic::codegen::http::uri::PathAndQuery;
 
-use crate::harness::engine::Severity;
 use crate::harness::{Code, Outcome, Protocol, Setup, json, on_both_protocols};
 
 #[tokio::test]
@@ -27,20 +26,6 @@ on_both_protocols! {
         assert_eq!(session.plugin_version().await?, "1.4.0");
         session.parameterize(&[&host.provider()]).await?;
         assert_eq!(session.plugin_version().await?, "0.0.0", "a provider from a file has no version");
-    }
-
-    async fn an_engine_that_attaches_is_the_one_that_is_told(protocol) {
-        let host = Setup::sandbox(protocol).attachable().start().await;
-        let session = host.connect().await;
-        session.handshake("").await?;
-        session.attach(host.engine.address()).await?;
-        session.parameterize(&[&host.provider()]).await?;
-        session.configure(&json!({})).await?;
-
-        session.note().make(&json!({"title": "warn"})).await?;
-
-        let warning = host.engine.line("a warning", |line| line.severity == Severity::Warning).await;
-        assert!(warning.message.contains("A questionable title"), "{warning:?}");
     }
 
     async fn an_engine_that_cannot_be_reached_does_not_stop_the_daemon(protocol) {

@@ -2,7 +2,7 @@
 
 use crate::harness::engine::{Line, Severity};
 use crate::harness::resource::half_made;
-use crate::harness::{Setup, json, json_of, on_both_protocols, secret};
+use crate::harness::{Setup, json, json_of, on_both_protocols};
 
 on_both_protocols! {
     async fn a_warning_is_shown_once_with_its_resource(host, session: sandbox) {
@@ -74,15 +74,6 @@ on_both_protocols! {
             let wanted = format!("{token:?}; did you mean \"sandbox:index/getNote:getNote\"?");
             assert!(status.message().contains(&wanted), "{token}: {status}");
         }
-    }
-
-    async fn a_warning_of_the_framework_is_there_when_the_call_answers(host, session: conformance) {
-        let record = session.record();
-        let inputs = record.checked(&json!({"name": "first", "title": "warn"})).await?;
-        record.preview_create(&inputs).await?;
-        let [warning] = &host.engine.shown()[..] else { panic!("one line: {:?}", host.engine.shown()) };
-        assert_eq!((warning.severity, warning.urn.as_str()), (Severity::Warning, record.urn()));
-        assert!(warning.message.contains("This title is allowed, but not advised."), "{warning:?}");
     }
 
     async fn the_providers_own_lines_are_for_debugging_and_have_the_resource(protocol) {
@@ -161,24 +152,5 @@ on_both_protocols! {
         session.note().make(&json!({"title": "Hello"})).await?;
         let longest = host.engine.lines().iter().map(|line| line.message.len()).max();
         assert!(longest < Some(256 * 1024), "lines are cut: {longest:?}");
-    }
-
-    async fn secrets_are_in_no_line_even_at_the_highest_level(protocol) {
-        let (host, session) = Setup::sandbox(protocol).with("TF_LOG", "TRACE").session().await?;
-        let note = session.note();
-        let news = json!({
-            "title": "Hello", "secretHint": "hunter2-hint", "passphrase": secret("hunter2-phrase"),
-            "body": secret("hunter2-body"),
-        });
-        let inputs = note.checked(&news).await?;
-        note.preview_create(&inputs).await?;
-        let made = note.create(&inputs).await?;
-        let read = note.refresh(&made).await?.expect("the note is there");
-        note.diff(&read, &inputs).await?;
-        note.delete(&read).await?;
-        for line in host.engine.lines() {
-            assert!(!line.message.contains("hunter2"), "{line:?}");
-        }
-        assert!(!host.stderr().contains("hunter2"), "{}", host.stderr());
     }
 }

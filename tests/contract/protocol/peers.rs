@@ -151,22 +151,6 @@ async fn another_user_is_refused_by_both_services_and_the_own_one_is_served() ->
     own.note().delete(&made).await
 }
 
-#[tokio::test]
-async fn another_user_is_refused_by_the_plugin_of_the_legacy_engine() -> Outcome {
-    let host = Setup::sandbox(Protocol::V5).named("lumi-resource-sandbox").start().await;
-    let before = host.call_names();
-    let port = host.port();
-    match as_stranger(move || legacy_calls(port)).await {
-        Some(answers) => assert_refused(&answers),
-        None => left_out("the calls of another user"),
-    }
-    assert_eq!(host.call_names(), before, "the provider was asked for something");
-    let mut own = LumiClient::new(host.channel().await);
-    let r#type = "sandbox:note:Note".to_owned();
-    let request = lumirpc::CreateRequest { r#type, properties: Some(note()) };
-    own.create(request).await.map(drop)
-}
-
 /// What a client sends that creates a note with this title, to its end.
 async fn bytes_of_create(title: &'static str) -> Vec<u8> {
     let recorder = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");

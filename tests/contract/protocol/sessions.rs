@@ -1,9 +1,5 @@
 //! Several connections and many calls at once on one process.
 
-use std::collections::BTreeSet;
-
-use tokio::task::JoinSet;
-
 use crate::harness::engine::Engine;
 use crate::harness::{Setup, json, on_both_protocols};
 
@@ -39,37 +35,5 @@ on_both_protocols! {
         }
         assert_eq!(objects, [1, 1]);
         assert_eq!(host.provider_processes().len(), 2);
-    }
-
-    async fn an_engine_comes_back_on_another_connection(protocol) {
-        let host = Setup::sandbox(protocol).attachable().start().await;
-        let session = host.session().await?;
-        let made = session.note().make(&json!({"title": "Hello"})).await?;
-        // The end of one run, and the next.
-        session.cancel().await?;
-        drop(session);
-        let session = host.session().await?;
-        let read = session.note().refresh(&made).await?.expect("the note is there");
-        assert_eq!(read.outputs, made.outputs);
-    }
-
-    async fn many_resources_are_made_at_once(host, session: sandbox) {
-        let mut making = JoinSet::new();
-        for number in 0..32 {
-            let session = session.clone();
-            making.spawn(async move {
-                let name = format!("note{number}");
-                let note = session.resource("sandbox:index/note:Note", &name);
-                let made = note.make(&json!({"title": name})).await?;
-                assert_eq!(made.outputs["title"], name, "answers are not mixed up");
-                Ok::<_, tonic::Status>(made.id)
-            });
-        }
-        let mut ids = BTreeSet::new();
-        while let Some(made) = making.join_next().await {
-            ids.insert(made.expect("a test's task does not panic")?);
-        }
-        assert_eq!(ids.len(), 32);
-        assert_eq!(host.objects().len(), 32);
     }
 }

@@ -34,14 +34,6 @@ on_both_protocols! {
         }
     }
 
-    async fn a_key_that_there_is_not_is_a_failure(protocol) {
-        let host = Setup::conformance(protocol).start().await;
-        let session = host.parameterized().await?;
-        let checked = session.check_config(&json!({}), &json!({"regoin": "north"})).await?;
-        let [(_, reason)] = &checked.failures[..] else { panic!("one failure: {checked:?}") };
-        assert!(reason.contains("region"), "{reason}");
-    }
-
     async fn the_provider_judges_its_configuration(protocol) {
         let host = Setup::conformance(protocol).start().await;
         let session = host.parameterized().await?;
@@ -74,14 +66,6 @@ on_both_protocols! {
         }
     }
 
-    async fn what_is_not_known_yet_is_no_failure(protocol) {
-        let host = Setup::conformance(protocol).start().await;
-        let session = host.parameterized().await?;
-        let checked = session.check_config(&json!({}), &json!({"region": unknown()})).await?;
-        assert_eq!(checked.failures, []);
-        assert_eq!(checked.inputs["region"], unknown());
-    }
-
     async fn a_changed_configuration_replaces_nothing(protocol) {
         let host = Setup::conformance(protocol).start().await;
         let session = host.parameterized().await?;
@@ -112,14 +96,6 @@ on_both_protocols! {
         session.record().make(&json!({"name": "first"})).await?;
         let found = session.invoke("conformance:index/getLookup:getLookup", &json!({"name": "first"})).await?;
         assert_eq!(found.expect("a record")["region"], "north");
-    }
-
-    async fn a_configuration_that_the_provider_refuses_is_an_error(protocol) {
-        let host = Setup::conformance(protocol).start().await;
-        let session = host.parameterized().await?;
-        let status = session.configure(&json!({"token": secret("refused")})).await.expect_err("the provider refuses");
-        assert!(status.message().contains("The service does not accept this token"), "{status}");
-        assert!(status.message().contains("`token`"), "the property is named: {status}");
     }
 
     async fn a_warning_about_the_configuration_is_shown_once(protocol) {
@@ -171,15 +147,5 @@ on_both_protocols! {
         assert_eq!(note.check(&inputs).await?.failures, []);
         session.configure(&json!({})).await?;
         note.delete(&made).await?;
-    }
-
-    async fn nothing_reaches_a_provider_that_has_refused_its_configuration(protocol) {
-        let host = Setup::sandbox(protocol).with("SANDBOX_CONFIGURE", "refuse").start().await;
-        let session = host.parameterized().await?;
-        let status = session.configure(&json!({})).await.expect_err("it refuses");
-        assert!(status.message().contains("The sandbox refuses to be configured"), "{status}");
-        let status = session.note().make(&json!({"title": "Hello"})).await.expect_err("it is not configured");
-        assert_eq!(status.code(), Code::FailedPrecondition, "{status}");
-        assert_eq!(host.objects(), Vec::<serde_json::Value>::new());
     }
 }

@@ -10,13 +10,6 @@ use crate::harness::engine::Severity;
 use crate::harness::{Code, Json, Outcome, Protocol, Setup, Status, json, on_both_protocols};
 
 on_both_protocols! {
-    async fn a_path_chooses_a_provider(protocol) {
-        let host = Setup::sandbox(protocol).start().await;
-        let session = host.greeted().await?;
-        let answer = session.parameterize(&[&host.provider()]).await?;
-        assert_eq!((answer.name.as_str(), answer.version.as_str()), ("sandbox", "0.0.0"));
-    }
-
     async fn the_value_in_an_sdk_chooses_the_provider_that_it_was_made_for(protocol) {
         let host = Setup::sandbox(protocol).start().await;
         let session = host.greeted().await?;
@@ -73,13 +66,6 @@ on_both_protocols! {
         assert_eq!(status.code(), Code::InvalidArgument);
         assert_eq!(status.message(), "provider is already parameterized to (sandbox, 0.0.0)");
         assert_eq!(host.provider_processes().len(), 1);
-    }
-
-    async fn a_failed_choice_can_be_made_again(protocol) {
-        let host = Setup::sandbox(protocol).start().await;
-        let session = host.greeted().await?;
-        session.parameterize(&["/nowhere/terraform-provider-sandbox"]).await.expect_err("nothing is there");
-        session.parameterize(&[&host.provider()]).await?;
     }
 
     async fn every_kind_of_file_that_is_no_provider_is_named(protocol) {

@@ -2,12 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use isthmus_proto::lumirpc;
-use isthmus_proto::lumirpc::resource_provider_client::ResourceProviderClient as LumiClient;
-use isthmus_proto::property::{Struct, Value};
-
 use crate::harness::engine::Severity;
-use crate::harness::processes::ended;
 use crate::harness::{Code, Host, Json, Outcome, Protocol, Session, Setup, Status, json, on_both_protocols};
 
 /// Where [`Setup`]s of this file put switches of the sandbox that are to change without the environment doing so.
@@ -151,7 +146,7 @@ on_both_protocols! {
             let first = acquainted(&setup).await?;
             for (time, asked) in asked.into_iter().enumerate() {
                 let host = setup.clone().beside(&first).start().await;
-                let calls = || first.call_names().iter().filter(|call| *call == schema_call(protocol)).count();
+                let calls = || first.count(schema_call(protocol));
                 if time > 0 {
                     let session = host.parameterized().await?;
                     session.configure(&json!({})).await?;
@@ -322,37 +317,6 @@ on_both_protocols! {
         assert!(!resources(&newest).await?.contains(&SECRET.to_owned()), "of the old daemon too");
     }
 
-    async fn a_schema_that_is_read_from_the_working_directory_is_that_of_the_directory(protocol) {
-        let setup = changeable(protocol);
-        let without = setup.clone().working_in("without").start().await.with_own_provider();
-        switch_in(&without, "without", "SANDBOX_SCHEMA=changed");
-        let session = without.parameterized().await?;
-        assert!(!resources(&session).await?.contains(&SECRET.to_owned()));
-        let gone = session.resource(SECRET, "gone").check(&json!({"length": 8})).await;
-        assert_eq!(gone.expect_err("it is not in this directory").code(), Code::NotFound);
-        without.schema_is_kept().await;
-
-        // The other project is offered what it has, and can use it.
-        let with = setup.clone().beside(&without).working_in("with").start().await;
-        let session = with.parameterized().await?;
-        assert!(resources(&session).await?.contains(&SECRET.to_owned()));
-        assert!(session.mapping("terraform", "").await?.data.windows(14).any(|text| text == b"sandbox_secret"));
-        session.configure(&json!({})).await?;
-        secret_lives(&session).await?;
-
-        // And so is the first, whatever is remembered by now.
-        with.schemas_have("variable-", 1).await;
-        for (directory, has_secret) in [("without", false), ("with", true), ("without", false)] {
-            let again = setup.clone().beside(&without).working_in(directory).start().await;
-            let session = again.parameterized().await?;
-            assert_eq!(resources(&session).await?.contains(&SECRET.to_owned()), has_secret, "{directory}");
-            let checked = session.resource(SECRET, "it").check(&json!({"length": 8})).await;
-            assert_eq!(checked.is_ok(), has_secret, "{directory}: {checked:?}");
-            session.configure(&json!({})).await?;
-            session.note().make(&json!({"title": "Hello"})).await?;
-        }
-    }
-
     async fn directories_with_the_same_schema_are_remembered_each_and_share_it(protocol) {
         let setup = Setup::sandbox(protocol);
         let first = setup.clone().working_in("one").start().await.with_own_provider();
@@ -374,34 +338,6 @@ on_both_protocols! {
         }
         assert_eq!(first.schema_files("schema-") - first.schema_files("schema-of-"), 1, "one copy of the schema");
         assert_eq!(first.schema_files("variable-"), 0);
-    }
-
-    async fn the_legacy_service_goes_by_the_schema_of_its_directory(protocol) {
-        let setup = changeable(protocol);
-        // Today's service has remembered the schema of another directory.
-        let first = acquainted(&setup).await?;
-        for (directory, has_secret) in [("without", false), ("with", true), ("without", false)] {
-            let place = first.directory().join(directory);
-            std::fs::create_dir_all(&place).expect("a directory");
-            switch_in(&first, directory, if has_secret { "" } else { "SANDBOX_SCHEMA=changed" });
-            let host = setup.clone().named("lumi-resource-sandbox").beside(&first).working_in(directory);
-            let host = host.start().await;
-            let mut lumi = LumiClient::new(host.channel().await);
-            let token = "sandbox:secret:Secret".to_owned();
-            let inputs: Struct = [("length", Value::from(8.0))].into();
-            let request = lumirpc::CheckRequest { r#type: token.clone(), properties: Some(inputs.clone()) };
-            let checked = lumi.check(request).await;
-            let request = lumirpc::CreateRequest { r#type: token.clone(), properties: Some(inputs) };
-            let created = lumi.create(request).await;
-            if !has_secret {
-                assert_eq!(checked.expect_err("it is not in this directory").code(), Code::NotFound);
-                assert_eq!(created.expect_err("it is not in this directory").code(), Code::NotFound);
-                continue;
-            }
-            assert_eq!(checked?.into_inner().failures, []);
-            let lumirpc::CreateResponse { id, properties } = created?.into_inner();
-            lumi.delete(lumirpc::DeleteRequest { id, r#type: token, properties }).await?;
-        }
     }
 
     async fn another_provider_in_the_same_place_is_noticed(protocol) {
@@ -458,59 +394,6 @@ on_both_protocols! {
         switch(&first, "");
         session.configure(&json!({})).await?;
         session.note().make(&json!({"title": "Hello"})).await?;
-    }
-
-    async fn an_engine_that_cancels_gives_up_the_start_and_may_begin_another(protocol) {
-        let setup = changeable(protocol).attachable();
-        let first = acquainted(&setup).await?;
-        switch(&first, "SANDBOX_HANDSHAKE=silent");
-        let host = setup.beside(&first).start().await;
-        let session = host.parameterized().await?;
-        let nothing = json!({});
-        let (configured, starting) = tokio::join!(session.configure(&nothing), async {
-            let starting = host.child().await;
-            session.cancel().await.expect("cancelling does not fail");
-            starting
-        });
-        assert_eq!(configured.expect_err("it was given up").code(), Code::Cancelled);
-        ended(starting).await;
-        switch(&first, "");
-        session.configure(&json!({})).await?;
-    }
-
-    async fn a_start_under_way_does_not_hold_up_the_end(protocol) {
-        let setup = changeable(protocol);
-        let first = acquainted(&setup).await?;
-        switch(&first, "SANDBOX_HANDSHAKE=silent");
-        let mut host = setup.beside(&first).start().await;
-        let session = host.parameterized().await?;
-        let nothing = json!({});
-        let (configured, starting) = tokio::join!(session.configure(&nothing), async {
-            let starting = host.child().await;
-            host.signal(rustix::process::Signal::INT);
-            starting
-        });
-        configured.expect_err("the daemon was told to end");
-        assert_eq!(host.exit().await.code(), Some(0));
-        ended(starting).await;
-    }
-
-    async fn a_session_that_ends_while_its_provider_starts_leaves_none(protocol) {
-        let setup = changeable(protocol).attachable();
-        let first = acquainted(&setup).await?;
-        switch(&first, "SANDBOX_HANDSHAKE=silent");
-        let host = setup.beside(&first).start().await;
-        let session = host.parameterized().await?;
-        let configuring = tokio::spawn({
-            let session = session.clone();
-            async move { session.configure(&json!({})).await }
-        });
-        let starting = host.child().await;
-        configuring.abort();
-        assert!(configuring.await.is_err_and(|error| error.is_cancelled()));
-        drop(session);
-        ended(starting).await;
-        assert!(host.lives());
     }
 
     async fn what_is_kept_is_for_its_owner_alone_and_may_be_lost_or_damaged(protocol) {

@@ -96,33 +96,6 @@ on_both_protocols! {
         hides_everywhere(&host);
     }
 
-    async fn warnings_lines_and_prints_are_redacted(protocol) {
-        let (host, session) =
-            Setup::sandbox(protocol).with("SANDBOX_ODD", "usable").with("TF_LOG", "DEBUG").session().await?;
-        for how in ["warning", "log", "print"] {
-            for form in FORMS {
-                let leak = session.resource(LEAK, &format!("{how}-{form}"));
-                let inputs = json!({"secret": SECRET, "how": how, "during": "create", "form": form});
-                leak.make(&inputs).await?;
-                let line = host
-                    .engine
-                    .line("what the provider says", |line| line.urn == leak.urn() && line.message.contains("it answered"))
-                    .await;
-                redacts(&format!("{how} {form}"), &line.message);
-            }
-        }
-        hides_everywhere(&host);
-    }
-
-    async fn the_last_words_of_a_panic_are_redacted(protocol) {
-        let (host, session) = odd(protocol).await?;
-        let inputs = json!({"secret": SECRET, "how": "panic", "during": "create", "form": "json"});
-        let status = session.resource(LEAK, "leak").make(&inputs).await.expect_err("it panics");
-        assert!(status.message().contains("goroutine 42"), "{status}");
-        redacts("a panic", status.message());
-        hides_everywhere(&host);
-    }
-
     async fn an_imported_secret_is_redacted_before_the_engine_has_ever_seen_it(protocol) {
         let setup = Setup::sandbox(protocol).with("SANDBOX_ODD", "usable").with("LEAK_SECRET", SECRET);
         let (host, session) = setup.session().await?;
@@ -134,29 +107,6 @@ on_both_protocols! {
             }
         }
         hides_everywhere(&host);
-    }
-
-    async fn configurations_are_redacted_where_they_are_judged_and_applied(protocol) {
-        for (configure, token) in [
-            ("judge", json!(SECRET)),
-            ("judge", secret(SECRET)),
-            ("quote", json!(SECRET)),
-            ("quote", secret(SECRET)),
-        ] {
-            let host = Setup::sandbox(protocol).with("SANDBOX_CONFIGURE", configure).start().await;
-            let session = host.parameterized().await?;
-            let config = json!({"token": token});
-            if configure == "judge" {
-                let checked = session.check_config(&json!({}), &config).await?;
-                let [(property, reason)] = &checked.failures[..] else { panic!("one failure: {checked:?}") };
-                assert_eq!(property, "");
-                redacts("CheckConfig", reason);
-            } else {
-                let status = session.configure(&config).await.expect_err("it refuses");
-                redacts("Configure", status.message());
-            }
-            hides_everywhere(&host);
-        }
     }
 
     async fn invokes_are_redacted(protocol) {

@@ -8,7 +8,7 @@ use isthmus_proto::property::Struct;
 use tonic::Status;
 use tonic::transport::Channel;
 
-use crate::harness::engine::{SIGNATURE, Severity};
+use crate::harness::engine::SIGNATURE;
 use crate::harness::resource::{Resource, half_made};
 use crate::harness::{Host, Json, PATIENCE, Protocol, Session, Setup, Stored, bag, json, json_of};
 
@@ -102,13 +102,12 @@ impl Client {
 
     /// How often the provider was called to apply something.
     pub(crate) fn applied(&self) -> usize {
-        self.host.call_names().iter().filter(|name| *name == "ApplyResourceChange").count()
+        self.host.count("ApplyResourceChange")
     }
 
     /// The warnings that were shown.
     pub(crate) fn warnings(&self) -> Vec<String> {
-        let shown = self.host.engine.shown().into_iter();
-        shown.filter(|line| line.severity == Severity::Warning).map(|line| line.message).collect()
+        self.host.engine.warnings()
     }
 }
 

@@ -129,7 +129,11 @@ rules! {
         assert_eq!(private_of_creations(&client), [String::new(), seal]);
         server.make(&inputs("two")).await?;
         assert_eq!(private_of_creations(&client).last(), Some(&String::new()));
+        // The same where the old object is deleted first.
+        assert_eq!(server.replaces(&second, &inputs("three")).await?, ["image"]);
         server.delete(&second).await?;
+        server.make(&inputs("three")).await?;
+        assert_eq!(private_of_creations(&client).last(), Some(&json!({"sandbox_seal": second.id}).to_string()));
     }
 
     "A Diff that replaces nothing withdraws that" in ["resource/plan_memory"],
@@ -240,8 +244,8 @@ rules! {
         let client = at.sandbox().await?;
         let made = client.note().make(&json!({"title": "Hello", "color": "red"})).await?;
         let status = client.note().update(&made, &json!({"title": "Hello", "color": "blue"})).await.expect_err("no");
-        assert!(status.message().contains("color"), "{status}");
-        assert_eq!(client.applied(), 1);
+        assert!(status.message().contains("can only replace this resource, because of a change to `color`"), "{status}");
+        assert_eq!((status.code(), client.applied()), (Code::FailedPrecondition, 1));
     }
 
     "An object whose creation has failed half-way is replaced" in ["resource/diff", "resource/error"],

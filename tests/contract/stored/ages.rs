@@ -30,25 +30,6 @@ on_both_protocols! {
         session.cancel().await?;
     }
 
-    async fn state_of_an_older_schema_is_upgraded_by_the_provider(host, session: sandbox) {
-        let note = session.note();
-        let made = note.make(&json!({"title": "Hello", "body": "World"})).await?;
-        // In version 0, body was called text.
-        let old = Stored {
-            outputs: json!({
-                "id": made.id, "title": "Hello", "text": "World", "priority": 3,
-                "__pulumi_raw_state_delta": {"obj": {}},
-            }),
-            ..made.clone()
-        };
-        let difference = note.diff(&old, &made.inputs).await?;
-        assert!(!difference.some, "the upgraded body is what the program wants: {difference:?}");
-        let versions: Vec<_> = host.calls().iter().filter_map(|call| call["version"].as_i64()).collect();
-        assert_eq!(versions, [0]);
-        let read = note.refresh(&old).await?.expect("the note is there");
-        assert_eq!(read.outputs, made.outputs, "what is stored next is of the current schema");
-    }
-
     async fn state_of_the_old_sdk_is_upgraded_by_the_provider(session: conformance) {
         let legacy = session.resource("conformance:index/legacy:Legacy", "legacy");
         let made = legacy.make(&json!({"name": "first", "title": "One"})).await?;
@@ -97,15 +78,6 @@ on_both_protocols! {
         let read = session.resource(token, "it").refresh(&made).await?.expect("it is there");
         assert_eq!((&read.outputs["title"], &read.outputs["labels"]), (&secret("One"), &secret(json!(["a", "b"]))));
         assert_eq!((&read.outputs["size"], &read.outputs["name"]), (&json!(5), &json!("first")));
-    }
-
-    async fn state_of_a_newer_schema_is_an_error_that_says_what_to_do(session: sandbox) {
-        let note = session.note();
-        let mut made = note.make(&json!({"title": "Hello"})).await?;
-        made.outputs["__meta"] = json!("{\"schema_version\":\"7\"}");
-        let status = note.diff(&made, &json!({"title": "Hello"})).await.expect_err("nobody can downgrade it");
-        assert!(status.message().contains('7'), "{status}");
-        assert!(status.message().to_lowercase().contains("newer"), "{status}");
     }
 
     async fn state_without_any_of_the_daemons_own_keys_works(session: sandbox) {

@@ -1,17 +1,10 @@
 //! What resources are known by: ids of every kind, resources without one, and identities.
 
-use crate::harness::engine::Severity;
 use crate::harness::resource::{Resource, half_made};
-use crate::harness::{Host, Json, Session, Setup, Stored, json, json_of, on_both_protocols};
+use crate::harness::{Json, Session, Setup, Stored, json, json_of, on_both_protocols};
 
 fn odd(session: &Session, name: &str) -> Resource {
     session.resource(&format!("sandbox:index/odd{name}:Odd{name}"), "odd")
-}
-
-/// Warnings that were shown.
-fn warnings(host: &Host) -> Vec<String> {
-    let shown = host.engine.shown().into_iter().filter(|line| line.severity == Severity::Warning);
-    shown.map(|line| line.message).collect()
 }
 
 /// The same resource through refresh, update and refresh: its id is the engine's, and nothing differs in between.
@@ -46,7 +39,7 @@ on_both_protocols! {
             resource.delete(&last).await?;
         }
         let others: Vec<String> =
-            warnings(&host).into_iter().filter(|warning| !warning.contains("numbers of programs hold")).collect();
+            host.engine.warnings().into_iter().filter(|warning| !warning.contains("numbers of programs hold")).collect();
         assert_eq!(others, [""; 0]);
     }
 
@@ -62,7 +55,7 @@ on_both_protocols! {
             let last = lives_on(&resource, first).await?;
             resource.delete(&last).await?;
         }
-        assert_eq!(warnings(&host), [""; 0]);
+        assert_eq!(host.engine.warnings(), [""; 0]);
     }
 
     async fn a_state_of_the_go_bridge_goes_on_with_the_id_that_it_has(protocol) {
@@ -88,7 +81,7 @@ on_both_protocols! {
         let made = resource.make(&json!({"label": "a"})).await?;
         assert!(!made.id.is_empty() && !made.id.contains("4dabf"), "{}", made.id);
         lives_on(&resource, made).await?;
-        let [warning] = &*warnings(&host) else { panic!("one warning, not {:?}", warnings(&host)) };
+        let [warning] = &*host.engine.warnings() else { panic!("one warning, not {:?}", host.engine.warnings()) };
         assert!(warning.contains("Property `id` is secret"), "{warning}");
     }
 
@@ -97,7 +90,7 @@ on_both_protocols! {
         let resource = odd(&session, "MissingId");
         let made = resource.make(&json!({"label": "a"})).await?;
         assert_eq!(made.id.len(), 32, "{}", made.id);
-        let [warning] = &*warnings(&host) else { panic!("one warning, not {:?}", warnings(&host)) };
+        let [warning] = &*host.engine.warnings() else { panic!("one warning, not {:?}", host.engine.warnings()) };
         assert!(warning.contains("given the resource no id") && warning.contains(&made.id), "{warning}");
         let last = lives_on(&resource, made).await?;
         resource.delete(&last).await?;
@@ -116,7 +109,7 @@ on_both_protocols! {
         assert_eq!(imported.outputs["zone"], "north");
         assert_eq!(imported.inputs, json!({"zone": "north", "number": "9007199254740993"}));
         lives_on(&pair, made).await?;
-        let asked = host.call_names().iter().filter(|name| *name == "GetResourceIdentitySchemas").count();
+        let asked = host.count("GetResourceIdentitySchemas");
         assert_eq!(asked, 1, "a process is asked for its identity schemas once");
     }
 
@@ -148,7 +141,7 @@ on_both_protocols! {
         assert_eq!(meta["isthmus"].get("identity"), None);
         let bare = odd(&session, "Bare").import("{}").await?.expect("any id will do");
         assert_eq!((bare.id.as_str(), &bare.outputs["label"]), ("{}", &json!("{}")));
-        assert_eq!(warnings(&host), [""; 0]);
+        assert_eq!(host.engine.warnings(), [""; 0]);
     }
 
     async fn what_is_imported_without_an_id_is_known_by_what_it_was_imported_by(protocol) {

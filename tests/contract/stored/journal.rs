@@ -6,17 +6,11 @@ use std::time::{Duration, Instant};
 use isthmus_proto::pulumirpc::ConfigureRequest;
 use rustix::process::Signal;
 
-use crate::harness::engine::{Line, Severity};
 use crate::harness::{Host, Json, PATIENCE, Session, Setup, json, on_both_protocols};
 use crate::lumirpc::tofu::isthmus;
 
 const NOTE: &str = "sandbox:index/note:Note";
 const FAULTY: &str = "sandbox:index/faulty:Faulty";
-
-fn warnings(host: &Host) -> Vec<String> {
-    let warned = |line: Line| (line.severity == Severity::Warning).then_some(line.message);
-    host.engine.shown().into_iter().filter_map(warned).collect()
-}
 
 /// A daemon on the files of another one, with a provider that is configured for this stack, if any is named.
 async fn configured(
@@ -81,7 +75,7 @@ fn import_file(host: &Host, words: &[&str]) -> Json {
 async fn told(setup: &Setup, first: &Host, stack: &str) -> Result<Vec<String>, tonic::Status> {
     let (mut host, _session) = configured(setup, first, Some(stack)).await?;
     killed(&mut host).await;
-    Ok(warnings(&host))
+    Ok(host.engine.warnings())
 }
 
 async fn killed(host: &mut Host) {
@@ -224,7 +218,7 @@ on_both_protocols! {
         note("deleted").delete(&made[3]).await?;
         opens(&host, vec![]).await;
         killed(&mut next).await;
-        assert_eq!(warnings(&next), Vec::<String>::new());
+        assert_eq!(next.engine.warnings(), Vec::<String>::new());
         assert_eq!(told(&setup, &host, "test").await?, Vec::<String>::new());
     }
 
@@ -258,10 +252,10 @@ on_both_protocols! {
         killed(&mut host).await;
 
         let (mut next, session) = configured(&setup, &host, Some("test")).await?;
-        assert_eq!(warnings(&next), Vec::<String>::new(), "it may know it");
+        assert_eq!(next.engine.warnings(), Vec::<String>::new(), "it may know it");
         let twice = session.resource(NOTE, "twice");
         let again = twice.make(&json!({"title": "two"})).await?;
-        let warned = warnings(&next);
+        let warned = next.engine.warnings();
         let [warning] = &warned[..] else { panic!("one warning, not {warned:#?}") };
         for part in [&lost.id[..], twice.urn(), "creates another one", "isthmus recover"] {
             assert!(warning.contains(part), "{part:?} is not in {warning}");
@@ -281,7 +275,7 @@ on_both_protocols! {
         let (mut last, session) = configured(&setup, &host, Some("test")).await?;
         session.resource(NOTE, "twice").make(&json!({"title": "three"})).await?;
         killed(&mut last).await;
-        assert_eq!(warnings(&last), Vec::<String>::new(), "it was told");
+        assert_eq!(last.engine.warnings(), Vec::<String>::new(), "it was told");
 
         let (code, file) = recover(&host, &["import-file", left[0]["operation"].as_str().expect("an id")]);
         assert_eq!(code, Some(0), "{file}");
@@ -368,11 +362,11 @@ on_both_protocols! {
         let made = session.note().make(&json!({"title": "again"})).await?;
         session.cancel().await?;
         killed(&mut next).await;
-        assert_eq!(warnings(&next), Vec::<String>::new(), "it may be about to delete the first one");
+        assert_eq!(next.engine.warnings(), Vec::<String>::new(), "it may be about to delete the first one");
         assert_eq!(brief(&open(&host)), [entry("creation", "made", &lost.id)]);
         for run in 0..3 {
             let (mut next, session) = configured(&setup, &host, Some("test")).await?;
-            assert_eq!(warnings(&next).len(), usize::from(run == 1), "run {run}: {:?}", warnings(&next));
+            assert_eq!(next.engine.warnings().len(), usize::from(run == 1), "run {run}: {:?}", next.engine.warnings());
             session.note().diff(&made, &made.inputs).await?;
             session.cancel().await?;
             killed(&mut next).await;
@@ -449,7 +443,7 @@ on_both_protocols! {
         let (next, session) = configured(&setup, &host, Some("test")).await?;
         session.faulty().diff(&made, &made.inputs).await?;
         opens(&host, vec![]).await;
-        assert_eq!(warnings(&next), Vec::<String>::new());
+        assert_eq!(next.engine.warnings(), Vec::<String>::new());
     }
 
     async fn an_engine_whose_configure_names_no_stack_is_told_at_its_first_call(protocol) {
@@ -464,10 +458,10 @@ on_both_protocols! {
         created.expect_err("nobody answers");
         host.exit().await;
         let (next, session) = configured(&setup, &host, None).await?;
-        assert_eq!(warnings(&next), Vec::<String>::new());
+        assert_eq!(next.engine.warnings(), Vec::<String>::new());
         for _ in 0..2 {
             session.note().check(&json!({"title": "x"})).await?;
-            assert_eq!(warnings(&next).len(), 1, "{:?}", warnings(&next));
+            assert_eq!(next.engine.warnings().len(), 1, "{:?}", next.engine.warnings());
         }
     }
 
@@ -517,7 +511,7 @@ on_both_protocols! {
         session.resource(NOTE, "two").make(&json!({"title": "two"})).await?;
         next.signal(Signal::TERM);
         assert_eq!(next.exit().await.code(), Some(0));
-        let warned = warnings(&next);
+        let warned = next.engine.warnings();
         let of_path = warned.iter().filter(|warning| {
             warning.contains(file.as_str()) && warning.contains("it is a FIFO") && warning.contains("move it away")
         });
@@ -534,7 +528,7 @@ on_both_protocols! {
         session.resource(NOTE, "three").make(&json!({"title": "three"})).await?;
         last.signal(Signal::TERM);
         assert_eq!(last.exit().await.code(), Some(0));
-        let warned = warnings(&last);
+        let warned = last.engine.warnings();
         assert!(warned.iter().any(|warning| warning.contains(&key) && warning.contains("it is a FIFO")), "{warned:#?}");
         let (code, said) = recover(&host, &[]);
         assert!(code == Some(1) && said.contains(&key) && said.contains("help: move away"), "{code:?}: {said}");
@@ -551,7 +545,7 @@ on_both_protocols! {
             let made = note.update(&made, &json!({"title": name, "body": "changed"})).await?;
             note.delete(&made).await?;
         }
-        let warned = warnings(&host);
+        let warned = host.engine.warnings();
         let [warning] = &warned[..] else { panic!("one warning, not {warned:#?}") };
         assert!(warning.contains("Failed to write the journal") && warning.contains("ISTHMUS_HOME"), "{warning}");
     }

@@ -191,14 +191,6 @@ on_both_protocols! {
         session.faulty().delete(&old).await?;
     }
 
-    async fn the_framework_says_itself_that_it_moves_nothing(session: conformance) {
-        let made = session.record().make(&json!({"name": "first"})).await?;
-        let legacy = session.resource("conformance:index/legacy:Legacy", "legacy");
-        let status = legacy.diff(&made, &json!({"name": "first"})).await.expect_err("nothing becomes a legacy");
-        assert!(status.message().contains("conformance_record"), "{status}");
-        assert!(status.message().contains("conformance_legacy"), "{status}");
-    }
-
     async fn a_provider_from_before_moves_is_not_asked(protocol) {
         let minor = format!("{protocol}.3");
         let setup = Setup::sandbox(protocol).with("SANDBOX_MINOR", &minor).with("SANDBOX_ODD", "true");

@@ -1,6 +1,6 @@
 //! Read: what changed behind the engine's back, and what it does not know yet.
 
-use crate::harness::{Json, json, on_both_protocols, secret};
+use crate::harness::{json, on_both_protocols, secret};
 
 on_both_protocols! {
     async fn drift_is_seen_in_outputs_and_inputs(host, session: sandbox) {
@@ -29,40 +29,6 @@ on_both_protocols! {
         assert!(!note.diff(&read, &read.inputs).await?.some);
     }
 
-    async fn what_is_gone_is_gone(host, session: sandbox) {
-        let note = session.note();
-        let made = note.make(&json!({"title": "Hello"})).await?;
-        host.lose_object();
-        assert_eq!(note.refresh(&made).await?, None);
-        note.delete(&made).await?;
-    }
-
-    async fn a_note_is_imported_by_its_id(session: sandbox) {
-        let note = session.note();
-        let news = json!({"title": "Hello", "labels": {"a": "b"}, "secretHint": secret("under the mat")});
-        let made = note.make(&news).await?;
-
-        let imported = note.import(&made.id).await?.expect("the note is there");
-        assert_eq!(imported.id, made.id);
-        assert_eq!(imported.outputs, made.outputs);
-        assert_eq!(imported.inputs["title"], "Hello");
-        assert_eq!(imported.inputs["labels"], json!({"a": "b"}));
-        assert_eq!(imported.inputs["checksum"], Json::Null, "what is computed is no input");
-        let checked = note.check_again(&imported.inputs, &imported.inputs).await?;
-        assert_eq!(checked.failures, [], "imported inputs are inputs");
-        assert!(!note.diff(&imported, &checked.inputs).await?.some, "and change nothing");
-    }
-
-    async fn what_is_not_there_cannot_be_imported(session: sandbox) {
-        // The sandbox imports any id, and then finds nothing when it reads it.
-        assert_eq!(session.note().import("no-such-note").await?, None);
-    }
-
-    async fn what_cannot_be_imported_says_so(session: sandbox) {
-        let status = session.faulty().import("some-id").await.expect_err("faulty has no import");
-        assert!(status.message().to_lowercase().contains("import"), "{status}");
-    }
-
     async fn a_record_of_the_framework_is_imported_with_its_private_state(session: conformance) {
         let record = session.record();
         let made = record.make(&json!({
@@ -80,16 +46,6 @@ on_both_protocols! {
         let changed = record.update(&read, &record.check_again(&read.inputs, &news).await?.inputs).await?;
         assert_eq!(changed.outputs["etag"], "v2");
         record.delete(&changed).await?;
-    }
-
-    async fn a_resource_of_the_old_sdk_is_imported(session: conformance) {
-        let legacy = session.resource("conformance:index/legacy:Legacy", "legacy");
-        let made = legacy.make(&json!({"name": "first", "title": "One"})).await?;
-        let imported = legacy.import(&made.id).await?.expect("it is there");
-        assert_eq!((imported.id.as_str(), &imported.inputs["title"]), (made.id.as_str(), &json!("One")));
-        let checked = legacy.check_again(&imported.inputs, &imported.inputs).await?;
-        assert_eq!(checked.failures, []);
-        assert!(!legacy.diff(&imported, &checked.inputs).await?.some);
     }
 
     async fn private_state_that_was_lost_is_the_providers_error(session: conformance) {

@@ -446,12 +446,6 @@ impl Project {
         processes.into_iter().filter(|process| !process.is_guardian()).collect()
     }
 
-    /// The parents of the providers of this project: the plugin's executable in another role.
-    pub(crate) fn running_guardians(&self) -> Vec<Process> {
-        let processes = processes::below(&self.directory.path().join("home/plugins"));
-        processes.into_iter().filter(Process::is_guardian).collect()
-    }
-
     /// The providers of this project that run.
     pub(crate) fn running_providers(&self) -> Vec<Process> {
         processes::below(&self.directory.path().join("providers"))
