@@ -1,5 +1,7 @@
 //! One provider process with one configuration.
 
+mod deferrals;
+
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

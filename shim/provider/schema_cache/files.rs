@@ -147,7 +147,7 @@ impl Files {
         remove(&self.directory.join(name));
     }
 
-    /// Removes the least recently used files if a limit is exceeded.
+    /// Removes abandoned files, and the least recently used ones if a limit is exceeded.
     ///
     /// Any number of processes may do so, read and write at once. At worst an entry has no response,
     /// and is ignored.
@@ -158,9 +158,14 @@ impl Files {
             let metadata = entry.metadata().ok()?;
             let used = metadata.modified().ok()?;
             let name = entry.file_name().into_string().ok().filter(|name| is_ours(name))?;
-            let is_being_written =
-                is_unfinished(&name) && now.duration_since(used).is_ok_and(|age| age < USED);
-            (!is_being_written).then(|| (used, metadata.len(), entry.path()))
+            if is_unfinished(&name) {
+                // A younger one may be in the midst of being written.
+                if now.duration_since(used).is_ok_and(|age| age > USED) {
+                    remove(&entry.path());
+                }
+                return None;
+            }
+            Some((used, metadata.len(), entry.path()))
         });
         let mut files: Vec<(SystemTime, u64, PathBuf)> = removable.collect();
         let (mut bytes, mut count) = (files.iter().map(|(_, size, _)| size).sum::<u64>(), files.len());
@@ -338,9 +343,9 @@ mod tests {
         }
         files.touch(&name(0));
         files.sweep();
-        assert_eq!(files.names("").len(), 12, "it is within the limits");
+        assert_eq!(files.names("").len(), 11, "all but the abandoned one");
 
-        files.limits.files = 8;
+        files.limits.files = 7;
         files.sweep();
         let mut left = files.names("");
         left.sort();
