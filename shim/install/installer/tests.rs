@@ -22,7 +22,7 @@ use super::*;
 use crate::auth::{CredentialsSource, NoCredentials, OciAuthenticator};
 use crate::download::Progress;
 use crate::registry::{RegistryClient, ServiceOverrides};
-use crate::web::testing::{OneToken, SteppedClock};
+use crate::web::testing::SteppedClock;
 use crate::web::{HttpSettings, HttpTransport, WebClient};
 use isthmus_common::Environment;
 
