@@ -176,10 +176,11 @@ mod tests {
     use super::super::writer::Writer;
     use super::*;
     use crate::walk::{SecretPaths, Traced, ValueWalk};
+    use isthmus_translate::testing::{attribute, block, sensitive};
 
     fn written(traced: Traced) -> Json {
         let mut placeholders = Placeholders::new(KnownSecrets::default(), false);
-        Writer::new(&mut placeholders).write(&Traced::Value(Box::new(traced)))
+        Writer::new(&mut placeholders).write(&traced)
     }
 
     #[test]
@@ -205,7 +206,8 @@ mod tests {
             ("tuple", Value::tuple([Value::string("t"), Value::Number(1.into())])),
             ("null", Value::Null),
         ]);
-        let json = written(ValueWalk::new(&SecretPaths::none()).plain(&value, &own));
+        let traced = ValueWalk::new(&SecretPaths::none()).plain(&value, &own);
+        let json = written(Traced::Value(Box::new(traced)));
         let read =
             read_value(&Json::parse(json.to_string().as_bytes()).expect("JSON"), &own).expect("a value");
         assert_eq!(read, value, "{json}");
@@ -217,7 +219,17 @@ mod tests {
     fn what_is_secret_has_placeholders() {
         let value = Value::map([("key", Value::list([Value::string("hunter2"), Value::string("hunter2")]))]);
         let own = Type::map(Type::list(Type::String));
-        let json = written(ValueWalk::new(&SecretPaths::none()).secret(&value, &own));
+        let traced = ValueWalk::new(&SecretPaths::none()).secret(&value, &own);
+        let json = written(Traced::Value(Box::new(traced)));
         assert_eq!(json.to_string(), r#"{"secret-00001":["secret-00002","secret-00002"]}"#);
+    }
+
+    #[test]
+    fn a_sensitive_attribute_of_a_state_is_replaced_where_its_object_looks_like_a_dynamic_value() {
+        let attributes = vec![attribute("type", Type::String), sensitive(attribute("value", Type::String))];
+        let state = Json::parse(br#"{"type":"string","value":"hunter2"}"#).expect("JSON");
+        let traced = ValueWalk::new(&SecretPaths::none()).state(&state, &block(attributes, vec![]), false);
+        let json = written(Traced::State(Box::new(traced)));
+        assert_eq!(json.to_string(), r#"{"$state":{"type":"string","value":"secret-00001"}}"#);
     }
 }
