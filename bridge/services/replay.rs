@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use isthmus_common::scratch::temporary_directory;
@@ -24,12 +24,9 @@ use isthmus_session::daemon::{
 };
 use isthmus_session::engine::EngineLog;
 use isthmus_session::process_context::{ProcessContext, StartedBy};
-use isthmus_trace::recording::Recording;
-use isthmus_trace::recording::comparison::Difference;
-use isthmus_trace::recording::file::RecordingError;
-use isthmus_trace::recording::player::Player;
-use isthmus_trace::recording::recorded::{RecordedSession, sessions};
-use isthmus_trace::recording::scripted::Script;
+use isthmus_trace::recording::{
+    Difference, Player, RecordedSession, Recording, RecordingError, Script, sessions,
+};
 
 const CONNECTION: ChannelSettings = ChannelSettings {
     stream_window: 8 * 1024 * 1024,
@@ -191,8 +188,7 @@ async fn replay_session(
         let (served, ended) = (Arc::clone(&served), ended.clone());
         async move { listener.serve(served, None, ended.cancelled_owned()).await }
     });
-    let player =
-        Player { session, channel, recording, script, is_other: other.is_some(), bound: Mutex::default() };
+    let player = Player::new(session, channel, recording, script);
     for call in session.calls.iter().filter(|call| call.is_engines()) {
         if call.is_replayed(other.is_some()) && player.play(call, &mut replayed.differences).await {
             replayed.calls += 1;

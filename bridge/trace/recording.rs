@@ -2,21 +2,21 @@
 //!
 //! - [`SessionRecorder`] is what a session has while it is recorded: it gets the engine's calls from the server, and those of
 //!   the provider from an observer. A call is written when it has ended, because all of its secrets are known by then.
-//! - `messages`, `values` and `bags` are both directions of the file's JSON. Values are decoded as `crate::transcript` does.
+//! - `writer`, `reader` and `bags` are both directions of the file's JSON, of messages that `crate::walk` decodes.
 //! - `placeholders` replaces secrets so that what is recorded can be replayed.
 //! - `player`, `scripted` and `comparison` are for a replay: the provider's side, the engine's calls, and what differs.
 
 mod bags;
 mod call;
-pub mod comparison;
-pub mod file;
-mod messages;
+mod comparison;
+mod file;
 mod placeholders;
-pub mod player;
-pub mod recorded;
-pub mod scripted;
+mod player;
+mod reader;
+mod recorded;
+mod scripted;
 mod session;
-mod values;
+mod writer;
 
 use std::fs::File;
 use std::path::Path;
@@ -25,10 +25,12 @@ use std::sync::{Mutex, PoisonError};
 
 use isthmus_cty::json::Json;
 
-pub use call::{continued, observer};
+pub use call::{OpenCall, capture, continued};
 pub use comparison::Difference;
 pub use file::{MODE, RecordingError, header};
-pub use recorded::count;
+pub use player::Player;
+pub use recorded::{RecordedCall, RecordedSession, count, sessions};
+pub use scripted::Script;
 pub use session::SessionRecorder;
 
 /// Where the lines of a process go.

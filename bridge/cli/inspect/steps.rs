@@ -20,7 +20,8 @@ use isthmus_package::parameters::ParameterSource;
 use isthmus_package::shape::{ObjectShape, ResourceShape};
 use isthmus_services::config;
 use isthmus_session::daemon::Instance;
-use isthmus_trace::transcript::{CapturedCalls, Masks, Schemas, Shown, mark_what_may_be_secret, shown_bag};
+use isthmus_trace::transcript::{Masks, ProviderCall, Shown, mark_what_may_be_secret, shown_bag};
+use isthmus_trace::walk::{CapturedCalls, Schemas};
 use isthmus_translate::inputs::{Unknowns, config_from_stored};
 use isthmus_translate::marked_secrets::note_secrets;
 use isthmus_translate::meta::{META_KEY, Meta};
@@ -107,7 +108,7 @@ impl<'a> Subject<'a> {
         let is_refused = matches!(&response, Ok(Shown::Object(members)) if members.iter().any(|(name, _)| name == FAILURES));
         let is_done = response.is_ok() && !is_refused;
         let catalogue = Arc::clone(self.provider.catalogue());
-        let provider = self.calls.take(Schemas(&catalogue), &self.masks);
+        let provider = ProviderCall::take(&self.calls, Schemas(&catalogue), &self.masks);
         self.steps.push(Step { method, request, response, warnings, is_refused, provider });
         is_done
     }

@@ -47,15 +47,18 @@ fn open_file(context: &ProcessContext, requested: &str, log: &EngineLog) -> Opti
 /// [`LOG_CALLS`](isthmus_context::settings::LOG_CALLS) is set, in lines that start with [`CALL_MARK`]; and
 /// writes the [`RpcLog`] and the recording, if these are configured.
 pub(super) fn observer(context: &ProcessContext, log: EngineLog, calls: Calls) -> CallObserver {
-    let rpc_log = RpcLog::of(context, log.clone());
-    let observer = match (rpc_log, context.recording().is_some()) {
-        (None, true) => recording::observer(|_| {}),
-        (Some(rpc_log), true) => recording::observer(move |messages| rpc_log.write(messages)),
-        (Some(rpc_log), false) => {
-            CallObserver::default().with_messages(move |messages| rpc_log.write(messages))
-        }
-        (None, false) => CallObserver::default(),
-    };
+    let (rpc_log, is_recorded) = (RpcLog::of(context, log.clone()), context.recording().is_some());
+    let mut observer = CallObserver::default();
+    if rpc_log.is_some() || is_recorded {
+        observer = observer.with_messages(move |messages| {
+            if let Some(rpc_log) = &rpc_log {
+                rpc_log.write(messages);
+            }
+            if is_recorded {
+                recording::capture(messages);
+            }
+        });
+    }
     let (observed, is_logged) = (calls.observed().cloned(), context.settings().log_calls);
     if observed.is_none() && !is_logged {
         return observer;

@@ -8,33 +8,24 @@
 //!
 //! Failures of the file do not affect calls.
 
-use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use base64::Engine as _;
 use isthmus_common::counted;
-use isthmus_known_secrets::KnownSecrets;
 use isthmus_provider::CallMessages;
-use prost_reflect::{DynamicMessage, FieldDescriptor, MapKey, MessageDescriptor, Value};
+use isthmus_known_secrets::KnownSecrets;
 use serde_json::Value as Json;
 
 use crate::engine::{EngineLog, LogLine, Severity};
 use crate::process_context::ProcessContext;
-use isthmus_trace::transcript::key_text;
-use isthmus_trace::transcript::methods::{METHODS, Method};
+use isthmus_trace::walk::{METHODS, Traced, without_values};
 
 /// The Go bridge's variable for the file.
 pub(super) const VARIABLE: &str = "PULUMI_TF_DEBUG_GRPC";
-
-/// The only bytes without user data: types of attributes and parameters.
-const TYPE: &str = "type";
-
-/// State from before Terraform 0.12.
-const FLATMAP: &str = "flatmap";
 
 #[derive(Debug)]
 pub(super) struct RpcLog {
@@ -82,15 +73,13 @@ fn open(path: &Path) -> io::Result<File> {
 fn record(messages: CallMessages<'_>, secrets: &KnownSecrets) -> String {
     let name = messages.path.rsplit('/').next().unwrap_or_default();
     let types = METHODS.get(messages.path);
-    let read = |message: &[u8], of: fn(&Method) -> &MessageDescriptor| {
-        types.and_then(|types| DynamicMessage::decode(of(types).clone(), message).ok())
-    };
-    let request = read(messages.request, |types| &types.request);
-    let response = messages.response.ok().and_then(|response| read(response, |types| &types.response));
+    let request = without_values(types.map(|types| &types.request), messages.request);
+    let response = messages.response.ok();
+    let response = response.map(|bytes| without_values(types.map(|types| &types.response), bytes));
     let mut record = serde_json::json!({
         "name": name,
         "call": messages.path,
-        "request": request.map(|request| text_of(&request, secrets)).unwrap_or_default(),
+        "request": text_of(&request, secrets),
         "response": response.map(|response| json_of(&response, secrets).to_string()).unwrap_or_default(),
     });
     if let Err(status) = messages.response {
@@ -100,130 +89,68 @@ fn record(messages: CallMessages<'_>, secrets: &KnownSecrets) -> String {
     format!("{record},\n")
 }
 
-/// Whether values of a field are withheld.
-fn is_withheld(field: &FieldDescriptor) -> bool {
-    match field.kind() {
-        prost_reflect::Kind::Bytes => field.name() != TYPE,
-        _ => field.name() == FLATMAP,
-    }
-}
-
-fn withheld(length: usize) -> String {
-    format!("<{} withheld>", counted(length, "byte"))
-}
-
 /// A message in protobuf text format, on one line.
-fn text_of(message: &DynamicMessage, secrets: &KnownSecrets) -> String {
-    let mut text = String::new();
-    for (field, value) in message.fields() {
+fn text_of(message: &Traced, secrets: &KnownSecrets) -> String {
+    let members = match message {
+        Traced::Object(members) => members.as_slice(),
+        Traced::Path(path) => return text_of(path, secrets),
+        _ => &[],
+    };
+    let mut texts = Vec::new();
+    for (name, value) in members {
         match value {
-            Value::List(elements) => {
-                elements.iter().for_each(|element| add_text(&field, element, &mut text, secrets))
+            Traced::List(elements) => {
+                texts.extend(
+                    elements.iter().map(|element| format!("{name}:{}", field_text(element, secrets))),
+                );
             }
-            Value::Map(entries) => {
-                for (key, value) in in_order(entries) {
-                    let mut value_text = String::new();
-                    write_text(&field, value, &mut value_text, secrets);
-                    add(
-                        &mut text,
-                        &format!(
-                            "{}:{{key:{} value:{value_text}}}",
-                            field.name(),
-                            quoted(&secrets.redact(&key))
-                        ),
-                    );
-                }
-            }
-            value => add_text(&field, value, &mut text, secrets),
+            Traced::Entries(entries) => texts.extend(entries.iter().map(|(key, value)| {
+                let key = Json::from(&*secrets.redact(key));
+                format!("{name}:{{key:{key} value:{}}}", field_text(value, secrets))
+            })),
+            value => texts.push(format!("{name}:{}", field_text(value, secrets))),
         }
     }
-    text
+    texts.join(" ")
 }
 
-fn add_text(field: &FieldDescriptor, value: &Value, text: &mut String, secrets: &KnownSecrets) {
-    let mut own = format!("{}:", field.name());
-    write_text(field, value, &mut own, secrets);
-    add(text, &own);
-}
-
-fn add(text: &mut String, own: &str) {
-    if !text.is_empty() {
-        text.push(' ');
+fn field_text(value: &Traced, secrets: &KnownSecrets) -> String {
+    match value {
+        Traced::Object(_) | Traced::Path(_) => format!("{{{}}}", text_of(value, secrets)),
+        Traced::Enum(Some(name), _) => name.clone(),
+        value => json_of(value, secrets).to_string(),
     }
-    text.push_str(own);
-}
-
-fn write_text(field: &FieldDescriptor, value: &Value, text: &mut String, secrets: &KnownSecrets) {
-    let written = match value {
-        Value::Message(message) => write!(text, "{{{}}}", text_of(message, secrets)),
-        Value::EnumNumber(number) => match field.kind().as_enum().and_then(|kind| kind.get_value(*number)) {
-            Some(value) => write!(text, "{}", value.name()),
-            None => write!(text, "{number}"),
-        },
-        value => write!(text, "{}", plain(field, value, secrets)),
-    };
-    written.expect("a string takes everything");
 }
 
 /// A message as JSON in the form of Go's generated code: field names of the contract, enums as
 /// numbers, bytes in base64, unset fields left out.
-fn json_of(message: &DynamicMessage, secrets: &KnownSecrets) -> Json {
-    let members = message
-        .fields()
-        .map(|(field, value)| (field.name().to_owned(), json_of_value(&field, value, secrets)));
-    Json::Object(members.collect())
-}
-
-fn json_of_value(field: &FieldDescriptor, value: &Value, secrets: &KnownSecrets) -> Json {
+fn json_of(value: &Traced, secrets: &KnownSecrets) -> Json {
     match value {
-        Value::Message(message) => json_of(message, secrets),
-        Value::List(elements) => {
-            elements.iter().map(|element| json_of_value(field, element, secrets)).collect()
+        Traced::Object(fields) => {
+            let fields = fields.iter().map(|(name, value)| (name.clone(), json_of(value, secrets)));
+            Json::Object(fields.collect())
         }
-        Value::Map(entries) => {
-            let members = in_order(entries).into_iter();
-            Json::Object(
-                members
-                    .map(|(key, value)| {
-                        (secrets.redact(&key).into_owned(), json_of_value(field, value, secrets))
-                    })
-                    .collect(),
-            )
+        Traced::Entries(entries) => {
+            let entry =
+                |(key, value): &(String, Traced)| (secrets.redact(key).into_owned(), json_of(value, secrets));
+            Json::Object(entries.iter().map(entry).collect())
         }
-        value => plain(field, value, secrets),
+        Traced::List(elements) => elements.iter().map(|element| json_of(element, secrets)).collect(),
+        Traced::Path(path) => json_of(path, secrets),
+        Traced::Bool(value) => Json::from(*value),
+        Traced::Number(text) => text.parse().map_or(Json::Null, Json::Number),
+        Traced::Enum(_, number) => Json::from(*number),
+        Traced::Text(text) => Json::from(&*secrets.redact(text)),
+        Traced::Open(bytes) => Json::from(base64::engine::general_purpose::STANDARD.encode(bytes)),
+        Traced::Private(bytes) => withheld(bytes.len()),
+        Traced::Withheld(length) => withheld(*length),
+        // Without a schema there is none of the others.
+        _ => Json::Null,
     }
 }
 
-/// A scalar. For a map's value, `field` is the map.
-fn plain(field: &FieldDescriptor, value: &Value, secrets: &KnownSecrets) -> Json {
-    match value {
-        Value::Bytes(bytes) if is_withheld(field) => Json::from(withheld(bytes.len())),
-        Value::Bytes(bytes) => {
-            use base64::Engine as _;
-            Json::from(base64::engine::general_purpose::STANDARD.encode(bytes))
-        }
-        Value::String(text) if is_withheld(field) => Json::from(withheld(text.len())),
-        Value::String(text) => Json::from(&*secrets.redact(text)),
-        Value::Bool(value) => Json::from(*value),
-        Value::I32(number) | Value::EnumNumber(number) => Json::from(*number),
-        Value::I64(number) => Json::from(*number),
-        Value::U32(number) => Json::from(*number),
-        Value::U64(number) => Json::from(*number),
-        Value::F32(number) => Json::from(*number),
-        Value::F64(number) => Json::from(*number),
-        Value::Message(_) | Value::List(_) | Value::Map(_) => Json::Null,
-    }
-}
-
-fn quoted(text: &str) -> String {
-    Json::from(text).to_string()
-}
-
-/// Sorted, because the order of Go's maps and of ours is random.
-fn in_order(entries: &HashMap<MapKey, Value>) -> Vec<(String, &Value)> {
-    let mut entries: Vec<_> = entries.iter().map(|(key, value)| (key_text(key), value)).collect();
-    entries.sort_by(|(one, _), (other, _)| one.cmp(other));
-    entries
+fn withheld(length: usize) -> Json {
+    Json::from(format!("<{} withheld>", counted(length, "byte")))
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ use super::rpc::EngineRpc;
 use super::traces::{note_end, note_resource_type};
 use crate::authorization::Identity;
 use crate::engine::Severity;
+use isthmus_trace::walk::rpc_name;
 
 /// What is counted of a session.
 #[derive(Debug)]
@@ -215,12 +216,6 @@ impl Drop for ObservedCall {
         }
         session.observation.call_ended(self.rpc, session.provider(), self.begun.elapsed(), self.code);
     }
-}
-
-/// The name of a method in the contract, by its name in code.
-fn rpc_name(method: &str) -> String {
-    let words = method.split('_').filter_map(|word| word.split_at_checked(1));
-    words.map(|(first, rest)| first.to_ascii_uppercase() + rest).collect()
 }
 
 #[cfg(test)]

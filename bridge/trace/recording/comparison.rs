@@ -27,7 +27,7 @@ pub struct Difference {
 /// Secrets of a replay, and what they are in the recording: a value that is secret only by its place in a message of the
 /// provider has another placeholder when it is replayed.
 #[derive(Debug, Default)]
-pub struct Bound(BTreeMap<String, String>);
+pub(super) struct Bound(BTreeMap<String, String>);
 
 impl Bound {
     /// Whether two different placeholders stand for one secret, as far as is known.
@@ -46,7 +46,7 @@ impl Bound {
 }
 
 /// The lines in which two messages differ.
-pub fn lines(recorded: &Json, replayed: &Json, bound: &mut Bound) -> Vec<String> {
+pub(super) fn lines(recorded: &Json, replayed: &Json, bound: &mut Bound) -> Vec<String> {
     let [recorded, replayed] = [recorded, replayed].map(|json| {
         let mut lines = BTreeMap::new();
         flatten(&canonical(json), "", &mut lines);

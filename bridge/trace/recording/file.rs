@@ -13,7 +13,7 @@ use isthmus_common::{Links, open_regular};
 use isthmus_cty::json::Json;
 use rustix::fs::FlockOperation;
 
-use super::values::object;
+use super::writer::{object, text};
 
 /// The version of the format, `MAJOR.MINOR`: members are added with a new minor version.
 const FORMAT_VERSION: &str = "1.0";
@@ -67,7 +67,7 @@ pub fn header() -> String {
 }
 
 /// Opens a recording to append to, or creates it.
-pub fn open(path: &Path) -> Result<File, RecordingError> {
+pub(super) fn open(path: &Path) -> Result<File, RecordingError> {
     let failed = |source| RecordingError::Open { path: path.to_owned(), source };
     // One that exists needs no space on the disk.
     if matches!(path.symlink_metadata(), Err(error) if error.kind() == io::ErrorKind::NotFound) {
@@ -104,10 +104,7 @@ fn first_line(file: &File) -> io::Result<String> {
 
 fn check(path: &Path, line: &str) -> Result<(), RecordingError> {
     let header = Json::parse(line.as_bytes()).ok();
-    let member = |name: &str| match header.as_ref().and_then(|header| header.member(name)) {
-        Some(Json::String(text)) => text.clone(),
-        _ => String::new(),
-    };
+    let member = |name: &str| header.as_ref().map(|header| text(header, name)).unwrap_or_default();
     if member("kind") != "header" || !line.ends_with('\n') {
         return Err(RecordingError::NotARecording(path.to_owned()));
     }
@@ -120,7 +117,7 @@ fn check(path: &Path, line: &str) -> Result<(), RecordingError> {
 }
 
 /// Appends lines, without those of another process between them: all of them, or none if there is no space.
-pub fn append(mut file: &File, lines: &[Json]) -> io::Result<()> {
+pub(super) fn append(mut file: &File, lines: &[Json]) -> io::Result<()> {
     let mut text = String::new();
     for line in lines {
         line.write(&mut text);
@@ -136,7 +133,7 @@ pub fn append(mut file: &File, lines: &[Json]) -> io::Result<()> {
 }
 
 /// The lines of a recording behind its header.
-pub fn read(path: &Path) -> Result<Vec<Json>, RecordingError> {
+pub(super) fn read(path: &Path) -> Result<Vec<Json>, RecordingError> {
     // What is no file may never end, or never begin.
     let opened = open_regular(path, Links::Follow);
     let file = opened.map_err(|source| RecordingError::Open { path: path.to_owned(), source })?;

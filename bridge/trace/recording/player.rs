@@ -8,18 +8,18 @@ use bytes::Bytes;
 use http::uri::PathAndQuery;
 use isthmus_cty::json::Json;
 use isthmus_grpc::{Channel, Encoded};
+use isthmus_provider::plugin::ProtocolVersion;
 use prost::Message as _;
 
 use super::Recording;
-use super::bags::BagRule;
 use super::comparison::{Bound, Difference, lines};
-use super::messages::{Subject, read_message};
 use super::placeholders::without_placeholder;
+use super::reader::read_message;
 use super::recorded::{RecordedCall, RecordedSession, is_about_process};
 use super::scripted::{Script, only_confirms};
 use super::session::SERVICE;
-use super::values::object;
-use crate::transcript::methods::METHODS;
+use super::writer::{WITHHELD, object};
+use crate::walk::{METHODS, Subject, rpc_of};
 use isthmus_context::LARGEST_MESSAGE;
 use isthmus_translate::meta::META_KEY;
 
@@ -29,16 +29,27 @@ const PRIVATE_LINE: &str = "_private.(private): ";
 /// Makes the calls of a session.
 #[derive(Debug)]
 pub struct Player<'a> {
-    pub session: &'a RecordedSession,
-    pub channel: Channel,
-    pub recording: Arc<Recording>,
-    pub script: Option<Script>,
-    pub is_other: bool,
+    session: &'a RecordedSession,
+    channel: Channel,
+    recording: Arc<Recording>,
+    script: Option<Script>,
+    is_other: bool,
     /// Of all of its calls.
-    pub bound: Mutex<Bound>,
+    bound: Mutex<Bound>,
 }
 
-impl Player<'_> {
+impl<'a> Player<'a> {
+    /// A player of a session's calls, which are recorded again; `script`: with the recorded responses of the provider.
+    pub fn new(
+        session: &'a RecordedSession,
+        channel: Channel,
+        recording: Arc<Recording>,
+        script: Option<Script>,
+    ) -> Self {
+        let is_other = script.is_none();
+        Self { session, channel, recording, script, is_other, bound: Mutex::default() }
+    }
+
     /// Makes a call again. Returns whether it could be made.
     pub async fn play(&self, call: &RecordedCall, differences: &mut Vec<Difference>) -> bool {
         let path = format!("/{SERVICE}/{}", call.method);
@@ -51,7 +62,7 @@ impl Player<'_> {
         if self.is_other {
             without_private(&mut request);
         }
-        let Some(message) = read_message(&types.request, &request, Subject::Engine(BagRule::Marks)) else {
+        let Some(message) = read_message(&types.request, &request, Subject::Engine) else {
             return false;
         };
         let children = self.session.children(call.sequence);
@@ -132,9 +143,7 @@ impl Player<'_> {
             add(common_name(&again.method).to_owned(), vec!["+ this call of the provider".to_owned()]);
         }
     }
-}
 
-impl Player<'_> {
     /// Whether the session has another call of the provider that is equal to this one.
     fn is_elsewhere(&self, call: &RecordedCall, is_other: impl Fn(&RecordedCall) -> bool) -> bool {
         let mut others = self.session.calls.iter().filter(|other| is_other(other));
@@ -145,9 +154,7 @@ impl Player<'_> {
 /// Whether anything of a message was withheld.
 fn is_withheld(json: &Json) -> bool {
     match json {
-        Json::Object(members) => {
-            members.iter().any(|(name, value)| name == "$withheld" || is_withheld(value))
-        }
+        Json::Object(members) => members.iter().any(|(name, value)| name == WITHHELD || is_withheld(value)),
         Json::Array(elements) => elements.iter().any(is_withheld),
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => false,
     }
@@ -155,13 +162,7 @@ fn is_withheld(json: &Json) -> bool {
 
 /// A method's name in protocol 6: another version of a provider may speak another protocol.
 fn common_name(method: &str) -> &str {
-    match method {
-        "Configure" => "ConfigureProvider",
-        "PrepareProviderConfig" => "ValidateProviderConfig",
-        "ValidateDataSourceConfig" => "ValidateDataResourceConfig",
-        "ValidateResourceTypeConfig" => "ValidateResourceConfig",
-        method => method,
-    }
+    rpc_of(method).map_or(method, |rpc| rpc.name(ProtocolVersion::V6))
 }
 
 fn outcomes(recorded: &RecordedCall, replayed: &RecordedCall, bound: &mut Bound) -> Vec<String> {

@@ -9,17 +9,18 @@ use isthmus_provider::plugin::ProtocolVersion;
 
 use super::file::{self, RecordingError};
 use super::session::{SCHEMAS, SERVICE};
+use super::writer::text;
 
 /// A call of a recording.
 #[derive(Debug)]
 pub struct RecordedCall {
-    pub sequence: u64,
-    pub service: String,
+    pub(super) sequence: u64,
+    pub(super) service: String,
     pub method: String,
     parent: Option<u64>,
-    pub request: Json,
+    pub(super) request: Json,
     /// The response or the status.
-    pub outcome: Result<Json, Json>,
+    pub(super) outcome: Result<Json, Json>,
 }
 
 /// A session of a recording.
@@ -33,13 +34,6 @@ pub struct RecordedSession {
     pub calls: Vec<Arc<RecordedCall>>,
 }
 
-fn text(json: &Json, name: &str) -> String {
-    match json.member(name) {
-        Some(Json::String(text)) => text.clone(),
-        _ => String::new(),
-    }
-}
-
 fn number(json: &Json, name: &str) -> Option<u64> {
     match json.member(name) {
         Some(Json::Number(text)) => text.parse().ok(),
@@ -48,7 +42,7 @@ fn number(json: &Json, name: &str) -> Option<u64> {
 }
 
 impl RecordedCall {
-    pub fn read(line: &Json) -> Option<Self> {
+    pub(super) fn read(line: &Json) -> Option<Self> {
         let outcome = match (line.member("response"), line.member("status")) {
             (Some(response), _) => Ok(response.clone()),
             (None, Some(status)) => Err(status.clone()),
@@ -69,7 +63,7 @@ impl RecordedCall {
     }
 
     /// The URN or the token that it is about.
-    pub fn subject(&self) -> String {
+    pub(super) fn subject(&self) -> String {
         ["urn", "tok", "token"]
             .iter()
             .map(|name| text(&self.request, name))
@@ -138,13 +132,13 @@ impl RecordedSession {
     }
 
     /// The calls of the provider that belong to one of the engine.
-    pub fn children(&self, sequence: u64) -> Vec<Arc<RecordedCall>> {
+    pub(super) fn children(&self, sequence: u64) -> Vec<Arc<RecordedCall>> {
         let children = self.calls.iter().filter(|call| call.parent == Some(sequence));
         children.filter(|call| !is_about_process(&call.method)).cloned().collect()
     }
 }
 
 /// Calls that depend on when a process was started or stopped.
-pub fn is_about_process(method: &str) -> bool {
+pub(super) fn is_about_process(method: &str) -> bool {
     SCHEMAS.contains(&method) || matches!(method, "StopProvider" | "Stop")
 }

@@ -23,11 +23,11 @@ use tokio_util::task::TaskTracker;
 use tonic::server::UnaryService;
 use tonic::{Code, Status};
 
-use super::messages::{Subject, decode, read_message, read_open_bytes};
+use super::reader::{read_message, read_open_bytes};
 use super::recorded::RecordedCall;
 use super::session::SCHEMAS;
-use crate::transcript::methods::METHODS;
-use crate::transcript::{Schemas, bytes_of, type_name};
+use super::writer::text;
+use crate::walk::{METHODS, Schemas, Subject, bytes_of, decode, type_name};
 
 const SETTINGS: ServerSettings = ServerSettings { window: 8 * 1024 * 1024, most_calls: u32::MAX };
 
@@ -56,7 +56,7 @@ impl Script {
     }
 
     /// The next calls are those.
-    pub fn play(&self, calls: &[Arc<RecordedCall>]) {
+    pub(super) fn play(&self, calls: &[Arc<RecordedCall>]) {
         *self.0.next.lock().unwrap_or_else(PoisonError::into_inner) = calls.iter().cloned().collect();
     }
 
@@ -136,7 +136,7 @@ impl Script {
 
 /// Whether a call only confirms what is known: a configuration that was validated, or a state that is of the current schema.
 /// Isthmus makes it once, and which call of the engine makes it depends on what was there before.
-pub fn only_confirms(method: &str) -> bool {
+pub(super) fn only_confirms(method: &str) -> bool {
     method.starts_with("Validate") || matches!(method, "PrepareProviderConfig" | "UpgradeResourceState")
 }
 
@@ -153,14 +153,10 @@ fn unrecorded(method: &str, request: &DynamicMessage) -> Option<Bytes> {
 }
 
 /// A status that was recorded.
-pub fn read_status(status: &Json) -> Status {
-    let text = |name: &str| match status.member(name) {
-        Some(Json::String(text)) => text.clone(),
-        _ => String::new(),
-    };
-    let name = text("code");
+fn read_status(status: &Json) -> Status {
+    let name = text(status, "code");
     let code = (0..=16).map(Code::from_i32).find(|code| format!("{code:?}") == name).unwrap_or(Code::Unknown);
-    Status::new(code, text("message"))
+    Status::new(code, text(status, "message"))
 }
 
 struct Method {

@@ -4,23 +4,20 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use bytes::Bytes;
 use isthmus_cty::json::Json;
 use isthmus_known_secrets::KnownSecrets;
 use isthmus_proto::property::Struct;
 use isthmus_proto::rpc;
 use prost::Message as _;
-use prost_reflect::{DynamicMessage, MessageDescriptor};
+use prost_reflect::{DynamicMessage, FieldDescriptor, MessageDescriptor};
 use tonic::{Code, Status};
 
 use super::Recording;
 use super::bags::BagRule;
-use super::call::{Captured, OpenCall};
-use super::messages::{Configuration, MessageWriter, Subject, decode, open_bytes, withheld};
+use super::call::OpenCall;
 use super::placeholders::Placeholders;
-use super::values::object;
-use crate::transcript::methods::METHODS;
-use crate::transcript::{Masks, Schemas, type_name};
+use super::writer::{Writer, object, open_bytes, withheld};
+use crate::walk::{CapturedCall, METHODS, MessageWalk, Schemas, SecretPaths, Subject, decode};
 use isthmus_context::random_uuid::random_uuid;
 use isthmus_package::catalogue::Package;
 use isthmus_package::parameters::ParameterSource;
@@ -44,10 +41,20 @@ pub struct SessionRecorder {
     id: String,
     sequence: AtomicU64,
     has_package: AtomicBool,
-    secrets: KnownSecrets,
     placeholders: Mutex<Placeholders>,
     /// Those of a provider's configuration before Configure, which an engine sends without marks.
     unmarked: Mutex<Placeholders>,
+}
+
+/// How a call has a provider's configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Configuration {
+    /// Not at all.
+    None,
+    /// With marks, as in Configure.
+    Marked,
+    /// Without: every value of it may be a secret.
+    Unmarked,
 }
 
 /// What a call of an engine is about.
@@ -86,13 +93,12 @@ impl SessionRecorder {
     /// Records a session with these secrets.
     pub fn new(recording: Arc<Recording>, secrets: KnownSecrets) -> Self {
         let placeholders = Mutex::new(Placeholders::new(secrets.clone(), recording.is_replay()));
-        let unmarked = Mutex::new(Placeholders::of_unmarked(secrets.clone(), recording.is_replay()));
+        let unmarked = Mutex::new(Placeholders::of_unmarked(secrets, recording.is_replay()));
         Self {
             recording,
             id: random_uuid(),
             sequence: AtomicU64::new(1),
             has_package: AtomicBool::new(false),
-            secrets,
             placeholders,
             unmarked,
         }
@@ -130,9 +136,9 @@ impl SessionRecorder {
             (None, _) if has_bags(&call.method) => About::Unknown,
             _ => About::Nothing,
         };
-        let mut masks = Masks::new(self.secrets.clone());
+        let mut paths = SecretPaths::none();
         if let (About::Member(shape), Some(request)) = (&about, &request) {
-            add_marks(&mut masks, request, shape);
+            add_marks(&mut paths, request, shape);
         }
         let configuration = configuration(&call.method);
         let placeholders = match configuration {
@@ -144,38 +150,33 @@ impl SessionRecorder {
         if let Some(package) = package.as_ref().filter(|_| !self.has_package.swap(true, Ordering::Relaxed)) {
             lines.push(self.package_line(package));
         }
-        let mut writer = MessageWriter {
-            subject: Subject::Engine(about.rule(configuration)),
-            placeholders: &mut placeholders,
-            masks: &masks,
-            configuration,
+        let walk = MessageWalk {
+            subject: Subject::Engine,
+            paths: &paths,
+            is_unmarked: configuration == Configuration::Unmarked,
+            are_states_marked: false,
         };
-        let request =
-            request.map_or_else(|| withheld(call.request.len()), |request| writer.message(&request));
+        let mut writer = Writer {
+            placeholders: &mut placeholders,
+            bags: about.rule(configuration),
+            has_secret_keys: configuration != Configuration::None,
+        };
+        let request = match request {
+            Some(request) => writer.write(&walk.message(&request)),
+            None => withheld(call.request.len()),
+        };
+        let types = types.map(|types| &types.response);
         let outcome = match response {
             Ok(None) => ("response", withheld(0)),
-            Ok(Some(bytes)) => {
-                let bytes = Bytes::from(bytes);
-                let message = types.and_then(|types| decode(&types.response, &bytes));
-                (
-                    "response",
-                    message.map_or_else(|| withheld(bytes.len()), |message| writer.message(&message)),
-                )
-            }
-            Err(status) => ("status", engine_status(status, &mut writer, types.map(|types| &types.response))),
+            Ok(Some(bytes)) => ("response", writer.write(&walk.encoded(types, &bytes))),
+            Err(status) => ("status", engine_status(status, &mut writer, walk, types)),
         };
         // Last, because what the engine has as a secret is one here too.
-        let mut children = Vec::new();
-        for captured in call.take() {
-            children.push(self.provider_line(
-                &captured,
-                call.sequence,
-                package.as_deref(),
-                &mut placeholders,
-                &masks,
-                configuration,
-            ));
-        }
+        let schemas = package.as_ref().map(|package| Schemas(package.catalogue()));
+        let calls = call.provider.take().into_iter();
+        let children: Vec<_> = calls
+            .map(|captured| self.provider_line(&captured, call.sequence, schemas, &mut writer, walk))
+            .collect();
         lines.push(self.line(
             call.sequence,
             "engine",
@@ -217,37 +218,24 @@ impl SessionRecorder {
 
     fn provider_line(
         &self,
-        captured: &Captured,
+        captured: &CapturedCall,
         parent: u64,
-        package: Option<&Package>,
-        placeholders: &mut Placeholders,
-        masks: &Masks,
-        configuration: Configuration,
+        schemas: Option<Schemas<'_>>,
+        writer: &mut Writer<'_>,
+        walk: MessageWalk<'_>,
     ) -> Json {
-        let (service, method) = captured.path.trim_start_matches('/').split_once('/').unwrap_or_default();
-        let types = METHODS.get(captured.path);
-        let request = types.and_then(|types| decode(&types.request, &captured.request));
-        let type_name = request.as_ref().and_then(type_name).unwrap_or_default();
-        let mut write = |message: Option<DynamicMessage>, length: usize| match (message, package) {
-            (Some(message), Some(package)) => {
-                let schemas = Schemas(package.catalogue());
-                let subject = Subject::Provider { method, type_name: &type_name, schemas };
-                MessageWriter { subject, placeholders: &mut *placeholders, masks, configuration }
-                    .message(&message)
-            }
-            _ => withheld(length),
+        let (request, response) = if SCHEMAS.contains(&captured.method) {
+            (object([]), captured.response.as_ref().map(|bytes| open_bytes(bytes)))
+        } else {
+            let (request, response) = captured.traced(schemas, walk);
+            (writer.write(&request), response.map(|response| writer.write(&response)))
         };
-        let is_schema = SCHEMAS.contains(&method);
-        let request = if is_schema { object([]) } else { write(request, captured.request.len()) };
-        let outcome = match &captured.response {
-            Ok(bytes) if is_schema => ("response", open_bytes(bytes)),
-            Ok(bytes) => {
-                let message = types.and_then(|types| decode(&types.response, bytes));
-                ("response", write(message, bytes.len()))
-            }
-            Err((code, text)) => ("status", status(*code, &placeholders.message(text))),
+        let outcome = match response {
+            Ok(response) => ("response", response),
+            Err((code, text)) => ("status", status(*code, &writer.placeholders.message(text))),
         };
-        self.line(self.next(), "provider", service, method, Some(parent), request, outcome, captured.elapsed)
+        let CapturedCall { service, method, elapsed, .. } = captured;
+        self.line(self.next(), "provider", service, method, Some(parent), request, outcome, *elapsed)
     }
 
     #[expect(clippy::too_many_arguments, reason = "they are the members of the line")]
@@ -289,21 +277,10 @@ fn configuration(method: &str) -> Configuration {
 
 /// Whether a method has properties of the package's members.
 fn has_bags(method: &str) -> bool {
-    matches!(
-        method,
-        "CheckConfig"
-            | "DiffConfig"
-            | "Configure"
-            | "Invoke"
-            | "Call"
-            | "Check"
-            | "Diff"
-            | "Create"
-            | "Read"
-            | "List"
-            | "Update"
-            | "Delete"
-    )
+    let types = METHODS.get(&format!("/{SERVICE}/{method}"));
+    let is_bag =
+        |field: FieldDescriptor| field.kind().as_message().is_some_and(|kind| kind.name() == "Struct");
+    types.is_some_and(|types| types.request.fields().any(is_bag))
 }
 
 fn about(method: &str, request: &DynamicMessage, package: &Package) -> About {
@@ -332,15 +309,15 @@ fn about(method: &str, request: &DynamicMessage, package: &Package) -> About {
     }
 }
 
-/// Masks in the provider's messages what is marked in the engine's.
-fn add_marks(masks: &mut Masks, request: &DynamicMessage, shape: &ResourceShape) {
+/// Adds the paths to what is marked in the engine's message.
+fn add_marks(paths: &mut SecretPaths, request: &DynamicMessage, shape: &ResourceShape) {
     for (_, value) in request.fields() {
         let Some(message) = value.as_message() else { continue };
         // What cannot be read reaches no provider.
         if let Ok(bag) = Struct::decode(message.encode_to_vec().as_slice())
             && let Ok(config) = config_from_stored(&bag, &shape.object, &shape.schema.block, Unknowns::Keep)
         {
-            masks.add_paths(&config.secrets);
+            paths.add(&config.secrets);
         }
     }
 }
@@ -352,23 +329,20 @@ fn status(code: Code, text: &str) -> Json {
 /// A status of the service, with the half-made resource in its details.
 fn engine_status(
     failed: &Status,
-    writer: &mut MessageWriter<'_>,
+    writer: &mut Writer<'_>,
+    walk: MessageWalk<'_>,
     response: Option<&MessageDescriptor>,
 ) -> Json {
     let message = writer.placeholders.message(failed.message());
     let mut shown = status(failed.code(), &message);
     let details = rpc::Status::decode(failed.details()).map(|status| status.details).unwrap_or_default();
     let init_failed = response.and_then(|response| response.parent_pool().get_message_by_name(INIT_FAILED));
-    let details: Vec<Json> = details
-        .iter()
-        .map(|detail| {
-            let known = init_failed.as_ref().filter(|_| detail.type_url.ends_with(INIT_FAILED));
-            let message = known.and_then(|known| decode(known, &Bytes::copy_from_slice(&detail.value)));
-            let message =
-                message.map_or_else(|| withheld(detail.value.len()), |message| writer.message(&message));
-            object([("type", Json::String(detail.type_url.clone())), ("value", message)])
-        })
-        .collect();
+    let details = details.iter().map(|detail| {
+        let known = init_failed.as_ref().filter(|_| detail.type_url.ends_with(INIT_FAILED));
+        let value = writer.write(&walk.encoded(known, &detail.value));
+        object([("type", Json::String(detail.type_url.clone())), ("value", value)])
+    });
+    let details: Vec<Json> = details.collect();
     if let (Json::Object(members), false) = (&mut shown, details.is_empty()) {
         members.push(("details".to_owned(), Json::Array(details)));
     }

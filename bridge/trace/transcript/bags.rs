@@ -1,4 +1,4 @@
-//! Secret values of a property bag that is shown before it is known to be valid.
+//! Property bags of an engine, and what is secret in them besides its marks.
 //!
 //! What passes a check has the names and kinds of its shape, which says what is secret. Before that, a secret may be under
 //! Terraform's name of its property, under a misspelt one, or in a value of another kind, where no shape says so: such values count
@@ -6,10 +6,11 @@
 
 use isthmus_proto::property::{Struct, Value};
 
+use super::{Masks, Shown};
 use isthmus_package::shape::{ObjectShape, Shape};
 use isthmus_translate::inputs::is_defaults_mark;
 use isthmus_translate::meta::META_KEY;
-use isthmus_translate::property::{PropertyView, classify, secret};
+use isthmus_translate::property::{PropertyView, classify, number_to_json, secret};
 use isthmus_translate::raw_state::DELTA_KEY;
 
 /// Marks what is secret by the shape, or may be.
@@ -19,7 +20,7 @@ pub fn mark_what_may_be_secret(bag: &mut Struct, shape: &ObjectShape) {
 }
 
 /// The same in a provider's configuration, in which lists, maps and objects may be texts of JSON.
-pub fn mark_configuration(bag: &mut Struct, shape: &ObjectShape) {
+pub(crate) fn mark_configuration(bag: &mut Struct, shape: &ObjectShape) {
     let mut open = Vec::new();
     for (name, value) in bag.iter() {
         let field = shape.pulumi(name).filter(|field| !field.is_secret() && !has_secrets_below(&field.shape));
@@ -126,14 +127,51 @@ fn has_secrets_below(shape: &Shape) -> bool {
     }
 }
 
+/// A bag of properties. What only serves to rebuild the state is left out.
+pub fn shown_bag(bag: &Struct, shape: &ObjectShape, masks: &Masks) -> Shown {
+    let mut marked = bag.clone();
+    marked.remove(META_KEY);
+    marked.remove(DELTA_KEY);
+    mark_what_may_be_secret(&mut marked, shape);
+    object(&marked, masks)
+}
+
+fn object(bag: &Struct, masks: &Masks) -> Shown {
+    Shown::Object(bag.iter().map(|(name, value)| (masks.redacted(name), property(value, masks))).collect())
+}
+
+fn property(value: &Value, masks: &Masks) -> Shown {
+    // What is malformed may be a secret.
+    let Ok(view) = classify(value) else { return Shown::Secret };
+    match view {
+        PropertyView::Null => Shown::Null,
+        PropertyView::Bool(value) => Shown::Bool(value),
+        PropertyView::Number(number) => masks.number(&number_to_json(number).to_string()),
+        PropertyView::String(text) => masks.text(text),
+        PropertyView::List(elements) => {
+            Shown::List(elements.iter().map(|element| property(element, masks)).collect())
+        }
+        PropertyView::Object(bag) => object(bag, masks),
+        PropertyView::Unknown | PropertyView::Output { value: None, .. } => Shown::Unknown(String::new()),
+        PropertyView::Secret(_) | PropertyView::Output { secret: true, .. } => Shown::Secret,
+        PropertyView::Output { value: Some(inner), .. } => property(inner, masks),
+        PropertyView::Asset { .. } => Shown::text("(asset)"),
+        PropertyView::Archive { .. } => Shown::text("(archive)"),
+        PropertyView::ResourceReference { urn, .. } => masks.text(urn),
+        PropertyView::ByteString(base64) => Shown::Withheld(base64.len() / 4 * 3),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
     use isthmus_cty::Type;
+    use isthmus_known_secrets::KnownSecrets;
     use isthmus_provider::schema::BlockNesting;
 
     use super::*;
+    use crate::transcript::Side;
     use isthmus_package::shape::{IdRule, ResourceShape};
     use isthmus_translate::property::{output, unknown};
     use isthmus_translate::testing::{attribute, bag, block, list, nested, object, resource, sensitive};
@@ -239,5 +277,24 @@ mod tests {
         ] {
             assert_eq!(marked(&[(name, value.clone())]), bag(&[(name, value)]), "{name}");
         }
+    }
+
+    #[test]
+    fn marks_are_obeyed_at_every_depth_and_the_state_is_left_out() {
+        let hidden = || Value::from("hunter2");
+        let bag = Struct::from([
+            ("a", secret(hidden())),
+            ("b", Value::List(vec![output(Some(hidden()), true, vec![]), unknown()])),
+            ("c", Value::Struct(Struct::from([("d", output(Some(Value::from(1.0)), false, vec![]))]))),
+            (META_KEY, hidden()),
+            (DELTA_KEY, hidden()),
+        ]);
+        let mut lines = Vec::new();
+        shown_bag(&bag, &ObjectShape::default(), &Masks::new(KnownSecrets::default())).add_lines(
+            Side::Pulumi,
+            0,
+            &mut lines,
+        );
+        assert_eq!(lines, ["a: [secret]", "b:", "  - [secret]", "  - [unknown]", "c:", "  d: 1"]);
     }
 }
