@@ -147,7 +147,9 @@ impl Target<'_> {
         let summary = "The resource could not be read after its update had failed";
         warnings.diagnostics.push(Diagnostic::warning(
             summary,
-            format!("{reason}\nThe state on the server is unknown; the next preview or update reads it first."),
+            format!(
+                "{reason}\nThe state on the server is unknown; the next preview or update reads it first."
+            ),
         ));
         (left, true)
     }
