@@ -138,7 +138,9 @@ impl Target<'_> {
         let summary = "The resource could not be read after its update had failed";
         self.warn(Diagnostic::warning(
             summary,
-            format!("{reason}\nThe state on the server is unknown; the next preview or update reads it first."),
+            format!(
+                "{reason}\nThe state on the server is unknown; the next preview or update reads it first."
+            ),
         ));
         (left, true)
     }

@@ -44,7 +44,7 @@ on_both_protocols! {
         cancelled?;
         let status = created.expect_err("it was broken off");
         assert_eq!(status.code(), Code::Unknown, "{status}");
-        for words in ["was cancelled", "had not 300ms later", "ApplyResourceChange", "unknown", "`pulumi import`"] {
+        for words in ["was cancelled", "did not stop within 300ms", "ApplyResourceChange", "unknown", "`pulumi import`"] {
             assert!(status.message().contains(words), "{words:?} is not in: {}", status.message());
         }
         session.note().make(&json!({"title": "Hello"})).await?;

@@ -197,8 +197,8 @@ on_both_protocols! {
             ("a secret in a set", json!({"names": [{"a": hidden()}]}), "", "names[0]: expected a string"),
             ("a secret in a block", json!({"logins": [{"user": [hidden()]}]}), "", "logins[0].user: expected"),
             ("a sensitive attribute of a block", json!({"logins": [{"password": [SECRET]}]}), "", "logins[0].password: expected"),
-            ("an unknown property of the one block", json!({"logins": {"pasword": SECRET}}), "", "logins[0].pasword: there"),
-            ("an unknown property of a block", json!({"logins": [{"pasword": SECRET}]}), "", "logins[0].pasword: there"),
+            ("an unknown property of the one block", json!({"logins": {"pasword": SECRET}}), "", "logins[0].pasword: unknown property"),
+            ("an unknown property of a block", json!({"logins": [{"pasword": SECRET}]}), "", "logins[0].pasword: unknown property"),
             ("a text for a list of blocks", json!({"logins": SECRET}), "", "logins: expected a list"),
         ];
         for (what, inputs, property, beginning) in rows {
