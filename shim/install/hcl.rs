@@ -15,8 +15,8 @@ use hcl_edit::expr::{Array, Expression, Object, ObjectKey};
 use hcl_edit::structure::{self, BlockLabel, Structure};
 use hcl_edit::template::{Element, Template};
 
-/// Size limit of a file.
-const LONGEST: usize = 1 << 20;
+/// Size limit of a file. The parser compares each name in an object with all others.
+const LONGEST: usize = 1 << 18;
 
 /// What HCL 1 does not require.
 const FORM: &str = " (each argument and each block needs a line of its own, and names have no quotes)";
@@ -135,23 +135,20 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Body, SyntaxError> {
     };
     let start = Position::START.behind(before);
     let mut reader = Reader { text: &text, at: 0, position: start, is_json };
-    let body = if is_json {
-        match hcl_edit::parser::parse_expr(&text) {
-            Ok(Expression::Object(object)) => Ok(reader.object(&object)),
-            Ok(_) => Ok(Body { items: Vec::new() }),
-            Err(error) => Err(error),
-        }
+    let parsed = if is_json {
+        hcl_edit::parser::parse_expr(&text).map(|value| Some(reader.object(value.as_object()?)))
     } else {
-        hcl_edit::parser::parse_body(&text).map(|body| reader.body(&body))
+        hcl_edit::parser::parse_body(&text).map(|body| Some(reader.body(&body)))
     };
-    body.map_err(|error| {
+    let body = parsed.map_err(|error| {
         // All of the message is the parser's own.
         let position = start.behind(text.get(..error.location().offset()).unwrap_or(&text));
         let message = error.message();
         let is_form = !is_json && ["newline", "expected `=`"].iter().any(|part| message.contains(part));
         let form = if is_form { FORM } else { "" };
         SyntaxError { position, reason: format!("{message}{form}").into() }
-    })
+    })?;
+    body.ok_or(SyntaxError { position: start, reason: "the file is not a JSON object".into() })
 }
 
 /// A text of HCL 1 in which the block with quoted names is an object.
@@ -342,13 +339,14 @@ mod tests {
             ("a = 1\nb = 2\na = 3", "3:1: invalid attribute; expected unique attribute key"),
             ("\n\n{\"é\" 1}", "3:7: invalid object value assignment; expected `=` or `:`"),
             ("{} x", "1:3: unexpected token"),
+            ("\n{} == {}", "2:1: the file is not a JSON object"),
             ("\u{feff}a = 1", "1:1: unexpected token"),
         ] {
             let error = read(text.as_bytes());
             assert!(error.starts_with(expected), "{text}: {error}");
         }
         assert_eq!(read(b"a = \"\n\xff"), "2:1: the file is not in UTF-8 here");
-        assert_eq!(read(&vec![b' '; LONGEST + 1]), "1:1: the file is longer than 1048576 bytes");
+        assert_eq!(read(&vec![b' '; LONGEST + 1]), "1:1: the file is longer than 262144 bytes");
         for open in ["a {\n", "a = [", "{\"a\":"] {
             let error = read(open.repeat(5000).as_bytes());
             assert!(!error.starts_with('('), "{open}: {error}");
