@@ -2,7 +2,7 @@
 //!
 //! - [`SessionRecorder`] is what a session has while it is recorded: it gets the engine's calls from the server, and those of
 //!   the provider from an observer. A call is written when it has ended, because all of its secrets are known by then.
-//! - `writer`, `reader` and `bags` are both directions of the file's JSON, of messages that `crate::walk` decodes.
+//! - `format`, `writer`, `reader` and `bags` are both directions of the file's JSON, of messages that `crate::walk` decodes.
 //! - `placeholders` replaces secrets so that what is recorded can be replayed.
 //! - `player`, `scripted` and `comparison` are for a replay: the provider's side, the engine's calls, and what differs.
 
@@ -10,6 +10,7 @@ mod bags;
 mod call;
 mod comparison;
 mod file;
+mod format;
 mod placeholders;
 mod player;
 mod reader;

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use isthmus_cty::json::Json;
 use isthmus_proto::property::{MAX_DEPTH, Struct, Value as Property};
 
+use super::format::{UNKNOWN, escaped, object, unescaped};
 use super::placeholders::Placeholders;
-use super::writer::{UNKNOWN, escaped, object, unescaped};
 use crate::transcript::{mark_configuration, mark_what_may_be_secret};
 use isthmus_package::shape::{Field, ObjectShape, Shape};
 use isthmus_translate::meta::{META_KEY, Meta};

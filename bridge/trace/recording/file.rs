@@ -13,7 +13,7 @@ use isthmus_common::{Links, open_regular};
 use isthmus_cty::json::Json;
 use rustix::fs::FlockOperation;
 
-use super::writer::{object, text};
+use super::format::{object, text};
 
 /// The version of the format, `MAJOR.MINOR`: members are added with a new minor version.
 const FORMAT_VERSION: &str = "1.0";

@@ -13,12 +13,12 @@ use prost::Message as _;
 
 use super::Recording;
 use super::comparison::{Bound, Difference, lines};
+use super::format::{WITHHELD, object};
 use super::placeholders::without_placeholder;
 use super::reader::read_message;
 use super::recorded::{RecordedCall, RecordedSession, is_about_process};
 use super::scripted::{Script, only_confirms};
 use super::session::SERVICE;
-use super::writer::{WITHHELD, object};
 use crate::walk::{METHODS, Subject, rpc_of};
 use isthmus_context::LARGEST_MESSAGE;
 use isthmus_translate::meta::META_KEY;

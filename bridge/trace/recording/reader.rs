@@ -11,7 +11,7 @@ use prost::Message as _;
 use prost_reflect::{DynamicMessage, FieldDescriptor, Kind, MapKey, MessageDescriptor, Value as FieldValue};
 
 use super::bags::read_bag;
-use super::writer::{
+use super::format::{
     BYTES, DYNAMIC, IDENTITY, PRIVATE, STATE, TYPE, UNKNOWN, WITHHELD, escaped, is_of_the_run, unescaped,
 };
 use crate::walk::Subject;

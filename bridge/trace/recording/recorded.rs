@@ -8,8 +8,8 @@ use isthmus_cty::json::Json;
 use isthmus_provider::plugin::ProtocolVersion;
 
 use super::file::{self, RecordingError};
+use super::format::text;
 use super::session::{SCHEMAS, SERVICE};
-use super::writer::text;
 
 /// A call of a recording.
 #[derive(Debug)]

@@ -23,10 +23,10 @@ use tokio_util::task::TaskTracker;
 use tonic::server::UnaryService;
 use tonic::{Code, Status};
 
+use super::format::text;
 use super::reader::{read_message, read_open_bytes};
 use super::recorded::RecordedCall;
 use super::session::SCHEMAS;
-use super::writer::text;
 use crate::walk::{METHODS, Schemas, Subject, bytes_of, decode, type_name};
 
 const SETTINGS: ServerSettings = ServerSettings { window: 8 * 1024 * 1024, most_calls: u32::MAX };
