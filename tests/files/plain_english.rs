@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use regex::Regex;
 
-use super::{cycles, of_program, root, sources, test_modules};
+use super::{of_program, root, sources, test_modules};
 
 /// A pattern, and how often it may occur in a thousand words.
 const LIMITS: [(&str, f64); 4] = [
@@ -66,13 +66,25 @@ fn check(texts: impl Iterator<Item = (String, String)>) {
     }
 }
 
+/// The tokens of a source without its comments: literals, words, and single characters.
+fn tokens(source: &str) -> Vec<&str> {
+    let pattern = Regex::new(concat!(
+        r"(?s)//[^\n]*|/\*.*?\*/",
+        r"|r##\x22.*?\x22##|r#\x22.*?\x22#|r\x22[^\x22]*\x22|\x22(?:[^\x22\\]|\\.)*\x22",
+        r"|'(?:[^'\\]|\\.[^']*)'|[A-Za-z0-9_]+|[^ \t\r\n]",
+    ))
+    .expect("a pattern");
+    let found = pattern.find_iter(source).map(|found| found.as_str());
+    found.filter(|token| !token.starts_with("//") && !token.starts_with("/*")).collect()
+}
+
 /// Errors, log lines and other texts of a source, one to a line: literals of several words, but for those that only a defect shows.
 fn texts(source: &str) -> String {
     let source = of_program(source).collect::<Vec<_>>().join("\n");
-    let tokens = cycles::tokens(&source);
+    let tokens = tokens(&source);
     let continued = Regex::new(r"\\\n\s*").expect("a pattern");
     let texts = tokens.iter().enumerate().filter(|(at, token)| {
-        let before = at.checked_sub(2).map_or("", |two| tokens[two].as_str());
+        let before = at.checked_sub(2).map_or("", |two| tokens[two]);
         token.starts_with('"') && token.contains(' ') && !matches!(before, "expect" | "reason")
     });
     let texts = texts.map(|(_, text)| continued.replace_all(text.trim_matches('"'), "").replace("\\n", "\n"));

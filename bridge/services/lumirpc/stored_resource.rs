@@ -70,12 +70,7 @@ impl StoredResource<'_> {
     }
 
     /// Updates the resource in place and returns its outputs.
-    pub async fn update(
-        &self,
-        id: &str,
-        olds: &Struct,
-        news: Struct,
-    ) -> Result<Struct, StoredResourceError> {
+    pub async fn update(&self, id: &str, olds: &Struct, news: Struct) -> Result<Struct, StoredResourceError> {
         let found = self.prior(id, LookupPurpose::Change(olds)).await?;
         let (prior, record) = found.ok_or_else(|| StoredResourceError::Gone { key: self.key(id) })?;
         let sent = news.clone();

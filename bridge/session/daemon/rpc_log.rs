@@ -16,8 +16,8 @@ use std::sync::{Mutex, PoisonError};
 
 use base64::Engine as _;
 use isthmus_common::counted;
-use isthmus_provider::CallMessages;
 use isthmus_known_secrets::KnownSecrets;
+use isthmus_provider::CallMessages;
 use serde_json::Value as Json;
 
 use crate::engine::{EngineLog, LogLine, Severity};

@@ -2,9 +2,12 @@
 
 use super::*;
 
+/// The path of a document of a release.
+type PathOf = fn(&Release) -> String;
+
 #[tokio::test]
 async fn a_failure_names_the_document_that_it_is_about() {
-    let documents: [(fn(&Release) -> String, &str); 4] = [
+    let documents: [(PathOf, &str); 4] = [
         (Release::download_path, "could not query the registry for localhost:"),
         (Release::archive_path, "cannot be downloaded: https://localhost:"),
         (Release::sums_path, "could not download its checksums: https://localhost:"),
