@@ -16,7 +16,8 @@
 //! the last writer wins. There is no lock: a name always refers to the same content, or the newest.
 //! Writes do not wait for the disk; incomplete files are detected by their hashes.
 //!
-//! When the directory is full, the least recently used files are removed. Files with names that the cache does not give stay.
+//! When the directory is full, the least recently used files are removed. A file stays that has no name of the cache, or does not
+//! begin with its magic number.
 
 use std::fs::{DirBuilder, File};
 use std::io::{self, Read as _, Write};
@@ -182,11 +183,21 @@ impl Files {
             if bytes <= least.bytes && count <= least.files {
                 return;
             }
+            if !has_magic(&path) {
+                continue;
+            }
             remove(&path);
             bytes -= size;
             count -= 1;
         }
     }
+}
+
+/// Whether a file begins as a file of the cache, of any version, does.
+fn has_magic(path: &Path) -> bool {
+    let mut start = [0; MAGIC.len()];
+    open_regular(path, Links::Refuse).is_ok_and(|mut file| file.read_exact(&mut start).is_ok())
+        && start == MAGIC[..]
 }
 
 /// Removes a file, unless another process has.
@@ -337,25 +348,27 @@ mod tests {
             files.write(&name(number), b"content").expect("a file");
             age(&name(number), 10 - number as u64);
         }
-        for other in ["notes.txt", ".unfinished-novel", "schema-of-my-house", &abandoned] {
+        let of_others = format!("program-{:032}", 9);
+        for other in ["notes.txt", ".unfinished-novel", "schema-of-my-house", &abandoned, &of_others] {
             std::fs::write(files.directory.join(other), "text").expect("a file");
             age(other, 1000);
         }
         files.touch(&name(0));
         files.sweep();
-        assert_eq!(files.names("").len(), 11, "all but the abandoned one");
+        assert_eq!(files.names("").len(), 12, "all but the abandoned one");
 
-        files.limits.files = 7;
+        files.limits.files = 8;
         files.sweep();
         let mut left = files.names("");
         left.sort();
-        let ours = [0, 2, 3, 4, 5, 6, 7].map(name);
-        assert_eq!(left[2..9], ours, "{left:?}");
+        let ours = [0, 3, 4, 5, 6, 7].map(name);
+        assert_eq!(left[2..8], ours, "{left:?}");
         assert_eq!([&left[0], &left[1], &left[9]], [".unfinished-novel", "notes.txt", "schema-of-my-house"]);
+        assert_eq!(left[8], of_others, "it has a name of the cache, and the content of others");
 
         files.limits.bytes = 4 * 67;
         files.sweep();
-        assert_eq!(files.names("program-").len(), 3, "{left:?}");
+        assert_eq!(files.names("program-").len(), 3 + 1, "{left:?}");
         assert!(files.read(&name(0)).is_some(), "it was used last");
     }
 }
