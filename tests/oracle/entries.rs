@@ -2141,7 +2141,7 @@ const USERS: &[Entry] = &[
             Rule {
                 calls: &["Read (import)"],
                 path: &["*", "warnings", "0"],
-                ours: Like(r"There is no [a-z_]+ with this id; the provider describes attribute `id`, .*"),
+                ours: Like(r"No [a-z_]+ has this id; the provider describes attribute `id`, .*"),
                 theirs: Nothing,
             },
         ]),

@@ -179,10 +179,10 @@ on_both_protocols! {
             (GO_BRIDGE, "not json", &["cannot be read", "not a JSON object"]),
             (GO_BRIDGE, &bad_key, &["the key \"bad key!\"", "letters, digits and hyphens"]),
             (GO_BRIDGE, &twice, &["registry.opentofu.org/hashicorp/ancient twice"]),
-            (GO_BRIDGE, &bad_entry, &["says of ancient", "\"netrpc\""]),
-            (GO_BRIDGE, &no_protocol, &["says of ancient", "isthmus speaks versions 5 and 6"]),
+            (GO_BRIDGE, &bad_entry, &["the entry for ancient", "\"netrpc\""]),
+            (GO_BRIDGE, &no_protocol, &["the entry for ancient", "isthmus speaks versions 5 and 6"]),
             (TERRAFORM, "[]", &["cannot be read", "not a JSON object"]),
-            (TERRAFORM, &bad_entry, &["says of ancient", "\"netrpc\""]),
+            (TERRAFORM, &bad_entry, &["the entry for ancient", "\"netrpc\""]),
         ];
         for (variable, value, wanted) in cases {
             let host = Setup::sandbox(protocol).with(variable, value).start().await;

@@ -69,7 +69,7 @@ async fn what_is_not_what_was_published_is_refused() {
         ),
         (
             |fixture, release| changed_download(fixture, release, "os", json!("plan9")),
-            "a/b 1.0.0 is not installed: …and answered with plan9_",
+            "a/b 1.0.0 is not installed: …and returned plan9_",
         ),
         (
             |fixture, release| changed_download(fixture, release, "filename", json!("../x.zip")),
