@@ -14,7 +14,10 @@ pub enum Protocol {
 }
 
 /// A protocol minor. Minors of both protocols have the same features from 3 on.
-#[cfg_attr(not(feature = "misbehaviour"), expect(dead_code, reason = "only misbehaviour imitates another minor"))]
+#[cfg_attr(
+    not(feature = "misbehaviour"),
+    expect(dead_code, reason = "only misbehaviour imitates another minor")
+)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Minor {
     /// Protocol 5.N or 6.N.
@@ -27,7 +30,10 @@ pub(crate) enum Minor {
 }
 
 /// Features by the minor that introduced them.
-#[cfg_attr(not(feature = "misbehaviour"), expect(dead_code, reason = "only misbehaviour imitates another minor"))]
+#[cfg_attr(
+    not(feature = "misbehaviour"),
+    expect(dead_code, reason = "only misbehaviour imitates another minor")
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Feature {
