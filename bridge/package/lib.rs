@@ -1,4 +1,9 @@
-//! A Terraform provider as a Pulumi package: its names, schema and parameterization.
+//! A Terraform provider as a Pulumi package: its names, schema and parameterization. Pure: no I/O, no clock.
+//!
+//! Start with [`catalogue`]: the package of one provider, which makes the [`shape`] of a resource when a call first needs it. A
+//! shape has the names of both sides, and directs all translation. [`names`] has the rules for names and the choices of a project,
+//! [`parameters`] the arguments of Parameterize, [`schema`] the package schema that SDKs are generated from, [`mapping`] the names
+//! for converters, and [`urn`] the parts of a URN that isthmus uses.
 
 pub mod catalogue;
 pub mod described;

@@ -1,5 +1,9 @@
 //! Translation between property bags and Terraform values, directed by a resource's shape. Pure: no
 //! I/O, no clock.
+//!
+//! [`inputs`] turns a bag into the value of a configuration with the paths of its secrets, [`outputs`] a new state into a bag.
+//! [`raw_state`] and [`meta`] are what the Go bridge stores beside the outputs. [`sets`] gives outputs the order of the program's
+//! lists, by [`set_matching`]; which elements a preview compares is decided in `isthmus_operations`.
 
 mod absent_block;
 pub mod attribute_paths;
