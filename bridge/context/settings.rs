@@ -221,6 +221,18 @@ pub fn find(name: &str) -> Result<Setting, String> {
     })
 }
 
+/// Settings of earlier versions, and what to do instead. What they protected is not left open: each is an error.
+pub(crate) const REMOVED: [(&str, &str); 2] = [
+    (
+        "ISTHMUS_ALLOW_USERS",
+        "a daemon serves its own user and root: unset it, and run a daemon for each user",
+    ),
+    (
+        "ISTHMUS_POLICY",
+        "isthmus trusts every client of a daemon as its user: unset it, and run a daemon for each team, with credentials of its own",
+    ),
+];
+
 /// The reference table of all variables, in Markdown.
 pub fn reference() -> String {
     let mut page = String::from("| variable | of | value | without it | effect |\n|---|---|---|---|---|\n");

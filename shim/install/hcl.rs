@@ -166,20 +166,25 @@ fn as_hcl_2(text: &str) -> Cow<'_, str> {
 }
 
 /// Converts what the parser returns, in the order of the text.
-struct Reader<'a> {
-    text: &'a str,
+struct Reader<'t> {
+    text: &'t str,
     /// The offset of the last position.
     at: usize,
     position: Position,
     is_json: bool,
 }
 
-impl Reader<'_> {
+impl<'t> Reader<'t> {
     fn position(&mut self, node: &impl Span) -> Position {
         let offset = node.span().unwrap_or_default().start;
         self.position = self.position.behind(self.text.get(self.at..offset).unwrap_or_default());
         self.at = self.at.max(offset);
         self.position
+    }
+
+    /// The text of a node, as it is in the file.
+    fn source(&self, node: &impl Span) -> &'t str {
+        self.text.get(node.span().unwrap_or_default()).unwrap_or_default().trim()
     }
 
     fn key(&mut self, node: &impl Span, text: &str) -> Key {
@@ -214,7 +219,8 @@ impl Reader<'_> {
             let name = match key {
                 ObjectKey::Ident(name) => self.key(name, name),
                 ObjectKey::Expression(Expression::String(name)) => self.key(name, name),
-                ObjectKey::Expression(other) => self.key(other, ""),
+                // A name with dots is an expression to the parser.
+                ObjectKey::Expression(other) => self.key(other, self.source(other)),
             };
             let values = match value.expr() {
                 Expression::Array(blocks) if self.is_json && is_blocks(blocks) => {
@@ -237,7 +243,7 @@ impl Reader<'_> {
         let content = match value {
             Expression::Null(_) => Content::Null,
             Expression::Bool(value) => Content::Bool(**value),
-            Expression::Number(number) => Content::Number(number.to_string()),
+            Expression::Number(_) => Content::Number(self.source(value).to_owned()),
             Expression::String(text) => Content::String(escaped(text)),
             Expression::StringTemplate(template) => Content::String(self.template(template)),
             Expression::Array(values) => {
@@ -309,6 +315,7 @@ mod tests {
             ("a = 1.5\nb = true\nc = -1\nd = word", "(a=#1.5 b=true c=#-1 d=?)"),
             ("a = [\n  \"x\", # why\n  \"$HOME/é\",\n]", r#"(a=["x","$HOME/é"])"#),
             ("credentials \"h\" {\n  token = \"t\"\n}", r#"(credentials[h](token="t"))"#),
+            ("s = {\n providers.v1 = 0012\n n = 1.50\n}", "(s=(providers.v1=#0012 n=#1.50))"),
             ("credentials = { \"h\" = { token = \"t\" } }", r#"(credentials=(h=(token="t")))"#),
             (
                 "p {\n  dev_overrides {\n    \"a/null\" = \"/x\"\n\n    \"b\" = \"/y\"\n  }\n  direct {}\n}",

@@ -16,8 +16,8 @@ use super::{
     HOME, HttpAddress, KEY, KEY_FILE, KILL_SESSIONS, LISTEN, LOCK_FILE, LOG_CALLS, METRICS, OFFLINE,
     PASSPHRASE, PLAIN_RESULTS, POOL_AGE, POOL_IDLE, POOL_MEMORY, POOL_PROCESSES, PREFIX, PROVIDER,
     PROVIDER_DIRECTORY, PROVIDER_ENVIRONMENT, PROVIDER_MEMORY, PROVIDER_META, ProviderEnvironment,
-    ProviderMeta, RECORD, SCHEMA_CACHE, SENSITIVE_OUTPUTS, STOP_GRACE_PERIOD, STORE, STORE_CA, Setting,
-    TLS_CERTIFICATE, TLS_CLIENT_AUTHORITIES, TLS_KEY, TOKENS, WRITE_ONLY, foreign,
+    ProviderMeta, RECORD, REMOVED, SCHEMA_CACHE, SENSITIVE_OUTPUTS, STOP_GRACE_PERIOD, STORE, STORE_CA,
+    Setting, TLS_CERTIFICATE, TLS_CLIENT_AUTHORITIES, TLS_KEY, TOKENS, WRITE_ONLY, foreign,
 };
 use isthmus_package::names::plain_results::PlainResults;
 use isthmus_translate::exact_numbers::NumberForm;
@@ -264,6 +264,7 @@ impl Settings {
             write_only: reader.value(WRITE_ONLY, choice(&WriteOnly::VALUES)).unwrap_or(WriteOnly::Secret),
             warnings: Vec::new(),
         };
+        reader.refuse_removed();
         let Reader { invalid, mut warnings, .. } = reader;
         if !invalid.is_empty() {
             return Err(InvalidSettings(invalid));
@@ -345,6 +346,15 @@ impl<'a> Reader<'a> {
         let value = self.variables.get(OsStr::new(setting.name))?;
         let parse = |value: &OsStr| if value.is_empty() { Err("empty".to_owned()) } else { parse(value) };
         self.parsed(setting, value, Showing::Nothing, parse)
+    }
+
+    /// Settings of earlier versions that protected something.
+    fn refuse_removed(&mut self) {
+        for (name, instead) in REMOVED {
+            if self.variables.get(OsStr::new(name)).is_some_and(|value| !value.is_empty()) {
+                self.invalid.push(format!("{name} is no longer a setting: {instead}"));
+            }
+        }
     }
 
     /// The key of the store, which at most one of three variables sets.
@@ -485,6 +495,7 @@ fn misspelt(variables: &BTreeMap<OsString, OsString>) -> impl Iterator<Item = St
     let names = variables.keys().map(|name| name.to_string_lossy());
     names
         .filter(|name| name.get(..PREFIX.len()).is_some_and(|start| start.eq_ignore_ascii_case(PREFIX)))
+        .filter(|name| !REMOVED.iter().any(|(removed, _)| removed == name))
         .filter_map(|name| super::find(&name).err())
 }
 

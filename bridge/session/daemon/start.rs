@@ -82,7 +82,7 @@ It could not be started again"
     },
     /// It was started again, and serves another schema than before.
     #[error(
-        "its schema differs from the previous process, so the provider binary was replaced, or its environment was changed; run this again"
+        "its schema differs from that of the previous process, so the provider binary was replaced, or its environment was changed; run this again"
     )]
     OtherSchema,
 }

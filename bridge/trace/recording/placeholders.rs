@@ -50,6 +50,11 @@ pub(super) struct Placeholders {
 const UNMARKED: usize = 40_000;
 
 impl Placeholders {
+    /// Whether nothing was replaced yet.
+    pub(super) fn are_unused(&self) -> bool {
+        self.replaced.is_empty() && self.private.is_empty() && self.first_bool.is_none()
+    }
+
     /// The placeholders of a session with these secrets.
     pub(super) fn new(known: KnownSecrets, is_replay: bool) -> Self {
         Self {

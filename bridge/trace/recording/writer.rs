@@ -118,8 +118,9 @@ impl<'a> Writer<'a> {
             Traced::Identity(value, msgpack) => {
                 let written = self.part(value, inside(Form::Value));
                 let mut none = Placeholders::new(KnownSecrets::default(), false);
-                // One that repeats a secret is withheld.
-                if written == Writer::new(&mut none).part(value, inside(Form::Value)) {
+                // One that is marked secret, or repeats a secret, is withheld.
+                let is_open = written == Writer::new(&mut none).part(value, inside(Form::Value));
+                if is_open && none.are_unused() {
                     object([(IDENTITY, Json::String(BASE64.encode(msgpack)))])
                 } else {
                     withheld(msgpack.len())

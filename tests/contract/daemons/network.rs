@@ -543,6 +543,14 @@ async fn a_daemon_that_would_serve_anyone_does_not_start() {
     let variables = [&[("ISTHMUS_LISTEN", "127.0.0.1:0"), ("ISTHMUS_TOKENS", tokens)][..], &pair].concat();
     let said = refused(&variables).await;
     assert!(said.contains("the file that ISTHMUS_TLS_KEY names is refused"), "{said}");
+    // Somebody relies on what these have restricted.
+    for (name, value, instead) in [
+        ("ISTHMUS_POLICY", tokens, "a daemon for each team"),
+        ("ISTHMUS_ALLOW_USERS", "ci", "a daemon for each user"),
+    ] {
+        let said = refused(&[(name, value)]).await;
+        assert!(said.contains(&format!("{name} is no longer a setting")) && said.contains(instead), "{said}");
+    }
 }
 
 #[tokio::test]
