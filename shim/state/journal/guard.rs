@@ -1,13 +1,12 @@
 //! Ending an intent with its outcome, by the process that wrote it.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use prost::Message as _;
 use tokio::task::JoinHandle;
 
-use super::intent::{Ended, Entry, OperationKind};
+use super::intent::{Ended, Entry, Mark, OperationKind};
 use crate::encryption::CipherKey;
 use crate::error::EncryptedStoreError;
 #[cfg(test)]
@@ -329,8 +328,10 @@ impl IntentGuard {
         let record = page.records.into_iter().find(|record| record.place.number == self.place.number);
         let Some(record) = record else { return Ok(None) };
         let found: Entry = self.sealed.decoded(Kind::Intent, &record).await?;
-        // A mark of an operation whose object was not known does not count for the one whose object is.
-        self.entry.marks = if self.entry.unconfirmed.is_none() { found.marks } else { BTreeMap::new() };
+        self.entry.marks = found.marks;
+        if self.entry.unconfirmed.is_some() {
+            self.entry.marks.remove(&Mark::REPORTED.0);
+        }
         Ok(Some(record.place))
     }
 

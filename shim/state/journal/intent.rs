@@ -129,11 +129,16 @@ pub enum Condition {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mark(pub u32);
 
+impl Mark {
+    /// The operation was reported. A report made before its object was known does not count afterwards.
+    pub const REPORTED: Self = Self(1);
+}
+
 /// The marks of an operation, and how often each was made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marks(pub(super) BTreeMap<u32, u32>);
 
-/// An intent before encryption.
+/// An intent before encryption. Tags 10, 11, 13 and 14 had other meanings in earlier builds.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct Entry {
     #[prost(uint32, tag = "1")]
@@ -157,10 +162,10 @@ pub(super) struct Entry {
     #[prost(string, optional, tag = "9")]
     pub(super) unconfirmed: Option<String>,
     /// How often each [`Mark`] was made.
-    #[prost(btree_map = "uint32, uint32", tag = "10")]
+    #[prost(btree_map = "uint32, uint32", tag = "15")]
     pub(super) marks: BTreeMap<u32, u32>,
     /// The created object in the caller's encoding, if the caller stores it.
-    #[prost(bytes = "bytes", tag = "11")]
+    #[prost(bytes = "bytes", tag = "12")]
     pub(super) object: Bytes,
 }
 

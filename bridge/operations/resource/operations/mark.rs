@@ -5,7 +5,7 @@
 use isthmus_state::{Mark, OpenIntent};
 
 /// It was reported.
-pub const SHOWN: Mark = Mark(1);
+pub const SHOWN: Mark = Mark::REPORTED;
 /// A run of its stack has passed without mentioning its object.
 pub const PASSED: Mark = Mark(2);
 /// The run that created its object has ended in order.

@@ -8,10 +8,10 @@ use bytes::Bytes;
 
 use crate::journal::intent::{FileId, OperationId};
 
-/// An entry.
+/// An entry. Tags 5, 6, 8 and 9 had other meanings in earlier builds.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct Entry {
-    #[prost(oneof = "Step", tags = "1, 2, 3, 4, 5, 6")]
+    #[prost(oneof = "Step", tags = "1, 2, 3, 4, 7, 10")]
     pub(super) step: Option<Step>,
 }
 
@@ -30,10 +30,10 @@ pub(super) enum Step {
     #[prost(message, tag = "4")]
     Settled(References),
     /// Something was noted of these.
-    #[prost(message, tag = "5")]
+    #[prost(message, tag = "10")]
     Marked(Marked),
     /// What a failed deletion has left; it is removed by settling it.
-    #[prost(message, tag = "6")]
+    #[prost(message, tag = "7")]
     Left(Left),
 }
 
