@@ -308,7 +308,7 @@ const CHOICE: &[Entry] = &[
         what: "origins of providers",
         go_bridge: "public registries",
         isthmus: "the installation methods of OpenTofu's or Terraform's CLI configuration: registries with tokens, mirrors, development overrides",
-        why: "a configuration that works for `tofu init` works here",
+        why: "a configuration in the form that OpenTofu and Terraform document works here",
         back: NONE,
         shown: Shown::Elsewhere(&[
             "tests/contract/installing.rs::a_private_registry_receives_the_token",

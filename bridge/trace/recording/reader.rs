@@ -169,7 +169,7 @@ fn read_all(elements: &[Json], own: &Type) -> Option<Vec<Value>> {
 
 #[cfg(test)]
 mod tests {
-    use isthmus_cty::Refinements;
+    use isthmus_cty::{AttributePath, PathStep, Refinements};
     use isthmus_known_secrets::KnownSecrets;
 
     use super::super::placeholders::Placeholders;
@@ -222,6 +222,24 @@ mod tests {
         let traced = ValueWalk::new(&SecretPaths::none()).secret(&value, &own);
         let json = written(Traced::Value(Box::new(traced)));
         assert_eq!(json.to_string(), r#"{"secret-00001":["secret-00002","secret-00002"]}"#);
+    }
+
+    #[test]
+    fn an_identity_is_withheld_where_the_program_marks_a_part_of_it() {
+        let value =
+            Value::object([("zone", Value::string("topsecretzone")), ("size", Value::Number(2.into()))]);
+        let own = Type::object([("zone", Type::String), ("size", Type::Number)]);
+        let msgpack = Bytes::from_static(b"...topsecretzone");
+        for marked in ["zone", "size"] {
+            let mut paths = SecretPaths::none();
+            paths.add(&[AttributePath::default().join(PathStep::attribute(marked))]);
+            let traced = ValueWalk::new(&paths).plain(&value, &own);
+            let json = written(Traced::Identity(Box::new(traced), msgpack.clone()));
+            assert_eq!(json.to_string(), r#"{"$withheld":16}"#, "{marked}");
+        }
+        let traced = ValueWalk::new(&SecretPaths::none()).plain(&value, &own);
+        let json = written(Traced::Identity(Box::new(traced), msgpack));
+        assert_eq!(json.to_string(), r#"{"$identity":"Li4udG9wc2VjcmV0em9uZQ=="}"#);
     }
 
     #[test]

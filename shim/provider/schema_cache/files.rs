@@ -241,7 +241,9 @@ impl Body {
     /// Reads a span into a buffer, in the place of what is there. A damaged file is removed, so that it
     /// is written anew.
     pub(super) fn read_into(&self, span: Span, buffer: &mut BytesMut) -> io::Result<()> {
-        buffer.resize(usize::try_from(span.length).map_err(io::Error::other)?, 0);
+        // A length that only the file announces allocates nothing.
+        let is_inside = span.offset.checked_add(span.length).is_some_and(|end| end <= self.length);
+        buffer.resize(usize::try_from(if is_inside { span.length } else { 0 }).map_err(io::Error::other)?, 0);
         match self.file.read_exact_at(buffer, HEADER as u64 + span.offset) {
             Ok(()) if *Sha256::digest(&*buffer) == span.hash => Ok(()),
             // It was truncated, or was written to.
