@@ -29,7 +29,6 @@ mod runtime;
 mod secret_settings;
 mod service_manager;
 mod shell;
-mod starter;
 mod state;
 mod style;
 mod table;
@@ -47,6 +46,7 @@ use clap::{ArgAction, CommandFactory as _, Parser, Subcommand};
 
 use isthmus_context::error_code::ErrorCode;
 use isthmus_context::settings::{InvalidSettings, Settings};
+use isthmus_platform::process;
 use output::USAGE_ERROR;
 pub(crate) use output::{fail, fail_with, print, warn};
 use role::{Role, role};
@@ -102,8 +102,8 @@ enum Subcommands {
 
 /// Runs the role and command that the arguments select; the first is the executable's name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    limits::forbid_core_dumps();
-    limits::survive_limit_of_file_sizes();
+    process::forbid_core_dumps();
+    process::survive_limit_of_file_sizes();
     secret_settings::hide();
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let name = arguments.first().cloned().unwrap_or_default();

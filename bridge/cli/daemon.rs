@@ -7,11 +7,14 @@
 //! With `--replace`, it takes over the socket and the lock of the daemon that listens (`bridge/services/handover.rs`). Where the service
 //! manager passes a socket, that is the manager's: it is neither locked nor removed.
 
+use isthmus_platform::files::{
+    DirBuilderExt as _, FileIdentity, FileTypeExt as _, MetadataExt as _, PermissionsExt as _,
+};
+use isthmus_platform::local::{self, LONGEST_PATH, ListeningSocket, StdListener, has_no_listener};
+use isthmus_platform::process::Signals;
 use std::convert::Infallible;
 use std::fs::{File, Metadata};
 use std::io::{self, Read as _, Seek as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
-use std::os::unix::net::UnixListener as StdListener;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -20,26 +23,20 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use isthmus_common::open_lock_file;
 use isthmus_common::permissions::{PRIVATE_DIRECTORY, PRIVATE_FILE, PermissionsError, require_trusted};
-use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
-use tokio::net::UnixListener;
 
 use super::limits;
 use super::output::{fail, inform, warn};
-use super::plugin::{Signals, serve_until_ended};
+use super::plugin::serve_until_ended;
 use super::runtime;
 use super::service_manager::{self, ActivationError};
 use isthmus_context::settings::Settings;
 use isthmus_services::attach::DaemonSocket;
-use isthmus_services::handover::{Handover, ListeningSocket, TakeOverError, take_over};
+use isthmus_services::handover::{Handover, TakeOverError, take_over};
 use isthmus_services::serve::{AccessControl, Listener, StatusPort, StatusPortError};
 use isthmus_session::daemon::{self, Pool};
 use isthmus_session::engine::EngineLog;
 use isthmus_session::observe::{AuditError, AuditLog, Observation, Traces};
 use isthmus_session::process_context::{ProcessContext, StartedBy};
-
-/// Longest path of a socket, in bytes, which is the system's.
-const LONGEST: usize = 107;
 
 /// How the name of a socket in the lock file begins.
 const IDENTITY: &[u8] = b"socket of isthmus: ";
@@ -77,7 +74,7 @@ enum DaemonError {
         "no directory for the socket\nhelp: choose a path with `--socket`, or set ISTHMUS_HOME to a directory"
     )]
     NoDirectory,
-    #[error("the path of the socket, {path}, has {length} bytes, and at most {LONGEST} are possible\nhelp: choose another \
+    #[error("the path of the socket, {path}, has {length} bytes, and at most {LONGEST_PATH} are possible\nhelp: choose another \
              one with `--socket`", path = path.display())]
     Long { path: PathBuf, length: usize },
     #[error("the directory of the socket is refused")]
@@ -157,7 +154,7 @@ pub(super) fn run(daemon: &Daemon, settings: &Arc<Settings>) -> ExitCode {
 }
 
 async fn serve(
-    listener: UnixListener,
+    listener: local::Listener,
     bound: Bound,
     access_control: AccessControl,
     audit: Option<AuditLog>,
@@ -221,7 +218,7 @@ async fn serve(
                 let successor = process(successor.0);
                 inform(&format!("replaced by {successor}; this one ends with the last of its sessions"));
             }
-            () = ending.next() => service_manager::stopping(longest_end),
+            _ = ending.next() => service_manager::stopping(longest_end),
         }
         std::future::pending::<Infallible>().await
     };
@@ -248,8 +245,8 @@ fn process(process: Option<i32>) -> String {
 }
 
 /// The socket as it is accepted from, beside the one that may be handed over.
-fn served_socket(bound: Bound) -> Result<(UnixListener, Bound), DaemonError> {
-    let listener = bound.socket.listener.try_clone().and_then(UnixListener::from_std);
+fn served_socket(bound: Bound) -> Result<(local::Listener, Bound), DaemonError> {
+    let listener = bound.socket.listener.try_clone().and_then(local::Listener::from_std);
     match listener {
         Ok(listener) => Ok((listener, bound)),
         Err(source) => Err(DaemonError::Listen { path: bound.path, source }),
@@ -300,7 +297,7 @@ async fn status_port(settings: &Settings, origin: &Origin) -> Result<Option<Stat
 
 async fn bind(path: PathBuf) -> Result<Bound, DaemonError> {
     let length = path.as_os_str().len();
-    if length > LONGEST {
+    if length > LONGEST_PATH {
         return Err(DaemonError::Long { path, length });
     }
     let failed = |source| DaemonError::Listen { path: path.clone(), source };
@@ -323,7 +320,7 @@ async fn bind(path: PathBuf) -> Result<Bound, DaemonError> {
         Ok(found) if is_named(&mut lock, &found) => {
             // It dies at this moment, and has not closed its socket yet. Or another program's socket has got its inode.
             let began = Instant::now();
-            while !is_abandoned(&path) {
+            while !has_no_listener(&path) {
                 if began.elapsed() > LOOK.0 {
                     return Err(DaemonError::Occupied(path));
                 }
@@ -334,8 +331,7 @@ async fn bind(path: PathBuf) -> Result<Bound, DaemonError> {
         Ok(_) => return Err(DaemonError::Occupied(path)),
         Err(_) => {}
     }
-    let listener = StdListener::bind(&path).map_err(failed)?;
-    listener.set_nonblocking(true).map_err(failed)?;
+    let listener = local::bind(&path).map_err(failed)?;
     path.symlink_metadata().and_then(|bound| name_in(&mut lock, &bound)).map_err(failed)?;
     // Whoever connects meanwhile is checked all the same.
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(PRIVATE_FILE)).map_err(failed)?;
@@ -345,23 +341,13 @@ async fn bind(path: PathBuf) -> Result<Bound, DaemonError> {
 
 /// The socket's name in the lock file.
 fn identity(socket: &Metadata) -> Vec<u8> {
-    let (device, inode) = (socket.dev(), socket.ino());
+    let FileIdentity { device, inode } = socket.identity();
     [IDENTITY, format!("device {device}, inode {inode}\n").as_bytes()].concat()
 }
 
 /// Whether the lock file names this socket.
 fn is_named(lock: &mut File, found: &Metadata) -> bool {
     found.file_type().is_socket() && content(lock).is_ok_and(|named| named == identity(found))
-}
-
-/// Whether nothing listens on a socket. Does not wait for a listener with a full queue.
-fn is_abandoned(path: &Path) -> bool {
-    let connect = || {
-        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-        rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)
-    };
-    connect() == Err(Errno::CONNREFUSED)
 }
 
 /// What is in the lock file, as far as it may name a socket.

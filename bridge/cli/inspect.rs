@@ -18,7 +18,9 @@ use std::time::Duration;
 use clap::Args;
 use isthmus_proto::property::Struct;
 
-use super::output::{USAGE_ERROR, fail, inform, is_terminal, print, terminal_size, warn};
+use isthmus_platform::terminal::size;
+
+use super::output::{USAGE_ERROR, fail, inform, is_terminal, print, warn};
 use super::runtime;
 use error::InspectError;
 use files::PriorFile;
@@ -110,7 +112,7 @@ pub(super) fn run(inspect: &Inspect, settings: &Arc<Settings>) -> ExitCode {
 
 /// The columns of both sides together; `None`: one is shown above the other.
 fn columns() -> Option<usize> {
-    let (columns, _) = terminal_size().filter(|_| is_terminal())?;
+    let (columns, _) = size().filter(|_| is_terminal())?;
     (columns >= WIDE).then_some(columns)
 }
 

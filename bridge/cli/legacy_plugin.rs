@@ -5,8 +5,8 @@
 //! state store. The engine ends the plugin with SIGKILL and shows each line of stderr as an error,
 //! so none is written.
 
+use isthmus_platform::files::is_executable;
 use std::ffi::{OsStr, OsString};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -19,15 +19,15 @@ use isthmus_state::Intent;
 use super::limits;
 use super::link::PROVIDER_LINK;
 use super::output::{fail, fail_as};
-use super::plugin::{PortError, Signals, announce, serve_until_ended};
+use super::plugin::{PortError, announce, serve_until_ended};
 use super::runtime;
-use super::starter::Starter;
 use isthmus_context::error_code::ErrorCode;
 use isthmus_context::home::OpenStoreError;
 use isthmus_context::settings::{InvalidSettings, RECORD, Settings};
 use isthmus_operations::resource::{self, OperationError, OperationWarnings};
 use isthmus_package::catalogue::Package;
 use isthmus_package::parameters::EXECUTABLE_PREFIX;
+use isthmus_platform::process::{Signals, Starter};
 use isthmus_services::config;
 use isthmus_services::lumirpc::identity::identity;
 use isthmus_services::serve::{Listener, ServeError};
@@ -244,12 +244,7 @@ pub(crate) fn provider(
     let name = format!("{EXECUTABLE_PREFIX}{package}");
     std::env::split_paths(path.as_deref().unwrap_or(OsStr::new("")))
         .map(|directory| isthmus_install::find_executable(&directory.join(&name)))
-        .find(|file| is_executable(file))
-}
-
-fn is_executable(file: &Path) -> bool {
-    std::fs::metadata(file)
-        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+        .find(|file| file.is_file() && is_executable(file))
 }
 
 /// Validates the package's variables and configures the provider with them. A variable without a
@@ -290,6 +285,8 @@ async fn configure(instance: &Instance, variables: Struct, log: &EngineLog) -> R
 
 #[cfg(test)]
 mod tests {
+    use isthmus_platform::files::PermissionsExt as _;
+
     use super::*;
 
     #[test]
@@ -304,10 +301,10 @@ mod tests {
         let directories = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
         let path = std::env::join_paths(directories.iter().map(tempfile::TempDir::path)).expect("a path");
         let plugin = directories[1].path().join("lumi-resource-random");
-        std::os::unix::fs::symlink("/opt/isthmus", &plugin).expect("a link");
+        isthmus_platform::files::symlink("/opt/isthmus", &plugin).expect("a link");
         assert_eq!(linked(&plugin, None), None);
         let beside = directories[1].path().join("lumi-resource-random.provider");
-        std::os::unix::fs::symlink("/opt/terraform-provider-random", beside).expect("a link");
+        isthmus_platform::files::symlink("/opt/terraform-provider-random", beside).expect("a link");
         let provider = Some(PathBuf::from("/opt/terraform-provider-random"));
         assert_eq!(linked(&plugin, None), provider);
         assert_eq!(linked(Path::new("lumi-resource-random"), Some(&path)), provider, "by its bare name");

@@ -12,9 +12,7 @@
 //! is none, nor of the providers, which inherit the limit and have the same secrets. The hard limit
 //! stays, so that a wrapper around a provider can raise the soft one to debug it.
 
-use std::sync::Arc;
-
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use isthmus_platform::process::{OpenFilesLimit, open_files_limit, set_open_files_limit};
 
 /// Lower soft limits are raised to this: a thousand connections several times.
 const SERVED: u64 = 4096;
@@ -39,33 +37,18 @@ pub(crate) struct TooFewOpenFiles {
 /// # Errors
 /// If the hard limit is too low.
 pub(crate) fn ensure_open_files() -> Result<(), TooFewOpenFiles> {
-    let found = getrlimit(Resource::Nofile);
-    let Some(soft) = raised(&found) else { return Ok(()) };
-    let wanted = Rlimit { current: Some(soft), maximum: found.maximum };
+    let found = open_files_limit();
+    let Some(soft) = raised(found) else { return Ok(()) };
+    let wanted = OpenFilesLimit { soft: Some(soft), ..found };
     // Should this fail nevertheless, the limit is unchanged.
-    let limit =
-        if setrlimit(Resource::Nofile, wanted).is_ok() { soft } else { found.current.unwrap_or(soft) };
+    let limit = if set_open_files_limit(wanted).is_ok() { soft } else { found.soft.unwrap_or(soft) };
     if limit < NEEDED { Err(TooFewOpenFiles { limit }) } else { Ok(()) }
 }
 
-/// Forbids core dumps of this process and those that it starts.
-pub(super) fn forbid_core_dumps() {
-    let maximum = getrlimit(Resource::Core).maximum;
-    // Lowering a soft limit is always allowed.
-    setrlimit(Resource::Core, Rlimit { current: Some(0), maximum }).ok();
-}
-
-/// Lets a write beyond the limit of file sizes fail, as one to a full disk does, instead of ending this process by SIGXFSZ. The
-/// processes that it starts have the signal's usual effect.
-pub(super) fn survive_limit_of_file_sizes() {
-    // A system that refuses the handler leaves the signal as it is.
-    drop(signal_hook::flag::register(libc::SIGXFSZ, Arc::default()));
-}
-
 /// The soft limit to set; `None` if the present one is high enough.
-fn raised(limit: &Rlimit) -> Option<u64> {
-    let soft = limit.current.filter(|soft| *soft < SERVED)?;
-    Some(limit.maximum.unwrap_or(SERVED).min(SERVED).max(soft))
+fn raised(limit: OpenFilesLimit) -> Option<u64> {
+    let soft = limit.soft.filter(|soft| *soft < SERVED)?;
+    Some(limit.hard.unwrap_or(SERVED).min(SERVED).max(soft))
 }
 
 #[cfg(test)]
@@ -74,7 +57,7 @@ mod tests {
 
     #[test]
     fn a_low_limit_is_raised_as_far_as_the_hard_limit_allows() {
-        let raised = |current, maximum| raised(&Rlimit { current, maximum });
+        let raised = |soft, hard| raised(OpenFilesLimit { soft, hard });
         assert_eq!(raised(Some(20), None), Some(SERVED));
         assert_eq!(raised(Some(20), Some(1_048_576)), Some(SERVED));
         assert_eq!(raised(Some(20), Some(200)), Some(200));

@@ -8,9 +8,9 @@
 //!
 //! Only links of this command are replaced, so that it can be run again with a newer provider.
 
+use isthmus_platform::files::symlink;
 use std::ffi::OsStr;
 use std::io;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -250,7 +250,7 @@ fn place(path: &Path, target: &Path) -> Result<bool, LinkError> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
+    use isthmus_platform::files::PermissionsExt as _;
 
     use super::*;
 

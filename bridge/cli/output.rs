@@ -12,6 +12,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "it is what the others have to use")]
 
+use isthmus_platform::terminal::is_discarded;
 use std::borrow::Cow;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
@@ -61,7 +62,7 @@ pub(crate) fn write(bytes: &[u8]) {
 /// # Errors
 /// If nothing can read them.
 pub(crate) fn announce(bytes: &[u8]) -> io::Result<()> {
-    if is_nowhere()? {
+    if is_discarded()? {
         // The standard library opens /dev/null in place of a closed descriptor.
         return Err(io::Error::other("it is closed, or /dev/null"));
     }
@@ -76,12 +77,6 @@ pub(crate) fn is_failed() -> bool {
 /// Whether standard output is a terminal.
 pub(crate) fn is_terminal() -> bool {
     io::stdout().is_terminal()
-}
-
-/// Columns and rows of the terminal that is standard output, if it tells them.
-pub(crate) fn terminal_size() -> Option<(usize, usize)> {
-    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
-    (size.ws_col > 0 && size.ws_row > 0).then(|| (size.ws_col.into(), size.ws_row.into()))
 }
 
 /// Shows clap's output: help or version on request, or a usage error.
@@ -164,11 +159,4 @@ fn write_now(bytes: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(bytes)?;
     out.flush()
-}
-
-/// Whether standard output is /dev/null.
-fn is_nowhere() -> io::Result<bool> {
-    let (out, null) = (rustix::fs::fstat(io::stdout())?, rustix::fs::stat("/dev/null")?);
-    let is_device = rustix::fs::FileType::from_raw_mode(out.st_mode) == rustix::fs::FileType::CharacterDevice;
-    Ok(is_device && out.st_rdev == null.st_rdev)
 }

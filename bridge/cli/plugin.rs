@@ -6,17 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use isthmus_common::BoxFuture;
-use tokio::io::AsyncReadExt as _;
-use tokio::net::unix::pipe;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::limits;
 use super::output::{self, fail, print};
 use super::runtime;
-use super::starter::Starter;
 use isthmus_context::settings::{InvalidSettings, RECORD, Settings};
 use isthmus_package::mapping;
+use isthmus_platform::process::{Signals, Starter, standard_input_ended};
 use isthmus_services::attach::Relay;
 use isthmus_services::serve::{Listener, StatusPort};
 use isthmus_session::daemon::{Daemon, Sessions};
@@ -27,9 +24,6 @@ use isthmus_trace::recording::Recording;
 /// Engine flags whose value may be the next argument: those of Go's logging and of tracing.
 const FLAGS_WITH_VALUE: [&str; 8] =
     ["log_backtrace_at", "log_dir", "log_link", "logbuflevel", "stderrthreshold", "tracing", "v", "vmodule"];
-
-/// The path of standard input.
-const STDIN: &str = if cfg!(target_os = "linux") { "/proc/self/fd/0" } else { "/dev/fd/0" };
 
 const USAGE: &str = "\
 Usage: pulumi-resource-terraform-provider [flags] [ENGINE ADDRESS]
@@ -222,7 +216,7 @@ pub(crate) async fn serve_until_ended(
     };
     let stopped_twice = async {
         tokio::select! {
-            () = signals.next() => {}
+            _ = signals.next() => {}
             () = engine_ended(engine_process) => {}
         }
         if let Some(observation) = daemon.observation() {
@@ -238,77 +232,14 @@ pub(crate) async fn serve_until_ended(
     }
 }
 
-/// The signals that end the plugin; one without a handler has its default action. The same streams serve the first and the
-/// second signal: one in between is queued in them.
-///
-/// SIGHUP is one of them unless it is ignored, as under `nohup`.
-pub(crate) struct Signals([Option<Signal>; 3]);
-
-impl Signals {
-    /// Before the first connection, so that no signal kills the process.
-    pub(crate) fn new() -> Self {
-        let hangup = SignalKind::hangup();
-        let hangup = if is_ignored(hangup) { None } else { signal(hangup).ok() };
-        let [interrupt, terminate] =
-            [SignalKind::interrupt(), SignalKind::terminate()].map(|kind| signal(kind).ok());
-        Self([interrupt, terminate, hangup])
-    }
-
-    /// Waits for the next one.
-    pub(super) async fn next(&mut self) {
-        let [interrupt, terminate, hangup] = &mut self.0;
-        tokio::select! {
-            () = next(interrupt) => {}
-            () = next(terminate) => {}
-            () = next(hangup) => {}
-        }
-    }
-}
-
-/// Whether this process inherited an ignored signal. Only Linux shows that without unsafe code.
-fn is_ignored(kind: SignalKind) -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default();
-    mask >> (kind.as_raw_value() - 1) & 1 == 1
-}
-
-async fn next(signals: &mut Option<Signal>) {
-    match signals {
-        Some(signals) => drop(signals.recv().await),
-        None => std::future::pending().await,
-    }
-}
-
 /// Waits until the engine that started this program ends; never if there is none.
 async fn engine_ended(process: Option<Starter>) {
     let Some(process) = process else { return std::future::pending().await };
     tokio::select! {
         () = process.ended() => {}
-        () = stdin_ended() => {}
+        // An engine never writes to it.
+        () = standard_input_ended() => {}
     }
-}
-
-/// Reads standard input to its end, to which an engine never writes; never returns if it is no pipe.
-async fn stdin_ended() {
-    // Opened anew, because whether a read waits belongs to the open file, which others may have as well.
-    if let Ok(mut stdin) = pipe::OpenOptions::new().open_receiver(STDIN) {
-        // An error is an end too.
-        while let Ok(1..) = stdin.read(&mut [0; 64]).await {}
-        return;
-    }
-    let is_pipe = rustix::fs::fstat(std::io::stdin())
-        .is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Fifo);
-    if !is_pipe {
-        return std::future::pending().await;
-    }
-    // One of another user is not opened anew. Its read cannot be cancelled, and has a thread that ends with the process.
-    let (sender, ended) = tokio::sync::oneshot::channel::<()>();
-    std::thread::spawn(move || {
-        drop(std::io::copy(&mut std::io::stdin(), &mut std::io::sink()));
-        drop(sender);
-    });
-    drop(ended.await);
 }
 
 /// Reports the port to the engine, which reads it from standard output.

@@ -1,14 +1,16 @@
 //! `isthmus record`: runs a command with [`RECORD`] set, so that each plugin that it starts records its session.
 
+use isthmus_platform::process::Ends;
+use isthmus_platform::process::Signals;
+use isthmus_platform::process::terminate;
+use isthmus_platform::supervise::Ending;
 use std::ffi::OsString;
-use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, ExitStatus};
 
 use clap::Args;
 use isthmus_common::counted;
 use tokio::process::Command;
-use tokio::signal::unix::{SignalKind, signal};
 
 use super::output::{fail, inform, warn};
 use super::runtime;
@@ -107,7 +109,11 @@ impl Record {
             }
             Err(error) => warn(&isthmus_common::error_chain(&error)),
         }
-        let code = ended.code().unwrap_or_else(|| SIGNALLED + ended.signal().unwrap_or_default());
+        let code = match Ending::from(ended) {
+            Ending::Code(code) => code,
+            Ending::Signal(signal) => SIGNALLED + signal,
+            Ending::WithGuardian(_) | Ending::Unknown => SIGNALLED,
+        };
         ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))
     }
 
@@ -116,19 +122,16 @@ impl Record {
     async fn execute(&self, file: &Path) -> Result<ExitStatus, RecordError> {
         let [program, arguments @ ..] = self.command.as_slice() else { unreachable!("clap requires it") };
         let failed = |source| RecordError::Run { command: program.clone(), source };
-        let mut interrupted = signal(SignalKind::interrupt()).map_err(failed)?;
-        let mut terminated = signal(SignalKind::terminate()).map_err(failed)?;
+        let mut signals = Signals::new();
         let mut child =
             Command::new(program).args(arguments).env(RECORD.name, file).spawn().map_err(failed)?;
-        let id = child.id().and_then(|id| rustix::process::Pid::from_raw(i32::try_from(id).ok()?));
+        let id = child.id();
         loop {
             tokio::select! {
                 ended = child.wait() => return ended.map_err(failed),
-                _ = interrupted.recv() => {}
-                _ = terminated.recv() => {
-                    if let Some(id) = id {
-                        // It is our child and not waited for yet, so the id is still its own, if it has ended, too.
-                        rustix::process::kill_process(id, rustix::process::Signal::TERM).ok();
+                end = signals.next() => {
+                    if let (Ends::Terminate, Some(id)) = (end, id) {
+                        terminate(id);
                     }
                 }
             }

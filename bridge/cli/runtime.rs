@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use tokio::runtime::Builder;
 
 use super::output::fail;
-use isthmus_session::daemon::limit_holes;
+use isthmus_platform::process::limit_holes;
 
 #[derive(Debug, thiserror::Error)]
 #[error("failed to start the runtime")]

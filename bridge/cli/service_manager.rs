@@ -4,14 +4,13 @@
 //! Providers get the environment of their plugin, so that neither variable reaches them.
 
 use std::io;
-use std::os::unix::net::UnixListener;
 use std::time::Duration;
 
 use listenfd::ListenFd;
 use sd_notify::NotifyState;
 
 use super::output::warn;
-use isthmus_services::handover::listening;
+use isthmus_platform::local::{StdListener, listening};
 
 /// Why a socket of the service manager is not served.
 #[derive(Debug, thiserror::Error)]
@@ -24,7 +23,7 @@ pub(super) enum ActivationError {
 
 /// The socket that the service manager has passed to this process. The first call takes it, and removes what names it from the
 /// environment, so it precedes the first thread.
-pub(super) fn passed_socket() -> Result<Option<UnixListener>, ActivationError> {
+pub(super) fn passed_socket() -> Result<Option<StdListener>, ActivationError> {
     let mut passed = ListenFd::from_env();
     if passed.len() > 1 {
         return Err(ActivationError::Number(passed.len()));

@@ -8,6 +8,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use isthmus_install::VersionConstraint;
+use isthmus_platform::process::standard_output_file;
 
 use super::output::warn;
 
@@ -18,7 +19,7 @@ pub(crate) fn is_lone_operator(argument: &OsStr) -> bool {
 
 /// Warns if standard output goes to a file that is named like part of a version constraint.
 pub(crate) fn warn_of_redirection() {
-    let output = std::fs::read_link("/proc/self/fd/1").ok();
+    let output = standard_output_file();
     if let Some(name) = output.as_deref().and_then(part_of_constraint) {
         warn(&format!(
             "standard output goes to a file called {name:?}\n\

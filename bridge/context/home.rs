@@ -1,6 +1,7 @@
 //! The home directory, with the state store, its key and caches; and the directory of installed
 //! providers.
 
+use isthmus_platform::process::User;
 use std::path::PathBuf;
 
 use isthmus_common::Environment;
@@ -101,7 +102,7 @@ pub fn directory(settings: &Settings, environment: &Environment) -> Result<PathB
 /// `os/user` does. In containers of build services the two differ.
 pub fn pulumi_cli_home(environment: &Environment) -> Option<PathBuf> {
     let passwd = || std::fs::read_to_string(PASSWD).unwrap_or_default();
-    let of_user = || home_of(rustix::process::geteuid().as_raw(), &passwd()).map(|home| home.join(".pulumi"));
+    let of_user = || home_of(User::current().id(), &passwd()).map(|home| home.join(".pulumi"));
     environment.path("PULUMI_HOME").or_else(of_user).or_else(|| pulumi_home(environment))
 }
 

@@ -169,7 +169,7 @@ mod tests {
         put("1.4.0", "theirs", false);
         fs::create_dir_all(plugins.join("resource-random-v4.0.0")).expect("a directory");
         let linked = InstalledPlugin::at(&plugins, Version::new(9, 0, 0));
-        std::os::unix::fs::symlink(&other.directory, &linked.directory).expect("a link");
+        isthmus_platform::files::symlink(&other.directory, &linked.directory).expect("a link");
         assert!(installed_plugins(&plugins).contains(&linked), "the CLI takes it where its version is named");
         assert_eq!(highest_of_others(&plugins), Some(other.clone()));
         assert_eq!(warning("1.3.0"), Some(is_taken_unversioned(&other)));

@@ -10,9 +10,9 @@ pub mod document;
 pub mod names_file;
 pub mod stale;
 
+use isthmus_platform::files::MetadataExt as _;
 use std::fs::{self, DirEntry};
 use std::io::{self, Read as _};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 pub use document::PLUGIN;
@@ -133,7 +133,7 @@ impl Project {
     /// files are warned of, or skipped if they may be anything.
     pub fn read(&self, progress: &dyn Fn(usize)) -> Result<Contents, ProjectError> {
         let failed = |error| ProjectError::Directory { path: self.directory.clone(), error };
-        let device = fs::metadata(&self.directory).map_err(failed)?.dev();
+        let device = fs::metadata(&self.directory).map_err(failed)?.identity().device;
         let is_hcl = self.is_hcl();
         let mut search = Search { project: self, is_hcl, device, entries: 0, contents: Contents::default() };
         let mut directories = vec![(self.directory.clone(), 0)];
@@ -220,7 +220,7 @@ impl Search<'_> {
         // The mark of a Python virtual environment.
         !path.join("pyvenv.cfg").exists()
             && project_file(&path).is_none()
-            && entry.metadata().is_ok_and(|metadata| metadata.dev() == self.device)
+            && entry.metadata().is_ok_and(|metadata| metadata.identity().device == self.device)
     }
 
     fn read(&mut self, path: PathBuf) -> Result<(), ProjectError> {

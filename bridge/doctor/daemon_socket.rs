@@ -1,6 +1,6 @@
 //! The socket of the shared daemon that plugins pass their calls on to.
 
-use std::os::unix::fs::FileTypeExt as _;
+use isthmus_platform::files::FileTypeExt as _;
 use std::path::PathBuf;
 
 use super::finding::{Finding, Judgement};

@@ -1,9 +1,8 @@
 //! Whether a directory can be written to, or created where it is missing, without a write.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Access, access};
+use isthmus_platform::files::require_writable_directory;
 
 /// What can be done with a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,8 +22,8 @@ pub(super) fn usability(directory: &Path) -> Usability {
     if !existing.is_dir() {
         return Usability::NotDirectory(existing);
     }
-    if let Err(error) = access(&existing, Access::WRITE_OK | Access::EXEC_OK) {
-        return Usability::NotWritable(existing, io::Error::from(error).to_string());
+    if let Err(error) = require_writable_directory(&existing) {
+        return Usability::NotWritable(existing, error.to_string());
     }
     if existing == directory { Usability::Usable } else { Usability::Creatable(existing) }
 }

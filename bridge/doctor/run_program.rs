@@ -1,5 +1,6 @@
 //! Runs a program for its answer, for a moment.
 
+use isthmus_platform::files::require_executable;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -63,5 +64,5 @@ pub(super) fn on_path(environment: &Environment, name: &str) -> Vec<PathBuf> {
 
 /// Whether it is a file that this user may execute. Blocks on the file system.
 pub(super) fn is_executable(file: &Path) -> bool {
-    file.is_file() && rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok()
+    file.is_file() && require_executable(file).is_ok()
 }

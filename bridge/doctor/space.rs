@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{StatVfsMountFlags, statvfs};
+use isthmus_platform::files::space;
 
 use super::directory::{Usability, existing, usability};
 use super::finding::{Finding, Judgement};
@@ -45,13 +45,13 @@ pub(super) fn gather(world: &World) -> Vec<Facts> {
 }
 
 fn of(purpose: Purpose, directory: &Path) -> Facts {
-    let found = statvfs(existing(directory)).ok();
+    let found = space(&existing(directory)).ok();
     Facts {
         purpose,
         directory: directory.to_owned(),
         usability: usability(directory),
-        available: found.as_ref().map(|found| found.f_bavail.saturating_mul(found.f_frsize)),
-        forbids_execution: found.is_some_and(|found| found.f_flag.contains(StatVfsMountFlags::NOEXEC)),
+        available: found.map(|found| found.available),
+        forbids_execution: found.is_some_and(|found| found.forbids_execution),
     }
 }
 

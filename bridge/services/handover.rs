@@ -8,10 +8,8 @@
 //! The predecessor remains the owner until the successor has taken over, by one byte, and a successor that dies before has
 //! changed nothing. After that byte, the successor is the owner whatever happens to its predecessor.
 
-mod descriptors;
 mod predecessor;
 mod successor;
 
-pub use descriptors::{ListeningSocket, listening};
 pub use predecessor::{Handover, HandoverError};
 pub use successor::{TakeOverError, take_over};

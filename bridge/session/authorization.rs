@@ -8,8 +8,6 @@ mod certificates;
 mod denied;
 mod identity;
 mod reread;
-#[cfg(target_os = "linux")]
-mod socket_owner;
 mod tokens;
 mod users;
 

@@ -57,7 +57,7 @@ pub use instance::{ConfigureError, Instance, ProviderProcess};
 pub use inventory::{Inventory, ProcessView, SessionView};
 pub use leases::{Leases, MOST_LEASES, NoRoom};
 pub use listings::{Listings, Paused};
-pub use memory::{Memory, limit_holes};
+pub use memory::Memory;
 pub use open_package::{OpenPackageError, open_package};
 pub use own_process::OwnProcess;
 pub use pool::Pool;

@@ -13,7 +13,6 @@ mod lines;
 mod log_tap;
 mod metrics;
 mod observation;
-mod own_process;
 mod provider;
 mod rpc;
 mod session;

@@ -2,6 +2,7 @@
 
 mod machine;
 
+use isthmus_platform::process::User;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -51,7 +52,7 @@ impl ProcessContext {
             working_directory: std::env::current_dir().ok(),
             settings,
             plugin_version: own_plugin_version(),
-            identity: Identity::User(rustix::process::geteuid().as_raw()),
+            identity: Identity::User(User::current()),
             recording: None,
         }
     }

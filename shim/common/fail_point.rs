@@ -32,7 +32,7 @@ mod armed {
     use std::sync::LazyLock;
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    use rustix::process::{Signal, getpid, kill_process};
+    use isthmus_platform::process::{kill_this, stop_this};
 
     struct Armed {
         name: String,
@@ -52,7 +52,7 @@ mod armed {
     pub fn fail_point(name: &str) {
         if is_armed(name) {
             if std::env::var_os("FAIL_POINT_STOPS").is_some() {
-                kill_process(getpid(), Signal::STOP).expect("a process may stop itself");
+                stop_this();
             } else {
                 kill();
             }
@@ -72,7 +72,7 @@ mod armed {
 
     /// Kills this process.
     pub fn kill() {
-        kill_process(getpid(), Signal::KILL).expect("a process may kill itself");
+        kill_this();
         loop {
             std::thread::park();
         }

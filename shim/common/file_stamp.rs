@@ -6,8 +6,9 @@
 //! changing the metadata can change the stored hash too.
 
 use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt as _;
 use std::time::{Duration, SystemTime};
+
+use isthmus_platform::files::MetadataExt as _;
 
 /// Minimum age of a file's times. File systems have a coarse clock: a file that is written twice
 /// within a tick may have the same times.
@@ -23,14 +24,16 @@ impl FileStamp {
 
     /// What `metadata` says.
     pub fn of(metadata: &Metadata) -> Self {
+        let [modified, modified_nanoseconds, changed, changed_nanoseconds] = metadata.times();
+        let file = metadata.identity();
         Self([
-            metadata.size().cast_signed(),
-            metadata.mtime(),
-            metadata.mtime_nsec(),
-            metadata.ctime(),
-            metadata.ctime_nsec(),
-            metadata.ino().cast_signed(),
-            metadata.dev().cast_signed(),
+            metadata.len().cast_signed(),
+            modified,
+            modified_nanoseconds,
+            changed,
+            changed_nanoseconds,
+            file.inode.cast_signed(),
+            file.device.cast_signed(),
             i64::from(metadata.mode()),
         ])
     }
@@ -63,8 +66,8 @@ impl From<[i64; Self::NUMBERS]> for FileStamp {
 
 #[cfg(test)]
 mod tests {
+    use isthmus_platform::files::PermissionsExt as _;
     use std::fs;
-    use std::os::unix::fs::PermissionsExt as _;
     use std::path::Path;
 
     use super::*;

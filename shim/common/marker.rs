@@ -11,9 +11,8 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{FileType, FlockOperation, Mode, OFlags, Stat, flock, fstat, openat};
+use isthmus_platform::directory::Directory;
 
 /// File name of the marker.
 pub const MARKER: &str = ".isthmus-directory";
@@ -53,111 +52,71 @@ impl Purpose {
 /// Size limit of a marker.
 const LARGEST: u64 = 4096;
 
-/// Opens a directory of the current user, not through a symbolic link. `None`: it is something
-/// else.
-pub fn open_own_directory(parent: impl AsFd, name: &OsStr) -> io::Result<Option<OwnedFd>> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    match openat(parent, name, flags, Mode::empty()) {
-        Ok(directory) => Ok(is_own(&fstat(&directory)?).then_some(directory)),
-        // Errors for a symbolic link or a file; the first is system-dependent.
-        Err(rustix::io::Errno::NOTDIR | rustix::io::Errno::LOOP | rustix::io::Errno::MLINK) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
-
 /// Writes the marker into a directory that this process has just created as `name`.
-pub fn mark(directory: impl AsFd, name: &OsStr, purpose: Purpose) -> io::Result<()> {
-    let directory = directory.as_fd();
-    let content = content(name, &fstat(directory)?, purpose);
-    create(directory)?.write_all(&content)
+pub fn mark(directory: &Directory, name: &OsStr, purpose: Purpose) -> io::Result<()> {
+    let content = content(name, directory, purpose)?;
+    directory.create_private_file(MARKER)?.write_all(&content)
 }
 
 /// The same, and locks the marker: by that, [`lock_abandoned`] knows that the directory is in use until
 /// what is returned is dropped. On a file system without locks the marker stays empty, so that the
 /// directory is never taken for an abandoned one.
-pub fn mark_locked(directory: impl AsFd, name: &OsStr, purpose: Purpose) -> io::Result<File> {
-    let directory = directory.as_fd();
-    let content = content(name, &fstat(directory)?, purpose);
-    let mut file = create(directory)?;
+pub fn mark_locked(directory: &Directory, name: &OsStr, purpose: Purpose) -> io::Result<File> {
+    let content = content(name, directory, purpose)?;
+    let mut file = directory.create_private_file(MARKER)?;
     // Before the content: a marker without a lock is of a process that has ended.
-    if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+    if file.try_lock().is_ok() {
         file.write_all(&content)?;
     }
     Ok(file)
 }
 
 /// Whether isthmus created this directory with this name, for this purpose.
-pub fn is_marked(directory: impl AsFd, name: &OsStr, purpose: Purpose) -> io::Result<bool> {
-    Ok(marker(directory.as_fd(), name, purpose, OFlags::RDONLY)?.is_some())
+pub fn is_marked(directory: &Directory, name: &OsStr, purpose: Purpose) -> io::Result<bool> {
+    Ok(marker(directory, name, purpose, false)?.is_some())
 }
 
 /// Locks the marker of a directory whose process, which had it locked, has ended. `None`: isthmus did
 /// not create the directory with this name, for this purpose; or it is in use.
-pub fn lock_abandoned(directory: impl AsFd, name: &OsStr, purpose: Purpose) -> io::Result<Option<File>> {
+pub fn lock_abandoned(directory: &Directory, name: &OsStr, purpose: Purpose) -> io::Result<Option<File>> {
     // Network file systems only lock what is open for writing.
-    let Some(file) = marker(directory.as_fd(), name, purpose, OFlags::RDWR)? else { return Ok(None) };
-    Ok(flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok().then_some(file))
-}
-
-fn create(directory: BorrowedFd<'_>) -> io::Result<File> {
-    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    Ok(openat(directory, MARKER, flags, Mode::RUSR | Mode::WUSR)?.into())
+    let Some(file) = marker(directory, name, purpose, true)? else { return Ok(None) };
+    Ok(file.try_lock().is_ok().then_some(file))
 }
 
 /// The marker of a directory; `None` if there is none of this name and purpose.
 fn marker(
-    directory: BorrowedFd<'_>,
+    directory: &Directory,
     name: &OsStr,
     purpose: Purpose,
-    access: OFlags,
+    is_writable: bool,
 ) -> io::Result<Option<File>> {
-    let expected = content(name, &fstat(directory)?, purpose);
-    // Does not block on a pipe.
-    let flags = access | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = match openat(directory, MARKER, flags, Mode::empty()) {
-        Ok(file) => file,
-        Err(
-            rustix::io::Errno::NOENT
-            | rustix::io::Errno::LOOP
-            | rustix::io::Errno::MLINK
-            | rustix::io::Errno::ISDIR
-            | rustix::io::Errno::NXIO,
-        ) => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
-    let stat = fstat(&file)?;
-    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile || !is_own(&stat) {
-        return Ok(None);
-    }
-    let (file, mut found) = (File::from(file), Vec::new());
+    let expected = content(name, directory, purpose)?;
+    let Some(file) = directory.open_own_file(MARKER, is_writable)? else { return Ok(None) };
+    let mut found = Vec::new();
     (&file).take(LARGEST).read_to_end(&mut found)?;
     Ok((found == expected).then_some(file))
 }
 
-/// Whether the current user owns a file.
-pub fn is_own(stat: &Stat) -> bool {
-    stat.st_uid == rustix::process::geteuid().as_raw()
-}
-
-fn content(name: &OsStr, directory: &Stat, purpose: Purpose) -> Vec<u8> {
+fn content(name: &OsStr, directory: &Directory, purpose: Purpose) -> io::Result<Vec<u8>> {
     let mut content =
         format!("isthmus created this directory for {}, and {}.\nname: ", purpose.text(), purpose.later())
             .into_bytes();
     content.extend_from_slice(name.as_encoded_bytes());
-    content.extend_from_slice(format!("\ninode: {}\n", directory.st_ino).as_bytes());
-    content
+    content.extend_from_slice(format!("\ninode: {}\n", directory.identity()?.inode).as_bytes());
+    Ok(content)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
     use std::path::Path;
+
+    use isthmus_platform::files::symlink;
 
     use super::*;
 
     fn is_ours(parent: &Path, name: &str) -> bool {
-        let parent = File::open(parent).expect("a directory");
-        let directory = open_own_directory(&parent, OsStr::new(name)).expect("it can be looked at");
+        let directory = Directory::open_own(&parent.join(name)).expect("it can be looked at");
         directory.is_some_and(|directory| {
             is_marked(&directory, OsStr::new(name), Purpose::Sockets).expect("it can be read")
         })
@@ -165,7 +124,7 @@ mod tests {
 
     fn marked(parent: &Path, name: &str) {
         std::fs::create_dir(parent.join(name)).expect("a directory");
-        let directory = File::open(parent.join(name)).expect("a directory");
+        let directory = Directory::open(&parent.join(name)).expect("a directory");
         mark(&directory, OsStr::new(name), Purpose::Sockets).expect("it is marked");
     }
 
@@ -195,7 +154,7 @@ mod tests {
     fn a_marker_of_another_purpose_or_with_more_in_it_is_none() {
         let parent = tempfile::tempdir().expect("a directory");
         marked(parent.path(), "one");
-        let directory = File::open(parent.path().join("one")).expect("a directory");
+        let directory = Directory::open(&parent.path().join("one")).expect("a directory");
         let is = |purpose| is_marked(&directory, OsStr::new("one"), purpose).expect("it can be read");
         assert!(is(Purpose::Sockets) && !is(Purpose::Staging));
         let marker = parent.path().join("one").join(MARKER);
@@ -210,7 +169,7 @@ mod tests {
         let parent = tempfile::tempdir().expect("a directory");
         let marker = parent.path().join(MARKER);
         std::fs::write(&marker, "text of a user").expect("a file");
-        let directory = File::open(parent.path()).expect("a directory");
+        let directory = Directory::open(parent.path()).expect("a directory");
         mark(&directory, OsStr::new("x"), Purpose::Sockets).expect_err("something is in the way");
         assert_eq!(std::fs::read(&marker).expect("the file"), b"text of a user");
     }

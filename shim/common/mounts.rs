@@ -2,9 +2,11 @@
 //!
 //! A file system that a user has mounted in a directory of ours must not be emptied.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::Path;
+
+use isthmus_platform::files::is_mount_point;
 
 /// Fails if something is mounted in a directory. Symbolic links are not followed.
 ///
@@ -25,21 +27,6 @@ pub fn require_none_in(directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-#[cfg(target_os = "linux")]
-fn is_mount_point(directory: &Path) -> io::Result<bool> {
-    use rustix::fs::{AtFlags, StatxAttributes, StatxFlags, statx};
-    // By the attribute: bind mounts of the same file system have the same device number.
-    let found = statx(File::open(directory)?, "", AtFlags::EMPTY_PATH, StatxFlags::empty())?;
-    Ok(found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn is_mount_point(directory: &Path) -> io::Result<bool> {
-    use std::os::unix::fs::MetadataExt as _;
-    let parent = directory.parent().unwrap_or(directory).metadata()?.dev();
-    Ok(File::open(directory)?.metadata()?.dev() != parent)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,7 +37,7 @@ mod tests {
         assert!(is_mount_point(Path::new("/proc")).expect("it is there"));
         let directory = tempfile::tempdir().expect("a directory");
         fs::create_dir_all(directory.path().join("a/b")).expect("directories");
-        std::os::unix::fs::symlink("/proc", directory.path().join("a/link")).expect("a link");
+        isthmus_platform::files::symlink("/proc", directory.path().join("a/link")).expect("a link");
         require_none_in(directory.path()).expect("nothing is mounted there");
         assert!(require_none_in(Path::new("/")).is_err(), "/proc and others are mounted there");
     }

@@ -7,8 +7,10 @@
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+
+use isthmus_platform::files::{DirBuilderExt as _, MetadataExt as _, OpenFlags, OpenOptionsExt as _};
+use isthmus_platform::process::User;
 
 /// Mode of a new public file, before the umask.
 pub const FILE: u32 = 0o644;
@@ -64,10 +66,10 @@ pub enum PermissionsError {
     Owner {
         /// The file or directory.
         path: PathBuf,
-        /// The uid of its owner.
-        owner: u32,
-        /// The uid of this process.
-        user: u32,
+        /// Its owner.
+        owner: User,
+        /// The user of this process.
+        user: User,
     },
 }
 
@@ -84,8 +86,8 @@ pub fn require_trusted(path: &Path) -> Result<(), PermissionsError> {
     if !metadata.is_file() && !metadata.is_dir() {
         return Err(PermissionsError::Kind(path.to_owned()));
     }
-    let (user, owner, mode) = (rustix::process::geteuid().as_raw(), metadata.uid(), metadata.mode() & 0o7777);
-    if owner != user && owner != 0 {
+    let (user, owner, mode) = (User::current(), metadata.owner(), metadata.mode() & 0o7777);
+    if owner != user && !owner.is_root() {
         return Err(PermissionsError::Owner { path: path.to_owned(), owner, user });
     }
     let is_sticky = metadata.is_dir() && mode & STICKY != 0;
@@ -116,7 +118,7 @@ pub fn require_trusted_file(path: &Path) -> Result<(), PermissionsError> {
 pub fn require_private_file(path: &Path) -> Result<(), PermissionsError> {
     require_trusted_file(path)?;
     let Ok(metadata) = path.metadata() else { return Ok(()) };
-    let readers = if metadata.uid() == 0 { READABLE_BY_ANYONE } else { READABLE_BY_OTHERS };
+    let readers = if metadata.owner().is_root() { READABLE_BY_ANYONE } else { READABLE_BY_OTHERS };
     let mode = metadata.mode() & 0o7777;
     if mode & readers != 0 {
         return Err(PermissionsError::Readable { path: path.to_owned(), mode });
@@ -142,9 +144,8 @@ pub fn create_directory(path: &Path) -> io::Result<()> {
 
 /// Options to create a file that is not writable by others, not through a symbolic link.
 pub fn file_options(mode: u32) -> OpenOptions {
-    let flags = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or_default();
     let mut options = OpenOptions::new();
-    options.mode(without_others(mode)).custom_flags(flags);
+    options.mode(without_others(mode)).flags(OpenFlags { no_follow: true, ..OpenFlags::default() });
     options
 }
 
@@ -160,8 +161,9 @@ pub fn without_writers(mode: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use isthmus_platform::files::{PermissionsExt as _, symlink};
     use std::fs::Permissions;
-    use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
+    use std::os::unix::fs::chown;
 
     use super::*;
 

@@ -6,10 +6,9 @@
 
 use std::fs::{File, FileType, Metadata, OpenOptions};
 use std::io::{self, Read as _};
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
-use rustix::fs::OFlags;
+use isthmus_platform::files::{FileTypeExt as _, MetadataExt as _, OpenFlags, OpenOptionsExt as _};
 
 use crate::permissions::without_others;
 
@@ -80,25 +79,19 @@ pub fn require_regular(metadata: &Metadata) -> io::Result<()> {
 }
 
 fn require(metadata: &Metadata, links: Links) -> io::Result<()> {
-    if links == Links::FollowOrNull && is_null(metadata) { Ok(()) } else { require_regular(metadata) }
-}
-
-fn is_null(metadata: &Metadata) -> bool {
-    metadata.file_type().is_char_device()
-        && Path::new("/dev/null").metadata().is_ok_and(|null| null.rdev() == metadata.rdev())
+    if links == Links::FollowOrNull && metadata.is_null_device() { Ok(()) } else { require_regular(metadata) }
 }
 
 fn open(options: &mut OpenOptions, path: &Path, links: Links) -> io::Result<File> {
     let (looked, no_follow) = match links {
-        Links::Follow | Links::FollowOrNull => (path.metadata(), OFlags::empty()),
-        Links::Refuse => (path.symlink_metadata(), OFlags::NOFOLLOW),
+        Links::Follow | Links::FollowOrNull => (path.metadata(), false),
+        Links::Refuse => (path.symlink_metadata(), true),
     };
     // If it cannot be looked at, opening it has the reason.
     if let Ok(metadata) = looked {
         require(&metadata, links)?;
     }
-    let flags = OFlags::NONBLOCK | OFlags::NOCTTY | no_follow;
-    let file = options.custom_flags(i32::try_from(flags.bits()).unwrap_or_default()).open(path)?;
+    let file = options.flags(OpenFlags { no_follow, no_waiting: true }).open(path)?;
     require(&file.metadata()?, links)?;
     Ok(file)
 }
@@ -117,7 +110,7 @@ fn kind(file_type: FileType) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    use isthmus_platform::files::{PermissionsExt as _, symlink};
     use std::os::unix::net::UnixListener;
     use std::path::PathBuf;
 

@@ -11,14 +11,13 @@
 use std::ffi::OsStr;
 use std::fs::{File, Permissions};
 use std::io;
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, openat, statat, unlinkat};
+use isthmus_platform::directory::{Directory, Kind};
+use isthmus_platform::files::{MetadataExt as _, PermissionsExt as _};
 use tempfile::NamedTempFile;
 
-use crate::marker::{MARKER, Purpose, lock_abandoned, mark_locked, open_own_directory};
+use crate::marker::{MARKER, Purpose, lock_abandoned, mark_locked};
 use crate::mounts;
 use crate::permissions::PRIVATE_DIRECTORY;
 
@@ -31,7 +30,7 @@ const RANDOM: usize = 6;
 #[derive(Debug)]
 pub struct ScratchDirectory {
     path: PathBuf,
-    directory: OwnedFd,
+    directory: Directory,
     /// Holds the lock.
     _marker: Option<File>,
 }
@@ -55,7 +54,7 @@ impl ScratchDirectory {
             .permissions(Permissions::from_mode(PRIVATE_DIRECTORY))
             .tempdir_in(parent)?
             .keep();
-        let directory = open_own_directory(CWD, path.as_os_str())?
+        let directory = Directory::open_own(&path)?
             .ok_or_else(|| io::Error::other("the new directory was replaced by something else"))?;
         let mut scratch = Self { path, directory, _marker: None };
         let name = scratch.path.file_name().unwrap_or_default();
@@ -81,7 +80,7 @@ impl ScratchDirectory {
 impl Drop for ScratchDirectory {
     fn drop(&mut self) {
         // What cannot be removed now is removed by the next one.
-        let _ = remove(&self.path, self.directory.as_fd());
+        let _ = remove(&self.path, &self.directory);
     }
 }
 
@@ -115,53 +114,40 @@ fn is_name(name: &OsStr, prefix: &str) -> bool {
 }
 
 fn remove_if_abandoned(path: &Path, name: &OsStr) -> io::Result<()> {
-    let Some(directory) = open_own_directory(CWD, path.as_os_str())? else { return Ok(()) };
+    let Some(directory) = Directory::open_own(path)? else { return Ok(()) };
     // Locked until it is removed, so that only one process does so.
     let Some(_marker) = lock_abandoned(&directory, name, Purpose::Scratch)? else { return Ok(()) };
     mounts::require_none_in(path)?;
-    remove(path, directory.as_fd())
+    remove(path, &directory)
 }
 
 /// Removes a directory and its contents, the marker last: a process that is killed meanwhile leaves one
 /// that still has it.
-fn remove(path: &Path, directory: BorrowedFd<'_>) -> io::Result<()> {
+fn remove(path: &Path, directory: &Directory) -> io::Result<()> {
     empty(directory, true)?;
-    unlinkat(directory, MARKER, AtFlags::empty()).or_else(unless_gone)?;
+    directory.remove_file(OsStr::new(MARKER))?;
     // The name may refer to another directory by now; and only an empty one is removed.
-    let (opened, named) = (fstat(directory)?, path.symlink_metadata()?);
-    if (opened.st_dev, opened.st_ino) == (named.dev(), named.ino()) {
+    if directory.identity()? == path.symlink_metadata()?.identity() {
         std::fs::remove_dir(path)?;
     }
     Ok(())
 }
 
 /// Removes what is in an open directory. No link is followed. SQLite may remove files of its own meanwhile.
-fn empty(directory: BorrowedFd<'_>, keep_marker: bool) -> io::Result<()> {
-    for entry in Dir::read_from(directory)? {
+fn empty(directory: &Directory, keep_marker: bool) -> io::Result<()> {
+    for entry in directory.entries()? {
         let entry = entry?;
-        let name = entry.file_name();
-        if matches!(name.to_bytes(), b"." | b"..") || keep_marker && name.to_bytes() == MARKER.as_bytes() {
+        if keep_marker && entry.name == MARKER {
             continue;
         }
-        let kind = match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Err(rustix::io::Errno::NOENT) => continue,
-            stat => FileType::from_raw_mode(stat?.st_mode),
-        };
-        let flags = match kind {
-            FileType::Directory => {
-                let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                empty(openat(directory, name, flags, Mode::empty())?.as_fd(), false)?;
-                AtFlags::REMOVEDIR
-            }
-            _ => AtFlags::empty(),
-        };
-        unlinkat(directory, name, flags).or_else(unless_gone)?;
+        if entry.kind == Kind::Directory {
+            empty(&directory.open_entry(&entry.name)?, false)?;
+            directory.remove_directory(&entry.name)?;
+        } else {
+            directory.remove_file(&entry.name)?;
+        }
     }
     Ok(())
-}
-
-fn unless_gone(error: rustix::io::Errno) -> rustix::io::Result<()> {
-    if error == rustix::io::Errno::NOENT { Ok(()) } else { Err(error) }
 }
 
 fn parent(path: &Path) -> &Path {
@@ -171,10 +157,11 @@ fn parent(path: &Path) -> &Path {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
-    use std::os::unix::fs::symlink;
     use std::process::Command;
 
-    use rustix::fs::{FlockOperation, flock};
+    use isthmus_platform::files::symlink;
+    use isthmus_platform::process::kill_this;
+    use rustix::fs::{CWD, Mode};
 
     use super::*;
 
@@ -188,7 +175,7 @@ mod tests {
         let scratch = ScratchDirectory::beside(destination).expect("a directory");
         std::fs::create_dir_all(scratch.path().join("a/b")).expect("directories");
         std::fs::write(scratch.path().join("a/b/file"), "half of it").expect("a file");
-        flock(scratch._marker.as_ref().expect("a marker"), FlockOperation::Unlock).expect("unlocked");
+        scratch._marker.as_ref().expect("a marker").unlock().expect("unlocked");
         let path = scratch.path().to_owned();
         std::mem::forget(scratch);
         path
@@ -215,8 +202,7 @@ mod tests {
         if let Some(path) = std::env::var_os("SCRATCH_BESIDE") {
             let scratch = ScratchDirectory::beside(Path::new(&path)).expect("a directory");
             std::fs::write(scratch.path().join("key"), "a secret").expect("a file");
-            rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL)
-                .expect("a process may kill itself");
+            kill_this();
         }
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("file");

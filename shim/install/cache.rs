@@ -259,9 +259,9 @@ fn shown(name: &OsStr) -> String {
 
 #[cfg(test)]
 mod tests {
+    use isthmus_platform::files::{PermissionsExt as _, symlink};
     use std::fs;
     use std::os::unix::ffi::OsStrExt as _;
-    use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use super::*;
 

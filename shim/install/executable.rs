@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use isthmus_platform::files::is_executable;
+
 /// The binary at the path `prefix`.
 ///
 /// Released binaries have their version in the name: `./terraform-provider-random` also finds
@@ -37,17 +39,6 @@ pub(super) fn find_in_directory(directory: &Path, name: &str) -> std::io::Result
     Ok(candidates.min_by_key(|path| (!is_executable(path), path.clone())))
 }
 
-#[cfg(unix)]
-fn is_executable(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_executable(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("exe"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,7 +62,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn what_can_be_executed_goes_before_what_lies_beside_it() {
-        use std::os::unix::fs::PermissionsExt as _;
+        use isthmus_platform::files::PermissionsExt as _;
         let directory = directory(&["terraform-provider-random.zip", "terraform-provider-random_v3.6.0"]);
         let program = directory.path().join("terraform-provider-random_v3.6.0");
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("it is ours");

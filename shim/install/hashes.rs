@@ -336,7 +336,7 @@ mod tests {
         let broken = archive(&[("a\nb", "")]);
         assert!(reason(PackageForm::Archive(broken.path().into())).contains("has a line break"));
         let directory = directory();
-        std::os::unix::fs::symlink("nowhere", directory.path().join("link")).expect("a link");
+        isthmus_platform::files::symlink("nowhere", directory.path().join("link")).expect("a link");
         assert!(reason(PackageForm::Directory(directory.path().into())).contains("cannot be hashed: "));
         let pipe = tempfile::tempdir().expect("a directory");
         let (path, mode) = (pipe.path().join("b"), rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR);

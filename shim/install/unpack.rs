@@ -4,10 +4,10 @@
 //! directory, within limits. Nothing depends on how a file system compares names: two that differ
 //! in case alone are refused everywhere. Modes are ignored except whether a file is executable.
 
+use isthmus_platform::files::OpenOptionsExt as _;
 use std::collections::HashMap;
 use std::fs::OpenOptions;
 use std::io::{self, Read, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use isthmus_common::permissions::{DIRECTORY, FILE, create_directories};

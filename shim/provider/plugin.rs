@@ -6,10 +6,10 @@
 //! [`Plugin::channel`].
 //!
 //! - `launch` is the start, in the steps `executable`, `environment`, `socket_directory`,
-//!   `guardian`, `handshake`, `tls`, `connection` and `health`, with the errors in `error`.
+//!   `handshake`, `tls`, `connection` and `health`, with the errors in `error`.
 //! - `supervise` is for a running child, with `process` for its exit and `logs`, `lines` and `stdio`
-//!   for its output; `guardian` and `spawn` run between the daemon and the child.
-//! - `reattach` and `foreign` are for providers that another program started.
+//!   for its output; `isthmus_platform::supervise` starts and kills it.
+//! - `reattach` is for providers that another program started.
 //!
 //! No provider outlives the daemon, however it exits. A provider that floods its output, crashes or
 //! hangs costs a bounded amount of memory and an error with its name.
@@ -18,11 +18,9 @@ mod connection;
 mod environment;
 mod error;
 mod executable;
-mod foreign;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
-mod guardian;
 mod handshake;
 mod health;
 mod launch;
@@ -33,7 +31,6 @@ mod process;
 mod reattach;
 mod similar_path;
 mod socket_directory;
-mod spawn;
 mod stdio;
 mod supervise;
 mod tls;
@@ -44,7 +41,6 @@ use std::time::{Duration, Instant};
 use isthmus_grpc::Channel;
 use isthmus_proto::goplugin::Empty;
 use isthmus_proto::goplugin::grpc_controller_client::GrpcControllerClient;
-use rustix::process::Pid;
 use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_util::sync::DropGuard;
@@ -55,20 +51,20 @@ pub use connection::{ConnectionError, LARGEST_MESSAGE};
 pub(crate) use environment::GO_PLUGIN_VARIABLES;
 pub use error::{LaunchError, LaunchProblem};
 pub use executable::{ExecutableError, inspect};
-pub use foreign::ForeignProcess;
-pub use guardian::{Guardian, OtherSessions, guardian_role};
 pub use handshake::{Address, AddressError, Handshake, HandshakeError, ProtocolVersion, Transport};
 pub use health::Health;
 pub use launch::LaunchSpec;
 pub use log_level::{LOG_VARIABLES, Level, LogLevel};
 pub use logs::{LogRecord, LogSink, Origin};
-pub use process::{Ending, Exit};
+pub use process::Exit;
 pub use reattach::{ReattachConfig, ReattachError, ReattachSyntaxError, parse_reattach_providers};
 pub use similar_path::similar_path;
 pub use socket_directory::SocketDirectoryError;
 pub use tls::TlsSetupError;
 
 use isthmus_known_secrets::KnownSecrets;
+use isthmus_platform::supervise::resident_memory;
+pub use isthmus_platform::supervise::{Ending, ForeignProcess, Guardian, OtherSessions, guardian_role};
 use launch::{ANSWER_TIMEOUT, Launched, first_call};
 use logs::Logs;
 use supervise::{Readers, Supervision};
@@ -179,13 +175,10 @@ impl Plugin {
     }
 
     /// The resident memory of its process and of those that it has started, in bytes. `None` if
-    /// another program has started it, and on systems without `/proc`, which this reads: it blocks.
+    /// another program has started it, or it has exited. This blocks.
     pub fn resident_memory(&self) -> Option<u64> {
         match &self.life {
-            Life::Child(_) => {
-                let leader = Pid::from_raw(i32::try_from(self.process_id()?).ok()?)?;
-                Some(guardian::resident_memory(leader)).filter(|memory| *memory > 0)
-            }
+            Life::Child(_) => Some(resident_memory(self.process_id()?)).filter(|memory| *memory > 0),
             Life::Reattached(_) => None,
         }
     }

@@ -417,7 +417,7 @@ fn unpack(file: &Path, directory: &Path) -> Result<BackedUp, BackupError> {
     }
     let failed = || file_error("unpack", directory);
     let create = |path: &Path| {
-        use std::os::unix::fs::DirBuilderExt as _;
+        use isthmus_platform::files::DirBuilderExt as _;
         std::fs::DirBuilder::new().recursive(true).mode(PRIVATE_DIRECTORY).create(path)
     };
     create(&JournalFiles::directory_in(directory)).map_err(failed())?;
@@ -472,7 +472,7 @@ fn unpack(file: &Path, directory: &Path) -> Result<BackedUp, BackupError> {
 fn scratch_beside(path: &Path) -> Result<ScratchDirectory, BackupError> {
     let directory = parent(path);
     let create = || {
-        use std::os::unix::fs::DirBuilderExt as _;
+        use isthmus_platform::files::DirBuilderExt as _;
         if !directory.is_dir() {
             std::fs::DirBuilder::new().recursive(true).mode(PRIVATE_DIRECTORY).create(directory)?;
         }

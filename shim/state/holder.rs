@@ -4,8 +4,9 @@
 //! A lease expires by itself, but only after a minute, which is too long for a restart after the
 //! daemon was killed.
 
-use std::fs;
 use std::time::Duration;
+
+use isthmus_platform::process::{began, host, machine};
 
 /// Time after which the lease of a process expires.
 pub(super) const LEASE: Duration = Duration::from_secs(60);
@@ -24,13 +25,7 @@ pub(super) struct Holder {
 impl Holder {
     pub(super) fn this() -> Self {
         let process = std::process::id();
-        let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-        Self {
-            machine: machine(),
-            process,
-            began: began(process).unwrap_or_default(),
-            host: host.trim().to_owned(),
-        }
+        Self { machine: machine(), process, began: began(process).unwrap_or_default(), host: host() }
     }
 
     /// The text in the lease.
@@ -63,23 +58,6 @@ impl Holder {
             && self.machine == machine()
             && began(self.process).as_deref() != Some(self.began.as_str())
     }
-}
-
-/// Empty if the system does not report it.
-fn machine() -> String {
-    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let space = fs::read_link("/proc/self/ns/pid").map(|link| link.display().to_string()).unwrap_or_default();
-    if boot.is_empty() || space.is_empty() { String::new() } else { format!("{}/{space}", boot.trim()) }
-}
-
-/// The 22nd field of `/proc/PID/stat`; the second is a name that may contain anything.
-fn began(process: u32) -> Option<String> {
-    let line = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    let (_, after_name) = line.rsplit_once(')')?;
-    let mut fields = after_name.split_whitespace();
-    // Field 3 is the state: Z if it has exited and was not waited for.
-    let state = fields.next()?;
-    (state != "Z" && state != "X").then(|| fields.nth(18).map(str::to_owned)).flatten()
 }
 
 #[cfg(test)]

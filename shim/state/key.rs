@@ -3,8 +3,8 @@
 //! It encrypts the keys of records (`keyring`), so that the key or passphrase of a store can be
 //! replaced while all of the store stays readable.
 
+use isthmus_platform::files::PermissionsExt as _;
 use std::io::{Read as _, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use argon2::{Algorithm, Argon2, Params, Version};
@@ -137,7 +137,7 @@ pub(super) fn create(path: &Path) -> std::io::Result<()> {
     let directory =
         path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !directory.is_dir() {
-        use std::os::unix::fs::DirBuilderExt as _;
+        use isthmus_platform::files::DirBuilderExt as _;
         std::fs::DirBuilder::new().recursive(true).mode(PRIVATE_DIRECTORY).create(directory)?;
     }
     // Written to a temporary file and renamed: of several processes that do so at once, one
@@ -225,12 +225,13 @@ mod tests {
     #[test]
     fn what_a_killed_process_left_is_removed_when_the_next_key_is_made() {
         use isthmus_common::marker::{Purpose, mark};
+        use isthmus_platform::directory::Directory;
         let directory = directory();
         let left = directory.path().join(".isthmus-scratch-Ab12Cd");
         std::fs::create_dir(&left).expect("a directory");
         std::fs::write(left.join("key"), "5e".repeat(32)).expect("a file");
-        let opened = std::fs::File::open(&left).expect("a directory");
-        mark(opened, left.file_name().expect("a name"), Purpose::Scratch).expect("a marker");
+        let opened = Directory::open(&left).expect("a directory");
+        mark(&opened, left.file_name().expect("a name"), Purpose::Scratch).expect("a marker");
         load(&KeySource::Directory(directory.path().to_owned())).expect("a key");
         assert!(!left.exists());
     }

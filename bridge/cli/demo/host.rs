@@ -238,7 +238,7 @@ async fn read_port(child: &mut Child) -> Result<u16, DemoError> {
 
 fn link(program: &Path, directory: &Path, name: &str) -> Result<PathBuf, DemoError> {
     let path = directory.join(name);
-    std::os::unix::fs::symlink(program, &path)
+    isthmus_platform::files::symlink(program, &path)
         .map_err(|source| machine("the program cannot be linked under another name", source))?;
     Ok(path)
 }

@@ -3,14 +3,14 @@
 //! The directory is new, or empty, or one that this command has created before, which its marker proves. Of the last one, the
 //! files of the reference are replaced one by one, and others stay.
 
+use isthmus_platform::files::DirBuilderExt as _;
 use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-use isthmus_common::marker::{Purpose, is_marked, mark, open_own_directory};
+use isthmus_common::marker::{Purpose, is_marked, mark};
 use isthmus_common::scratch::ScratchDirectory;
-use rustix::fs::CWD;
+use isthmus_platform::directory::Directory;
 
 use super::DocsError;
 use isthmus_reference::Site;
@@ -56,7 +56,7 @@ fn claim(directory: &Path) -> Result<PathBuf, DocsError> {
     // The name that the marker has, whichever way leads there.
     let whole = directory.canonicalize().map_err(failed)?;
     let name = whole.file_name().ok_or_else(foreign)?;
-    let open = open_own_directory(CWD, whole.as_os_str()).map_err(failed)?.ok_or_else(foreign)?;
+    let open = Directory::open_own(&whole).map_err(failed)?.ok_or_else(foreign)?;
     if is_marked(&open, name, Purpose::Reference).map_err(failed)? {
         return Ok(whole);
     }

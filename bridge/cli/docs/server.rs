@@ -16,7 +16,7 @@ use tokio::net::TcpListener;
 
 use super::DocsError;
 use crate::cli::output::{print, warn};
-use crate::cli::plugin::Signals;
+use isthmus_platform::process::Signals;
 use isthmus_reference::{File, Site};
 use isthmus_services::serve::http::{self as port, TEXT, response};
 
@@ -52,7 +52,7 @@ pub(super) async fn serve(site: Arc<Site>, wanted: u16) -> Result<(), DocsError>
     };
     tokio::select! {
         never = port::serve(listener, |message| warn(&message), answered) => match never {},
-        () = signals.next() => Ok(()),
+        _ = signals.next() => Ok(()),
     }
 }
 

@@ -6,10 +6,10 @@
 //! version that new packages get. Users of the plugin that this one replaces have some of these
 //! directories; their contents are replaced only on request, with a backup.
 
+use isthmus_platform::files::PermissionsExt as _;
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -505,7 +505,7 @@ mod tests {
         for (version, target) in [("1.0.0", "elsewhere/plugin"), ("1.1.0", "nowhere")] {
             let link = fixture.path(&path(version));
             fs::create_dir_all(link.parent().expect("a directory")).expect("a directory");
-            std::os::unix::fs::symlink(fixture.path(target), &link).expect("a link");
+            isthmus_platform::files::symlink(fixture.path(target), &link).expect("a link");
             fixture.run(&[version], false).expect_err("it is another one");
             fixture.run(&[version], true).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(fixture.read(&path(version)), "ours");
@@ -520,7 +520,7 @@ mod tests {
         let fixture = Fixture::new();
         let link = fixture.path(&path("1.3.0"));
         fs::create_dir_all(link.parent().expect("a directory")).expect("a directory");
-        std::os::unix::fs::symlink(fixture.path("isthmus"), &link).expect("a link");
+        isthmus_platform::files::symlink(fixture.path("isthmus"), &link).expect("a link");
         let there = format!("{} is there already", path("1.3.0"));
         assert_eq!(fixture.run(&["1.3.0", "1.4.0"], false), Ok(vec![there, installed("1.4.0")]));
         assert!(link.is_symlink(), "it stays one");
@@ -541,7 +541,7 @@ mod tests {
         // A link would be written through.
         fixture.others("precious.txt", "The program in this directory is isthmus 0\n");
         fs::remove_file(fixture.path(&format!("{directory}/isthmus.txt"))).expect("a file");
-        std::os::unix::fs::symlink(
+        isthmus_platform::files::symlink(
             fixture.path("precious.txt"),
             fixture.path(&format!("{directory}/isthmus.txt")),
         )

@@ -1,7 +1,7 @@
 //! The output directory of a migration.
 
+use isthmus_platform::files::DirBuilderExt as _;
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use super::error::MigrateError;
@@ -67,7 +67,7 @@ fn write_one(file: &OutputFile, path: &Path, overwrite: bool) -> io::Result<()> 
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
+    use isthmus_platform::files::PermissionsExt as _;
 
     use super::*;
 
@@ -94,7 +94,7 @@ mod tests {
     fn nothing_is_written_through_a_link_in_the_directory() {
         let directory = tempfile::tempdir().expect("a directory");
         let elsewhere = tempfile::tempdir().expect("a directory");
-        std::os::unix::fs::symlink(elsewhere.path(), directory.path().join("secrets")).expect("a link");
+        isthmus_platform::files::symlink(elsewhere.path(), directory.path().join("secrets")).expect("a link");
         let files = [OutputFile::shared("a", "text"), OutputFile::private("secrets/b", "secret")];
         for overwrite in [false, true] {
             let error = write(directory.path(), &files, overwrite).expect_err("a link").to_string();
@@ -104,7 +104,7 @@ mod tests {
         // The directory itself may be reached through one.
         let link = elsewhere.path().join("link");
         std::fs::remove_file(directory.path().join("secrets")).expect("a link");
-        std::os::unix::fs::symlink(directory.path(), &link).expect("a link");
+        isthmus_platform::files::symlink(directory.path(), &link).expect("a link");
         write(&link, &files, false).expect("written");
     }
 

@@ -2,11 +2,10 @@
 //! was there.
 
 use std::io;
-use std::os::fd::AsFd as _;
 
-use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
+use isthmus_platform::terminal::{Keys, size};
 
-use crate::cli::output::{print, terminal_size};
+use crate::cli::output::print;
 
 /// Switches to the other screen, and hides the cursor.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l";
@@ -23,28 +22,18 @@ const CLEAR_REST: &str = "\x1b[J";
 const USUAL: (usize, usize) = (80, 24);
 
 #[derive(Debug)]
-pub(super) struct Screen {
-    /// How standard input was, if it is a terminal.
-    saved: Option<Termios>,
-}
+pub(super) struct Screen(#[expect(dead_code, reason = "dropping it gives back the terminal")] Keys);
 
 impl Screen {
     pub(super) fn enter() -> io::Result<Self> {
-        let saved = tcgetattr(io::stdin()).ok();
-        if let Some(saved) = &saved {
-            let mut silent = saved.clone();
-            silent.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON);
-            silent.special_codes[SpecialCodeIndex::VMIN] = 1;
-            silent.special_codes[SpecialCodeIndex::VTIME] = 0;
-            tcsetattr(io::stdin().as_fd(), OptionalActions::Now, &silent)?;
-        }
+        let keys = Keys::take()?;
         print(ENTER);
-        Ok(Self { saved })
+        Ok(Self(keys))
     }
 
     /// Shows a text in place of the one before, as far as there is space for it.
     pub(super) fn show(&self, text: &str) {
-        let (columns, rows) = terminal_size().unwrap_or(USUAL);
+        let (columns, rows) = size().unwrap_or(USUAL);
         let lines = text.lines().take(rows).map(|line| line.chars().take(columns).collect::<String>());
         let lines: Vec<String> = lines.map(|line| line + CLEAR_LINE).collect();
         print(&format!("{HOME}{}{CLEAR_REST}", lines.join("\r\n")));
@@ -54,9 +43,5 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         print(LEAVE);
-        if let Some(saved) = &self.saved {
-            // A terminal that is gone has nothing to be given back.
-            let _ = tcsetattr(io::stdin().as_fd(), OptionalActions::Now, saved);
-        }
     }
 }

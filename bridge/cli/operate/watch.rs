@@ -3,8 +3,7 @@
 use std::io::{self, IsTerminal as _, Read as _};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Signal, getpid, kill_process};
-use tokio::signal::unix::{SignalKind, signal};
+use isthmus_platform::process::{Signals, Stops, stop_this};
 use tokio::sync::mpsc;
 
 use super::client::{Client, ClientError};
@@ -34,7 +33,7 @@ pub(super) async fn watch(client: &mut Client) -> Result<(), ClientError> {
                 Event::Stop => {
                     // The shell gets the terminal as it was, and so does this again.
                     drop(screen);
-                    let _ = kill_process(getpid(), Signal::STOP);
+                    stop_this();
                     screen = Screen::enter().map_err(ClientError::Terminal)?;
                 }
             },
@@ -56,8 +55,8 @@ enum Event {
 /// What ends or stops it: signals, and the key `q`.
 #[derive(Debug)]
 struct Ends {
-    ends: [tokio::signal::unix::Signal; 3],
-    stop: tokio::signal::unix::Signal,
+    ends: Signals,
+    stops: Stops,
     keys: mpsc::Receiver<()>,
 }
 
@@ -75,20 +74,13 @@ impl Ends {
                 }
             });
         }
-        let ends = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
-        let [interrupt, terminate, hangup] = ends;
-        // The system's number of SIGTSTP.
-        let stop = signal(SignalKind::from_raw(Signal::TSTP.as_raw()))?;
-        Ok(Self { ends: [interrupt?, terminate?, hangup?], stop, keys })
+        Ok(Self { ends: Signals::new(), stops: Stops::new()?, keys })
     }
 
     async fn next(&mut self) -> Event {
-        let [interrupt, terminate, hangup] = &mut self.ends;
         tokio::select! {
-            _ = interrupt.recv() => Event::End,
-            _ = terminate.recv() => Event::End,
-            _ = hangup.recv() => Event::End,
-            _ = self.stop.recv() => Event::Stop,
+            _ = self.ends.next() => Event::End,
+            () = self.stops.next() => Event::Stop,
             Some(()) = self.keys.recv() => Event::End,
         }
     }

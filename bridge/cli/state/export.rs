@@ -211,7 +211,7 @@ fn with_provider(mut record: Record, providers: &[(&str, String)]) -> Record {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
+    use isthmus_platform::files::PermissionsExt as _;
 
     use super::*;
 

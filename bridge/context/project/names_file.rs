@@ -173,7 +173,7 @@ mod tests {
         std::fs::write(project.join("Pulumi.yaml"), "name: x\nruntime: yaml\n").expect("a new file");
         for (target, is_read) in [(project.join("names"), true), (directory.path().join("names"), false)] {
             std::fs::write(&target, "[packages.a]\n").expect("a new file");
-            std::os::unix::fs::symlink(&target, &file).expect("a new link");
+            isthmus_platform::files::symlink(&target, &file).expect("a new link");
             let found = NamesFile::around(&project);
             assert_eq!(found.is_ok(), is_read, "{target:?}: {found:?}");
             std::fs::remove_file(&file).expect("it is ours");

@@ -1,8 +1,8 @@
 //! The daemon that a plugin passes its calls on to, and the first call to it.
 
+use isthmus_platform::files::os_bytes;
 use std::ffi::OsStr;
 use std::fmt;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
 use bytes::Bytes;
@@ -55,7 +55,7 @@ impl Destination {
 
 /// Opens a session for the engine of a plugin with this context.
 fn open_request(context: &ProcessContext) -> OpenRequest {
-    let bytes = |text: &OsStr| Bytes::copy_from_slice(text.as_bytes());
+    let bytes = |text: &OsStr| Bytes::copy_from_slice(os_bytes(text));
     let passed_on = context.environment().iter().filter(|(name, _)| settings::is_sent(name));
     let variables = passed_on.map(|(name, value)| Variable { name: bytes(name), value: bytes(value) });
     OpenRequest {

@@ -14,6 +14,7 @@ use isthmus_common::permissions::{PermissionsError, require_private_file};
 use isthmus_common::trust::{TrustError, client_config};
 use isthmus_common::{Links, blocking, read_regular};
 use isthmus_grpc::{Stream, prepare_tcp};
+use isthmus_platform::process::User;
 use rustls::ClientConfig;
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::ServerName;
@@ -59,7 +60,7 @@ pub(crate) enum NetworkError {
     #[error(
         "{address} belongs to the user with uid {owner}, and a daemon gets the environment of its own user and of root only"
     )]
-    Owner { address: DaemonAddress, owner: u32 },
+    Owner { address: DaemonAddress, owner: User },
     #[error("the daemon at {address} is not used, because its user is unknown")]
     UnknownOwner {
         address: DaemonAddress,

@@ -1,13 +1,14 @@
 //! The socket of a daemon on this machine: where it is, and whether to believe that it is the daemon's.
 
 use isthmus_context::error_code::ErrorCode;
+use isthmus_platform::files::{FileTypeExt as _, MetadataExt as _};
 use std::fs::Metadata;
 use std::io;
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use isthmus_common::permissions::{PermissionsError, require_trusted};
-use tokio::net::UnixStream;
+use isthmus_platform::local::{Stream, peer};
+use isthmus_platform::process::User;
 
 use isthmus_context::home;
 use isthmus_context::settings::DaemonChoice;
@@ -38,7 +39,7 @@ pub enum SocketError {
         "{path} belongs to the user with uid {owner}, and a daemon gets the environment of its own user and of root only",
         path = path.display()
     )]
-    Owner { path: PathBuf, owner: u32 },
+    Owner { path: PathBuf, owner: User },
 }
 
 /// Where daemons listen.
@@ -74,23 +75,23 @@ impl DaemonSocket {
     }
 
     /// Connects to a daemon of whichever user, which gets nothing of this process.
-    pub async fn reach(path: &Path) -> Result<UnixStream, SocketError> {
+    pub async fn reach(path: &Path) -> Result<Stream, SocketError> {
         require_socket(path)?;
         let absent = |source| SocketError::Absent { path: path.to_owned(), source };
-        UnixStream::connect(path).await.map_err(absent)
+        Stream::connect(path).await.map_err(absent)
     }
 
     /// Connects to a daemon that this user or root has started.
-    pub async fn connect(path: &Path) -> Result<UnixStream, SocketError> {
+    pub async fn connect(path: &Path) -> Result<Stream, SocketError> {
         let absent = |source| SocketError::Absent { path: path.to_owned(), source };
         let metadata = require_socket(path)?;
         if let Some(directory) = path.parent() {
             require_trusted(directory).map_err(SocketError::Directory)?;
         }
-        let stream = UnixStream::connect(path).await.map_err(absent)?;
+        let stream = Stream::connect(path).await.map_err(absent)?;
         // Of the process that listens, whatever the file says.
-        let owner = stream.peer_cred().map_or_else(|_| metadata.uid(), |peer| peer.uid());
-        if ![rustix::process::geteuid().as_raw(), 0].contains(&owner) {
+        let owner = peer(&stream).map_or_else(|_| metadata.owner(), |peer| peer.user);
+        if owner != User::current() && !owner.is_root() {
             return Err(SocketError::Owner { path: path.to_owned(), owner });
         }
         Ok(stream)

@@ -7,12 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use isthmus_common::fail_point;
+use isthmus_platform::local::{self, ListeningSocket};
+use isthmus_platform::process::User;
 use tokio::io::AsyncReadExt as _;
-use tokio::net::UnixStream;
 use tokio::sync::{Mutex, watch};
 use tokio_util::sync::CancellationToken;
-
-use super::ListeningSocket;
 
 /// How long the connection to the successor, which listens already, and the descriptors may take.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -48,7 +47,7 @@ pub enum HandoverError {
     #[error("this daemon accepts no connections any more")]
     NotListening,
     #[error("a daemon is replaced by processes of its own user (uid {own}) only, not by one of uid {user}")]
-    OtherUser { user: u32, own: u32 },
+    OtherUser { user: User, own: User },
     #[error("a daemon is replaced by processes of its own machine only, by its socket")]
     Remote,
     #[error("failed to reach the successor of this daemon")]
@@ -68,20 +67,20 @@ impl Handover {
     }
 
     /// Hands the socket over to the process that listens at `meeting` and that a process of this `user` asks for.
-    pub(crate) async fn hand_over(&self, user: u32, meeting: &Path) -> Result<(), HandoverError> {
+    pub(crate) async fn hand_over(&self, user: User, meeting: &Path) -> Result<(), HandoverError> {
         require_own(user)?;
         fail_point("handover-asked");
         // One successor at a time: the next one finds that there is one.
         let mut held = self.held.lock().await;
         let Held::Listening(socket) = &*held else { return Err(HandoverError::NotListening) };
         let offered = async {
-            let stream = UnixStream::connect(meeting).await.map_err(HandoverError::Unreachable)?;
-            let peer = stream.peer_cred().map_err(HandoverError::Unreachable)?;
-            require_own(peer.uid())?;
+            let stream = local::Stream::connect(meeting).await.map_err(HandoverError::Unreachable)?;
+            let peer = local::peer(&stream).map_err(HandoverError::Unreachable)?;
+            require_own(peer.user)?;
             fail_point("handover-met");
             socket.send(&stream).await.map_err(HandoverError::Unreachable)?;
             fail_point("handover-sent");
-            Ok((stream, peer.pid()))
+            Ok((stream, peer.process))
         };
         let offered = tokio::time::timeout(PATIENCE, offered).await;
         let (mut stream, process) =
@@ -138,7 +137,7 @@ impl Handover {
     }
 }
 
-fn require_own(user: u32) -> Result<(), HandoverError> {
-    let own = rustix::process::geteuid().as_raw();
+fn require_own(user: User) -> Result<(), HandoverError> {
+    let own = User::current();
     if user == own { Ok(()) } else { Err(HandoverError::OtherUser { user, own }) }
 }

@@ -1,7 +1,6 @@
 //! The process that replaces a daemon.
 
 use std::io;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
@@ -9,13 +8,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::uri::Authority;
 use isthmus_grpc::{Channel, ChannelSettings, Stream};
+use isthmus_platform::files::os_bytes;
+use isthmus_platform::local::{self, Listener, ListeningSocket};
+use isthmus_platform::process::User;
 use isthmus_proto::daemon::HandOverRequest;
 use isthmus_proto::daemon::daemon_client::DaemonClient;
-use rustix::net::SendFlags;
-use tokio::net::UnixListener;
 use tonic::{Code, Status};
 
-use super::ListeningSocket;
 use crate::attach::{DaemonSocket, SocketError};
 
 const SETTINGS: ChannelSettings =
@@ -97,23 +96,19 @@ fn may_be_lost(status: &Status) -> bool {
 }
 
 /// A socket for the daemon to connect to, with a path that is removed with it.
-type Meeting = tempfile::NamedTempFile<UnixListener>;
+type Meeting = tempfile::NamedTempFile<Listener>;
 
 fn meeting_in(directory: &Path) -> io::Result<Meeting> {
-    tempfile::Builder::new().prefix(".").make_in(directory, |path| UnixListener::bind(path))
+    tempfile::Builder::new().prefix(".").make_in(directory, |path| Listener::bind(path))
 }
 
-async fn taken(
-    path: &Path,
-    stream: tokio::net::UnixStream,
-    meeting: Meeting,
-) -> Result<Taken, TakeOverError> {
+async fn taken(path: &Path, stream: local::Stream, meeting: Meeting) -> Result<Taken, TakeOverError> {
     let stream = Mutex::new(Some(Box::new(stream) as Box<dyn Stream>));
     let channel = Channel::new(Authority::from_static("isthmus"), SETTINGS, move || {
         let stream = stream.lock().map_or(None, |mut stream| stream.take());
         std::future::ready(stream.ok_or_else(|| io::ErrorKind::ConnectionReset.into()))
     });
-    let request = HandOverRequest { socket: Bytes::copy_from_slice(meeting.path().as_os_str().as_bytes()) };
+    let request = HandOverRequest { socket: Bytes::copy_from_slice(os_bytes(meeting.path().as_os_str())) };
     let mut client = DaemonClient::new(channel);
     let refused = |status| TakeOverError::Refused { path: path.to_owned(), status: Box::new(status) };
     let failed = |source| TakeOverError::Taken { path: path.to_owned(), source };
@@ -128,17 +123,17 @@ async fn taken(
 }
 
 /// What the daemon hands over.
-async fn received(meeting: &UnixListener) -> io::Result<Taken> {
+async fn received(meeting: &Listener) -> io::Result<Taken> {
     loop {
         let (stream, _) = meeting.accept().await?;
-        let peer = stream.peer_cred()?;
-        if peer.uid() != rustix::process::geteuid().as_raw() {
+        let peer = local::peer(&stream)?;
+        if peer.user != User::current() {
             continue;
         }
         let socket = ListeningSocket::receive(&stream).await?;
         // From here on, this process is the owner. At once, so that nothing else can come first. One that does not read it any more has died
         // or ends, and leaves the socket to this process.
-        let _ = rustix::net::send(&stream, &[1], SendFlags::empty());
-        return Ok(Taken { socket, predecessor: peer.pid() });
+        local::send_byte(&stream, 1);
+        return Ok(Taken { socket, predecessor: peer.process });
     }
 }

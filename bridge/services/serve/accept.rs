@@ -8,7 +8,8 @@ use std::io;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use rustix::io::Errno;
+use isthmus_platform::local::is_exhaustion;
+
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// How often it warns at most: a process that is short of descriptors gets one now and then.
@@ -65,15 +66,12 @@ impl<Warn: Fn(String)> AcceptPacer<Warn> {
     }
 }
 
-fn is_exhaustion(error: &io::Error) -> bool {
-    let exhausted = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
-    exhausted.into_iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
     use std::time::Instant;
+
+    use rustix::io::Errno;
 
     use super::*;
 

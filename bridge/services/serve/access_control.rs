@@ -1,8 +1,8 @@
 //! Who is served by a shared daemon at the address at which it serves plugins besides its socket.
 
+use isthmus_platform::local::shared_listener;
 use std::io;
 use std::net::{SocketAddr, TcpListener as StdTcpListener};
-use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -154,7 +154,7 @@ fn is_at(listener: &StdTcpListener, address: SocketAddr) -> bool {
 impl Admission {
     /// The listener of the address, for a successor. Without one, the successor opens its own.
     pub fn listener(&self) -> Option<StdTcpListener> {
-        self.network.as_ref()?.listener.as_fd().try_clone_to_owned().ok().map(StdTcpListener::from)
+        shared_listener(&self.network.as_ref()?.listener).ok()
     }
 
     /// The address that is listened on, whose port the system may have chosen.

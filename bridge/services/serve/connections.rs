@@ -1,6 +1,7 @@
 //! What an accepted connection is served with, by the kind of its peer: an engine, a plugin of this machine, or one that has to
 //! identify itself first.
 
+use isthmus_platform::process::User;
 use std::future::{pending, ready};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -85,7 +86,7 @@ impl Host {
         self,
         stream: UnixStream,
         place: limits::Place,
-        user: u32,
+        user: User,
     ) -> BoxFuture<'static, ()> {
         Box::pin(self.serve(stream, place, Identity::User(user), Peer::Plugin))
     }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use isthmus_grpc::{Incoming, Load, LoadLimits, ServerSettings, serve_connection};
-use rustix::process::{Resource, getrlimit};
+use isthmus_platform::process::open_files_limit;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 use tonic::body::Body;
@@ -91,7 +91,7 @@ pub(super) struct Place {
 impl Limits {
     /// For a process with so many provider processes. The rest of its descriptors is for connections, but never less than half.
     pub(super) fn new(providers: usize) -> Self {
-        let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+        let descriptors = open_files_limit().soft.unwrap_or(u64::MAX);
         let providers = u64::try_from(providers).unwrap_or(u64::MAX);
         let reserve = providers.saturating_mul(DESCRIPTORS_OF_PROVIDER).saturating_add(OWN_DESCRIPTORS);
         let connections = descriptors.saturating_sub(reserve).max(descriptors / 2);

@@ -9,6 +9,7 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use isthmus_platform::process::User;
 use tokio_util::sync::CancellationToken;
 
 /// The places of one listener.
@@ -27,7 +28,7 @@ struct Shared {
 pub(super) struct Source {
     pub(super) address: IpAddr,
     /// All users of this machine have one address.
-    pub(super) user: Option<u32>,
+    pub(super) user: Option<User>,
 }
 
 #[derive(Debug)]
@@ -128,8 +129,8 @@ mod tests {
     fn a_user_of_this_machine_keeps_its_place_in_the_flood_of_another() {
         let places = Places::new(4);
         let of_user = |user| Source { address: IpAddr::from([127, 0, 0, 1]), user };
-        let patient = places.take(of_user(Some(0)));
-        let _flood: Vec<_> = (0..100).map(|_| places.take(of_user(Some(65534)))).collect();
+        let patient = places.take(of_user(Some(User::from_id(0))));
+        let _flood: Vec<_> = (0..100).map(|_| places.take(of_user(Some(User::from_id(65534))))).collect();
         // They are closed already, so that they belong to no user.
         let _closed: Vec<_> = (0..100).map(|_| places.take(of_user(None))).collect();
         assert!(!patient.lost.is_cancelled());

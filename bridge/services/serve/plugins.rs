@@ -3,12 +3,11 @@
 //! A plugin's connection has no session until its `Open`, which names the environment and the working directory that the
 //! calls are about.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt as _;
+use isthmus_platform::files::os_string;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use isthmus_common::Environment;
 use isthmus_proto::daemon::daemon_server::Daemon;
 use isthmus_proto::daemon::{self, HandOverRequest, HandOverResponse, OpenRequest, OpenResponse};
@@ -151,9 +150,9 @@ fn context(
     identity: &Identity,
     daemon: &ProcessContext,
 ) -> Result<ProcessContext, Status> {
-    let os_string = |bytes: Bytes| OsString::from_vec(bytes.into());
     let variables = request.environment.into_iter();
-    let variables = variables.map(|variable| (os_string(variable.name), os_string(variable.value)));
+    let variables = variables
+        .filter_map(|variable| Some((os_string(variable.name.into())?, os_string(variable.value.into())?)));
     let environment: Environment = variables.filter(|(name, _)| settings::is_sent(name)).collect();
     if identity.is_remote() && environment.value(settings::LOCK_FILE.name).is_some() {
         // Without it, what it pins would not be.
@@ -174,7 +173,7 @@ fn context(
     Ok(daemon.of_plugin(
         started_by,
         &environment,
-        sent.map(|directory| PathBuf::from(os_string(directory))),
+        sent.and_then(|directory| os_string(directory.into())).map(PathBuf::from),
         Arc::new(settings),
         plugin_version,
         identity.clone(),
@@ -252,7 +251,9 @@ impl Daemon for PluginService {
         request: Request<HandOverRequest>,
     ) -> Result<Response<HandOverResponse>, Status> {
         let connection = connection(&request)?;
-        let meeting = PathBuf::from(OsString::from_vec(request.into_inner().socket.into()));
+        let meeting = os_string(request.into_inner().socket.into())
+            .map(PathBuf::from)
+            .ok_or_else(|| RequestError::Invalid("invalid path of a socket".to_owned()))?;
         let Identity::User(user) = connection.identity else {
             return Err(RequestError::from(HandoverError::Remote).into());
         };
@@ -269,6 +270,8 @@ impl Daemon for PluginService {
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+    use isthmus_platform::process::User;
     use isthmus_proto::daemon::Variable;
 
     use super::*;
@@ -288,7 +291,7 @@ mod tests {
         let opened = |user| context(request.clone(), &user, &daemon);
         let refused = opened(Identity::Token("build".into())).expect_err("it is refused");
         assert!(refused.message().contains("ISTHMUS_LOCK_FILE names a file of another machine"), "{refused}");
-        let own = opened(Identity::User(rustix::process::geteuid().as_raw())).expect("it is served");
+        let own = opened(Identity::User(User::current())).expect("it is served");
         assert!(own.settings().lock_file.is_some());
     }
 }

@@ -251,7 +251,7 @@ mod tests {
         let files = std::fs::read_dir(directory.path()).expect("the directory").flatten();
         let file = files.map(|file| file.path()).find(|path| path.to_string_lossy().contains("document-"));
         let file = std::fs::File::options().write(true).open(file.expect("a document")).expect("a file");
-        std::os::unix::fs::FileExt::write_all_at(&file, b"!", 600_000).expect("a file of ours");
+        isthmus_platform::files::FileExt::write_all_at(&file, b"!", 600_000).expect("a file of ours");
         let (bytes, trailers) = sent(GetSchemaResponse::default(), 1, damaged).await;
         assert!(bytes.len() < text.len(), "the message is not whole");
         assert_eq!(trailers["grpc-status"], "10", "{trailers:?}");

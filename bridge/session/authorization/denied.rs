@@ -1,18 +1,16 @@
 //! Why a connection is not served.
 
 use isthmus_context::settings::{DAEMON_CERTIFICATE, DAEMON_KEY};
+use isthmus_platform::local::UnknownPeer;
+use isthmus_platform::process::User;
 
 #[derive(Clone, Debug, thiserror::Error)]
-#[cfg_attr(
-    not(target_os = "linux"),
-    expect(dead_code, reason = "nothing is refused where no owner can be looked up")
-)]
 pub enum AccessDenied {
     #[error(
         "the connection belongs to user {user}, and this daemon serves only user {own} and root\n\
          help: run a daemon for each user"
     )]
-    OtherUser { user: u32, own: u32 },
+    OtherUser { user: User, own: User },
     /// It belongs to a user of another user namespace, all of whom have the same id here.
     #[error(
         "the connection belongs to a user that has no id in the user namespace of this daemon\n\
@@ -37,4 +35,15 @@ pub enum AccessDenied {
          help: allow netlink sock_diag sockets or mount /proc"
     )]
     Undetermined { reason: String },
+}
+
+impl From<UnknownPeer> for AccessDenied {
+    fn from(unknown: UnknownPeer) -> Self {
+        match unknown {
+            UnknownPeer::NoSocket => Self::NoSocket,
+            UnknownPeer::Undetermined(_) | UnknownPeer::Unsupported => {
+                Self::Undetermined { reason: unknown.to_string() }
+            }
+        }
+    }
 }

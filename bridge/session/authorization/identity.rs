@@ -3,13 +3,15 @@
 use std::fmt;
 use std::sync::Arc;
 
+use isthmus_platform::process::User;
+
 /// An identity that was verified. Each is trusted as the user of the daemon.
 ///
 /// Its text is in the audit log: `user:1000`, `certificate:build.example.org`, `token:build`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Identity {
     /// A user of this machine, by its id, as the kernel says.
-    User(u32),
+    User(User),
     /// The holder of a certificate with this name, which an authority in `ISTHMUS_TLS_CLIENT_AUTHORITIES` has issued.
     Certificate(Arc<str>),
     /// The holder of the token with this name in `ISTHMUS_TOKENS`.

@@ -6,9 +6,10 @@
 //! provider's pipes writes it, so a named pipe is never waited for and lines that it does not take
 //! are lost.
 
+use isthmus_platform::files::OpenFlags;
+use isthmus_platform::files::OpenOptionsExt as _;
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -53,10 +54,8 @@ impl LogFile {
     }
 
     fn open(path: &Path, format: Format) -> Result<Self, LogFileError> {
-        let no_waiting = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits())
-            .expect("the system's own flags are of the system's own type");
-        let file =
-            OpenOptions::new().create(true).append(true).mode(FILE).custom_flags(no_waiting).open(path);
+        let flags = OpenFlags { no_waiting: true, ..OpenFlags::default() };
+        let file = OpenOptions::new().create(true).append(true).mode(FILE).flags(flags).open(path);
         let file = file.map_err(|source| LogFileError { path: path.to_owned(), source })?;
         Ok(Self { file: Arc::new(file), format })
     }

@@ -12,14 +12,11 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use isthmus_platform::process::trim;
 use tokio::sync::Notify;
 
 /// How long after its end the memory of a call is given back. Calls that end within that time share the work.
 const DELAY: Duration = Duration::from_secs(1);
-
-/// Bytes of a block that is mapped by itself. Setting it also keeps glibc from raising it.
-#[cfg(target_env = "gnu")]
-const LARGE_BLOCK: libc::c_int = 64 * 1024;
 
 /// The memory of calls, connections and background tasks.
 #[derive(Clone, Debug, Default)]
@@ -48,28 +45,5 @@ impl Memory {
 impl Drop for MemoryUse {
     fn drop(&mut self) {
         self.0.notify_one();
-    }
-}
-
-/// Lets all threads of this process allocate in one heap, and maps large blocks by themselves. For the start, before there is
-/// a second thread.
-#[cfg_attr(target_env = "gnu", expect(unsafe_code, reason = "glibc's allocator has no other interface"))]
-pub fn limit_holes() {
-    #[cfg(target_env = "gnu")]
-    // SAFETY: `mallopt` sets numbers that the allocator reads when it allocates, and takes the allocator's own locks.
-    unsafe {
-        libc::mallopt(libc::M_ARENA_MAX, 1);
-        libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_BLOCK);
-    }
-}
-
-/// Gives back what is free. The allocators of other C libraries do so without a call.
-#[cfg_attr(target_env = "gnu", expect(unsafe_code, reason = "glibc's allocator has no other interface"))]
-fn trim() {
-    #[cfg(target_env = "gnu")]
-    // SAFETY: `malloc_trim` may be called at any time, in any thread: it takes the allocator's own locks, and touches only pages
-    // that hold no allocation. Its argument is the room to leave at the end of the heap.
-    unsafe {
-        libc::malloc_trim(0);
     }
 }

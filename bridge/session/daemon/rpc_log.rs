@@ -8,9 +8,10 @@
 //!
 //! Failures of the file do not affect calls.
 
+use isthmus_platform::files::OpenFlags;
+use isthmus_platform::files::OpenOptionsExt as _;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -64,8 +65,8 @@ impl RpcLog {
 /// Opens the file, with access for its owner only if it is new. Other kinds of files could block
 /// calls.
 fn open(path: &Path) -> io::Result<File> {
-    let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
-    let file = OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags).open(path)?;
+    let flags = OpenFlags { no_waiting: true, ..OpenFlags::default() };
+    let file = OpenOptions::new().append(true).create(true).mode(0o600).flags(flags).open(path)?;
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a file")) }
 }
 
@@ -155,7 +156,7 @@ fn withheld(length: usize) -> Json {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
+    use isthmus_platform::files::PermissionsExt as _;
     use std::time::Duration;
 
     use isthmus_proto::tfplugin6::{self, attribute_path, diagnostic};

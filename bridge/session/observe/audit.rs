@@ -6,9 +6,10 @@
 //!
 //! A file that was renamed or removed, as by a program that rotates logs, is created anew by the next line.
 
+use isthmus_platform::files::OpenFlags;
+use isthmus_platform::files::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -16,7 +17,7 @@ use std::time::{Duration, SystemTime};
 
 use isthmus_common::permissions::PRIVATE_FILE;
 use isthmus_common::require_regular;
-use rustix::fs::OFlags;
+use isthmus_platform::process::User;
 use serde_json::{Map, Value, json};
 
 use isthmus_context::timestamp::timestamp;
@@ -34,7 +35,7 @@ pub enum AuditError {
         "the audit log {path} is not its owner's alone\nhelp: it must belong to the user with uid {user}, and its mode be 600",
         path = path.display()
     )]
-    Shared { path: PathBuf, user: u32 },
+    Shared { path: PathBuf, user: User },
     #[error("failed to write the audit log {path}, which ISTHMUS_AUDIT_LOG names", path = path.display())]
     Write {
         path: PathBuf,
@@ -122,14 +123,14 @@ impl AuditLog {
 fn open(path: &Path) -> Result<Log, AuditError> {
     let failed = |source| AuditError::Open { path: path.to_owned(), source };
     // A FIFO would be waited for.
-    let flags = i32::try_from((OFlags::NONBLOCK | OFlags::NOCTTY).bits()).unwrap_or_default();
+    let flags = OpenFlags { no_waiting: true, ..OpenFlags::default() };
     let mut options = OpenOptions::new();
-    options.read(true).append(true).create(true).mode(PRIVATE_FILE).custom_flags(flags);
+    options.read(true).append(true).create(true).mode(PRIVATE_FILE).flags(flags);
     let file = options.open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     require_regular(&metadata).map_err(failed)?;
-    let user = rustix::process::geteuid().as_raw();
-    if metadata.uid() != user || metadata.mode() & 0o077 != 0 {
+    let user = User::current();
+    if metadata.owner() != user || metadata.mode() & 0o077 != 0 {
         return Err(AuditError::Shared { path: path.to_owned(), user });
     }
     let mut last = [b'\n'];
@@ -141,9 +142,8 @@ fn open(path: &Path) -> Result<Log, AuditError> {
 
 /// Whether an open file is still the one at a path.
 fn is_at(file: &File, path: &Path) -> bool {
-    let identity = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
     match (file.metadata(), path.metadata()) {
-        (Ok(open), Ok(found)) => identity(open) == identity(found),
+        (Ok(open), Ok(found)) => open.identity() == found.identity(),
         (Err(_), _) | (_, Err(_)) => false,
     }
 }
@@ -176,7 +176,7 @@ fn line(number: u64, entry: &AuditEntry, outcome: Option<AuditOutcome>) -> Strin
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
+    use isthmus_platform::files::PermissionsExt as _;
 
     use super::*;
 

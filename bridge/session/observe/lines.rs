@@ -105,6 +105,8 @@ impl Lines {
 
 #[cfg(test)]
 mod tests {
+    use isthmus_platform::process::User;
+
     use super::*;
 
     fn texts(lines: &RecentLines, reader: &mut LineReader) -> Vec<String> {
@@ -115,12 +117,12 @@ mod tests {
     fn a_reader_sees_each_line_once_in_their_order() {
         let lines = RecentLines::default();
         for (user, text) in [(7, "one"), (8, "two")] {
-            lines.add(&Identity::User(user), None, Severity::Warning, text);
+            lines.add(&Identity::User(User::from_id(user)), None, Severity::Warning, text);
         }
-        lines.add(&Identity::User(7), None, Severity::Debug, "for debugging");
+        lines.add(&Identity::User(User::from_id(7)), None, Severity::Debug, "for debugging");
         let mut reader = lines.reader();
         assert_eq!(texts(&lines, &mut reader), ["one", "two"]);
-        lines.add(&Identity::User(8), None, Severity::Error, "three");
+        lines.add(&Identity::User(User::from_id(8)), None, Severity::Error, "three");
         assert_eq!(texts(&lines, &mut reader), ["three"]);
         assert!(texts(&lines, &mut reader).is_empty());
     }
@@ -129,13 +131,13 @@ mod tests {
     fn a_flood_takes_bounded_memory() {
         let lines = RecentLines::default();
         for _ in 0..MOST_LINES * 2 {
-            lines.add(&Identity::User(8), None, Severity::Warning, &"é".repeat(LONGEST_LINE));
+            lines.add(&Identity::User(User::from_id(8)), None, Severity::Warning, &"é".repeat(LONGEST_LINE));
         }
         let flood = texts(&lines, &mut lines.reader());
         assert!(flood.iter().map(String::len).sum::<usize>() <= MOST_BYTES);
         assert!(flood.iter().all(|text| text.len() <= LONGEST_LINE) && !flood.is_empty());
         for _ in 0..MOST_LINES * 2 {
-            lines.add(&Identity::User(8), None, Severity::Warning, "one");
+            lines.add(&Identity::User(User::from_id(8)), None, Severity::Warning, "one");
         }
         assert_eq!(texts(&lines, &mut lines.reader()).len(), MOST_LINES);
     }

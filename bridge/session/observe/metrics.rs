@@ -3,6 +3,7 @@
 //! What is counted call by call is in [`Metrics`]. What is measured when it is asked for, such as the memory of processes,
 //! is in [`Figures`], which a scrape takes.
 
+use isthmus_platform::process::Usage;
 use std::fmt;
 use std::sync::Arc;
 
@@ -13,8 +14,6 @@ use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 use tonic::Code;
-
-use super::own_process::OwnProcess;
 
 /// Upper bounds of the buckets, in seconds: calls that only validate take less than a millisecond, and creations minutes.
 const BUCKETS: [f64; 16] =
@@ -134,7 +133,7 @@ impl Metrics {
     }
 
     /// All metrics as text, with the figures of now.
-    pub(super) fn encode(&self, figures: &Figures, own: &OwnProcess) -> Result<String, fmt::Error> {
+    pub(super) fn encode(&self, figures: &Figures, own: &Usage) -> Result<String, fmt::Error> {
         let mut text = String::new();
         prometheus_text::encode(&mut text, &self.registry)?;
         prometheus_text::encode(&mut text, &measured(figures, own))?;
@@ -148,7 +147,7 @@ impl fmt::Debug for Metrics {
     }
 }
 
-fn measured(figures: &Figures, own: &OwnProcess) -> Registry {
+fn measured(figures: &Figures, own: &Usage) -> Registry {
     let mut registry = Registry::default();
     let count = |count: usize| ConstGauge::new(i64::try_from(count).unwrap_or(i64::MAX));
     registry.register("isthmus_sessions", "Open sessions", count(figures.sessions));

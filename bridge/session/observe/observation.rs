@@ -1,5 +1,6 @@
 //! What a daemon observes.
 
+use isthmus_platform::process::usage;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +14,6 @@ use super::audit::AuditLog;
 use super::failures::{Failure, RecentFailures};
 use super::lines::{Line, LineReader, RecentLines};
 use super::metrics::{Figures, Metrics};
-use super::own_process::OwnProcess;
 use super::provider::{ObservedProvider, ProviderName};
 use super::rpc::EngineRpc;
 use super::traces::Traces;
@@ -169,7 +169,7 @@ impl Observation {
 
     /// All metrics, in Prometheus' text format. Blocks on the file system.
     pub fn scrape(&self, figures: &Figures) -> Result<String, fmt::Error> {
-        self.metrics.encode(figures, &OwnProcess::measure())
+        self.metrics.encode(figures, &usage())
     }
 
     pub(super) fn call_began(&self) {

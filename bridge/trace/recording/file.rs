@@ -4,14 +4,15 @@
 //! has the id of its session. The file is created with its first line in it, and never overwritten. A file that is no
 //! recording, or that others may read, is not appended to.
 
+use isthmus_platform::files::OpenFlags;
+use isthmus_platform::files::{MetadataExt as _, OpenOptionsExt as _};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use isthmus_common::{Links, open_regular};
 use isthmus_cty::json::Json;
-use rustix::fs::FlockOperation;
+use isthmus_platform::process::User;
 
 use super::format::{object, text};
 
@@ -77,13 +78,13 @@ pub(super) fn open(path: &Path) -> Result<File, RecordingError> {
             Err(error) => return Err(failed(error)),
         }
     }
-    let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
-    let file = OpenOptions::new().read(true).append(true).custom_flags(flags).open(path).map_err(failed)?;
+    let flags = OpenFlags { no_waiting: true, ..OpenFlags::default() };
+    let file = OpenOptions::new().read(true).append(true).flags(flags).open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     if !metadata.is_file() {
         return Err(RecordingError::Other(path.to_owned()));
     }
-    if metadata.mode() & 0o077 != 0 || metadata.uid() != rustix::process::geteuid().as_raw() {
+    if metadata.mode() & 0o077 != 0 || metadata.owner() != User::current() {
         return Err(RecordingError::Shared(path.to_owned()));
     }
     match first_line(&file) {
@@ -123,12 +124,12 @@ pub(super) fn append(mut file: &File, lines: &[Json]) -> io::Result<()> {
         line.write(&mut text);
         text.push('\n');
     }
-    rustix::fs::flock(file, FlockOperation::LockExclusive)?;
+    file.lock()?;
     let written = file.metadata().and_then(|before| {
         // Half a line would make the next one unreadable.
         file.write_all(text.as_bytes()).inspect_err(|_| drop(file.set_len(before.len())))
     });
-    rustix::fs::flock(file, FlockOperation::Unlock)?;
+    file.unlock()?;
     written
 }
 
@@ -152,7 +153,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Json>, RecordingError> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
+    use isthmus_platform::files::PermissionsExt;
 
     use super::*;
 

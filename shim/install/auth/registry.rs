@@ -173,8 +173,8 @@ fn version_of_program(path: &Path, name: &str) -> Option<Version> {
 
 #[cfg(test)]
 mod tests {
+    use isthmus_platform::files::PermissionsExt as _;
     use std::fs;
-    use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
     use crate::CliConfig;

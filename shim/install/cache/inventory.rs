@@ -269,7 +269,7 @@ fn used(directory: &Path, executable: &Path, record: &Path) -> Option<SystemTime
 
 #[cfg(test)]
 pub(super) mod tests {
-    use std::os::unix::fs::symlink;
+    use isthmus_platform::files::symlink;
 
     use super::*;
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use isthmus_common::permissions::FILE;
 use isthmus_common::{blocking, open_lock_file};
-use rustix::fs::{FlockOperation, fcntl_lock};
+use isthmus_platform::files::try_lock_for_process;
 use tokio::sync::OwnedMutexGuard;
 
 use super::beside::beside;
@@ -43,14 +43,7 @@ impl DirectoryLock {
     pub(crate) fn try_take(path: &Path) -> io::Result<Option<Self>> {
         let Ok(here) = lock_here(path).try_lock_owned() else { return Ok(None) };
         let file = open(path)?;
-        loop {
-            match fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(Some(Self { _file: file, _here: here })),
-                Err(rustix::io::Errno::AGAIN | rustix::io::Errno::ACCESS) => return Ok(None),
-                Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
+        Ok(try_lock_for_process(&file)?.then_some(Self { _file: file, _here: here }))
     }
 
     /// Locks after waiting, which is reported once to `waiting`.
@@ -69,20 +62,14 @@ impl DirectoryLock {
         let opened = path.to_owned();
         let file = blocking(move || open(&opened)).await?;
         let mut pause = Duration::from_millis(5);
-        loop {
-            match fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(Self { _file: file, _here: here }),
-                Err(rustix::io::Errno::AGAIN | rustix::io::Errno::ACCESS) => {
-                    if let Some(tell) = waiting.take() {
-                        tell();
-                    }
-                    tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(LONGEST_PAUSE);
-                }
-                Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
+        while !try_lock_for_process(&file)? {
+            if let Some(tell) = waiting.take() {
+                tell();
             }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
         }
+        Ok(Self { _file: file, _here: here })
     }
 }
 
@@ -109,7 +96,7 @@ mod tests {
         std::fs::write(&path, "of a user").expect("a file");
         drop(DirectoryLock::try_take(&path).expect("no error").expect("a lock"));
         assert_eq!(std::fs::read(&path).expect("the file"), b"of a user");
-        std::os::unix::fs::symlink(directory.path().join("elsewhere"), &link).expect("a link");
+        isthmus_platform::files::symlink(directory.path().join("elsewhere"), &link).expect("a link");
         DirectoryLock::try_take(&link).expect_err("it is a link");
         assert!(!directory.path().join("elsewhere").exists());
         let pipe = directory.path().join("darwin_arm64.lock");

@@ -355,7 +355,7 @@ mod tests {
         let record = Record::of(&program, None, Verification::Unsigned).expect("it can be read");
         record.write(&cache.path().join("linux_amd64.verified.json")).expect("it can be written");
         let link = cache.path().join("link");
-        std::os::unix::fs::symlink(&program, &link).expect("a link");
+        isthmus_platform::files::symlink(&program, &link).expect("a link");
         for way in [&program, &link] {
             assert_eq!(check_program(way).expect("it is as it was"), Some(Verification::Unsigned));
         }
@@ -375,7 +375,7 @@ mod tests {
         let cases: [(&str, Put); 4] = [
             ("a file", |_, path| std::fs::write(path, "of a user").expect("a file")),
             ("a directory", |_, path| std::fs::create_dir(path).expect("a directory")),
-            ("a link", |elsewhere, path| std::os::unix::fs::symlink(elsewhere, path).expect("a link")),
+            ("a link", |elsewhere, path| isthmus_platform::files::symlink(elsewhere, path).expect("a link")),
             ("a FIFO", |_, path| {
                 let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
                 rustix::fs::mkfifoat(rustix::fs::CWD, path, mode).expect("a FIFO");

@@ -11,6 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use isthmus_common::mounts;
+use isthmus_platform::process::executables;
 
 use super::inventory::{CachedPackage, Unfinished};
 use super::lock::DirectoryLock;
@@ -31,10 +32,9 @@ pub enum Removal {
 }
 
 impl RunningPrograms {
-    /// The running binaries. Without `/proc`, and for other users' processes, there are none.
+    /// The running binaries. There are none where the system does not tell, nor those of other users.
     pub fn now() -> Self {
-        let processes = fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
-        Self(processes.filter_map(|process| fs::read_link(process.path().join("exe")).ok()).collect())
+        Self(executables().collect())
     }
 
     /// Whether one of them is in this directory.
@@ -88,7 +88,7 @@ impl Unfinished {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use isthmus_platform::files::symlink;
 
     use isthmus_common::Platform;
 

@@ -4,14 +4,15 @@
 //! version's lock, and only if it has our marker: a cache may be shared with other programs. Those
 //! of versions without markers must be removed by hand.
 
-use std::fs::{File, Permissions};
+use std::fs::Permissions;
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use isthmus_common::marker::{Purpose, is_marked, mark, open_own_directory};
+use isthmus_common::marker::{Purpose, is_marked, mark};
 use isthmus_common::permissions::PRIVATE_DIRECTORY;
 use isthmus_common::{Platform, mounts};
+use isthmus_platform::directory::Directory;
+use isthmus_platform::files::PermissionsExt as _;
 use tempfile::TempDir;
 
 /// A staging directory; removed on drop.
@@ -31,7 +32,7 @@ impl Staging {
             .permissions(Permissions::from_mode(PRIVATE_DIRECTORY))
             .tempdir_in(version)?;
         let name = directory.path().file_name().unwrap_or_default();
-        mark(File::open(directory.path())?, name, Purpose::Staging)?;
+        mark(&Directory::open(directory.path())?, name, Purpose::Staging)?;
         Ok(Self { directory })
     }
 
@@ -53,9 +54,9 @@ pub(super) fn prefix(platform: Platform) -> String {
 
 /// Whether this is a staging directory. If the version's lock is held, its process was killed.
 pub(super) fn is_staging(path: &Path) -> bool {
-    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return false };
+    let Some(name) = path.file_name() else { return false };
     let is_ours = || -> io::Result<bool> {
-        let Some(directory) = open_own_directory(File::open(parent)?, name)? else { return Ok(false) };
+        let Some(directory) = Directory::open_own(path)? else { return Ok(false) };
         is_marked(&directory, name, Purpose::Staging)
     };
     is_ours().unwrap_or(false)
@@ -81,7 +82,7 @@ pub(super) fn remove(staging: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use isthmus_platform::files::symlink;
 
     use super::*;
 

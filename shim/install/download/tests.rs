@@ -115,7 +115,7 @@ async fn a_link_in_the_place_of_the_file_is_not_written_through() {
     let directory = tempfile::tempdir().expect("a directory");
     let (into, precious) = (directory.path().join("a.zip"), directory.path().join("precious"));
     std::fs::write(&precious, "of a user").expect("a file");
-    std::os::unix::fs::symlink(&precious, &into).expect("a link");
+    isthmus_platform::files::symlink(&precious, &into).expect("a link");
     let url = Url::parse(URL).expect("an address");
     let error = download(&web, &Ask::document(&url), &into, None, drop).await.expect_err("it is a link");
     assert!(matches!(error, DownloadError::Write { .. }), "{error}");

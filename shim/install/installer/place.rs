@@ -1,7 +1,7 @@
 //! Atomic placement of a version in the cache.
 
+use isthmus_platform::files::PermissionsExt as _;
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use isthmus_common::permissions::{DIRECTORY, create_directory, without_writers};

@@ -9,8 +9,8 @@ mod registries;
 mod trust;
 mod unverified;
 
+use isthmus_platform::files::MetadataExt as _;
 use std::io::{BufRead as _, BufReader};
-use std::os::unix::fs::MetadataExt as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;

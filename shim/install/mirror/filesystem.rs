@@ -324,7 +324,7 @@ mod tests {
         let (in_cache, in_project) = (directory.path().join("cache"), project.join(".terraform/providers"));
         fs::create_dir_all(in_project.join(random_path)).expect("a directory");
         let version = |root: &Path| root.join(random_path).join("linux_amd64");
-        std::os::unix::fs::symlink(version(&in_cache), version(&in_project)).expect("a link");
+        isthmus_platform::files::symlink(version(&in_cache), version(&in_project)).expect("a link");
         let mut config = CliConfig { plugin_cache_dir: Some(in_cache.clone()), ..CliConfig::default() };
         let cache = FilesystemMirror::of_plugin_cache(&config).expect("it is there");
         let project = FilesystemMirror::of_project(&project).if_there().expect("it is there");

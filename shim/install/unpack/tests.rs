@@ -1,4 +1,4 @@
-use std::os::unix::fs::PermissionsExt as _;
+use isthmus_platform::files::PermissionsExt as _;
 
 use isthmus_test_registry::{Archive, Entry};
 

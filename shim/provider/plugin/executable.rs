@@ -6,10 +6,10 @@
 
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use isthmus_common::Platform;
+use isthmus_platform::files::is_executable;
 
 use super::handshake::shown_bytes;
 use super::similar_path::{PROVIDER_PREFIX, similar_path};
@@ -73,7 +73,7 @@ pub fn inspect(path: &Path) -> Result<(), ExecutableError> {
     if !metadata.is_file() {
         return Err(ExecutableError::NotAFile);
     }
-    if metadata.permissions().mode() & 0o111 == 0 {
+    if !is_executable(path) {
         return Err(ExecutableError::NotExecutable);
     }
     let mut beginning = Vec::new();
@@ -210,6 +210,7 @@ mod tests {
         assert_eq!(message(), "it is a directory; name the executable inside it");
         let binary = directory.path().join("terraform-provider-acme_v1.0.0");
         std::fs::write(&binary, "#!/bin/sh\n").expect("a file");
+        use isthmus_platform::files::PermissionsExt as _;
         std::fs::set_permissions(&binary, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
         assert!(message().ends_with(&format!("inside it, {}", binary.display())), "{}", message());
     }

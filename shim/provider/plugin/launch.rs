@@ -11,12 +11,12 @@ use std::time::Duration;
 
 use isthmus_common::{Environment, fail_point};
 use isthmus_grpc::Channel;
+use isthmus_platform::supervise::{Guardian, OtherSessions, Program, SpawnError, spawn};
 
 use super::connection::connect;
 use super::environment::child_environment;
 use super::error::{LaunchError, LaunchProblem};
 use super::executable::{absolute, explain, inspect};
-use super::guardian::{Guardian, OtherSessions, Program, SpawnError, spawn};
 use super::handshake::{Handshake, ProtocolVersion, Transport};
 use super::health::{Health, health};
 use super::logs::{LogSink, Logs};
@@ -152,13 +152,13 @@ async fn start(
         match spawn(&spec.guardian, program.clone()).await {
             Ok(child) => break child,
             Err(SpawnError::Guardian(error)) => return Err(LaunchProblem::Guardian(error)),
-            Err(SpawnError::Provider(error)) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
+            Err(SpawnError::Program(error)) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
                 match pauses.next() {
                     Some(pause) => tokio::time::sleep(pause).await,
                     None => return Err(LaunchProblem::Busy(error)),
                 }
             }
-            Err(SpawnError::Provider(error)) => {
+            Err(SpawnError::Program(error)) => {
                 return Err(match explain(executable, error) {
                     Ok(explained) => explained.into(),
                     Err(other) => LaunchProblem::Spawn(other),

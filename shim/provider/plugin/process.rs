@@ -1,33 +1,11 @@
-//! A provider process in the daemon: its id while it is valid, killing it, and its exit.
-//!
-//! A process id is valid until the process is reaped; then it may be reused. Only the guardian
-//! reaps it, and only the guardian kills by id: the daemon kills by shutting down the guardian's
-//! socket.
+//! The exit of a provider process, as errors show it.
 
 use std::fmt;
-use std::net::Shutdown;
-use std::os::unix::net::UnixStream;
-use std::os::unix::process::ExitStatusExt as _;
-use std::process::ExitStatus;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use isthmus_common::{OutputKind, counted, output_block};
-use rustix::process::{Pid, Signal};
+use isthmus_platform::supervise::Ending;
 
 use super::logs::LastWords;
-
-/// How a process ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// By itself, with this exit status. Go programs that panic exit with 2.
-    Code(i32),
-    /// By this signal.
-    Signal(i32),
-    /// Killed because its guardian process was killed by this signal.
-    WithGuardian(Option<i32>),
-    /// Unknown: it was not our child, or was reaped elsewhere.
-    Unknown,
-}
 
 /// The exit of a provider process, and its last output.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,27 +16,6 @@ pub struct Exit {
     pub last_lines: Vec<String>,
     /// The beginning of a panic's trace.
     pub panic: Option<String>,
-}
-
-impl fmt::Display for Ending {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Code(code) => write!(formatter, "exit status {code}"),
-            Self::Signal(number) => match signal_name(*number) {
-                Some(name) => write!(formatter, "signal {number} ({name})"),
-                None => write!(formatter, "signal {number}"),
-            },
-            Self::WithGuardian(Some(number)) => {
-                write!(
-                    formatter,
-                    "killed with its guardian process, which ended by {}",
-                    Self::Signal(*number)
-                )
-            }
-            Self::WithGuardian(None) => formatter.write_str("killed with its guardian process, which ended"),
-            Self::Unknown => formatter.write_str("unknown exit status"),
-        }
-    }
 }
 
 /// The ending, followed by a block of the trace, or else of the last lines.
@@ -75,9 +32,8 @@ impl Exit {
 
     /// Whether a panic ended it: some programs print traces, and go on.
     pub(crate) fn is_panic(&self) -> bool {
-        // The runtime of Go ends by an abort where `GOTRACEBACK` is `crash`.
-        let abort = Signal::ABORT.as_raw();
-        self.panic.is_some() && (self.ending == Ending::Code(2) || self.ending == Ending::Signal(abort))
+        // The runtime of Go exits with 2, or aborts where `GOTRACEBACK` is `crash`.
+        self.panic.is_some() && (self.ending == Ending::Code(2) || self.ending.is_abort())
     }
 
     /// The block of the last output; empty if there was none.
@@ -124,79 +80,12 @@ fn shown_line(line: &str) -> String {
     }
 }
 
-/// A provider with a guardian. Dropping it kills it and its session.
-#[derive(Debug)]
-pub(super) struct ChildProcess {
-    id: Pid,
-    guardian: UnixStream,
-    has_ended: AtomicBool,
-}
-
-impl ChildProcess {
-    /// The provider of this id, and the socket of its guardian.
-    pub(super) fn new(id: Pid, guardian: UnixStream) -> Self {
-        Self { id, guardian, has_ended: AtomicBool::new(false) }
-    }
-
-    /// Its process id, while it is valid.
-    pub(super) fn id(&self) -> Option<u32> {
-        let id = self.id.as_raw_nonzero().get().unsigned_abs();
-        (!self.has_ended.load(Ordering::Acquire)).then_some(id)
-    }
-
-    /// The guardian has reported its exit.
-    pub(super) fn note_end(&self) {
-        self.has_ended.store(true, Ordering::Release);
-    }
-
-    /// Kills the process and its session. No effect after its exit.
-    pub(super) fn kill(&self) {
-        // It fails only if the guardian has exited.
-        let _ = self.guardian.shutdown(Shutdown::Write);
-    }
-}
-
-impl Drop for ChildProcess {
-    fn drop(&mut self) {
-        self.kill();
-    }
-}
-
-impl From<ExitStatus> for Ending {
-    fn from(status: ExitStatus) -> Self {
-        match (status.code(), status.signal()) {
-            (Some(code), _) => Self::Code(code),
-            (None, Some(signal)) => Self::Signal(signal),
-            (None, None) => Self::Unknown,
-        }
-    }
-}
-
 // Limits of what an error quotes, which is a part of a status (`bridge/services/serve/bounded.rs`); the log has
 // all of it.
 const SHOWN_MESSAGE_LINES: usize = 8;
 const SHOWN_FRAME_LINES: usize = 12;
 const SHOWN_LAST_LINES: usize = 12;
 const SHOWN_LINE_BYTES: usize = 240;
-
-fn signal_name(number: i32) -> Option<&'static str> {
-    let named = [
-        (Signal::HUP, "SIGHUP"),
-        (Signal::INT, "SIGINT"),
-        (Signal::QUIT, "SIGQUIT"),
-        (Signal::ILL, "SIGILL"),
-        (Signal::TRAP, "SIGTRAP"),
-        (Signal::ABORT, "SIGABRT"),
-        (Signal::BUS, "SIGBUS"),
-        (Signal::FPE, "SIGFPE"),
-        (Signal::KILL, "SIGKILL"),
-        (Signal::SEGV, "SIGSEGV"),
-        (Signal::PIPE, "SIGPIPE"),
-        (Signal::TERM, "SIGTERM"),
-        (Signal::SYS, "SIGSYS"),
-    ];
-    named.into_iter().find(|(signal, _)| signal.as_raw() == number).map(|(_, name)| name)
-}
 
 #[cfg(test)]
 mod tests {

@@ -14,16 +14,16 @@
 //! name does not redirect them.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{DirBuilder, File, Permissions};
+use std::fs::{DirBuilder, Permissions};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 
-use isthmus_common::marker::{MARKER, Purpose, is_marked, is_own, mark, open_own_directory};
-use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, flock, fstat, statat, unlinkat};
+use isthmus_common::marker::{MARKER, Purpose, is_marked, mark};
+use isthmus_common::permissions::PRIVATE_DIRECTORY;
+use isthmus_platform::directory::{Directory, Kind};
+use isthmus_platform::files::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+use isthmus_platform::process::User;
 
 use super::log_level::Level;
 use super::logs::Logs;
@@ -32,9 +32,9 @@ use super::logs::Logs;
 #[derive(Debug)]
 pub(super) struct SocketDirectory {
     path: PathBuf,
-    parent: File,
+    parent: Directory,
     /// Holds the lock.
-    directory: OwnedFd,
+    directory: Directory,
     logs: Logs,
 }
 
@@ -78,19 +78,22 @@ impl SocketDirectory {
     }
 
     fn create_in(parent: &Path, logs: &Logs) -> io::Result<Self> {
-        let opened = File::open(parent)?;
+        let opened = Directory::open(parent)?;
         // `tempfile` would remove it with all contents.
         let path = tempfile::Builder::new()
             .prefix(PREFIX)
             .rand_bytes(RANDOM)
-            .permissions(Permissions::from_mode(0o700))
+            .permissions(Permissions::from_mode(PRIVATE_DIRECTORY))
             .tempdir_in(parent)?
             .keep();
         let name = path.file_name().unwrap_or_default().to_owned();
-        let directory = open_own_directory(&opened, &name)?
+        let directory = opened
+            .open_own_entry(&name)?
             .ok_or_else(|| io::Error::other("the new directory was replaced by something else"))?;
         let directory = Self { path, parent: opened, directory, logs: logs.clone() };
-        flock(&directory.directory, FlockOperation::NonBlockingLockExclusive)?;
+        if !directory.directory.try_lock()? {
+            return Err(io::ErrorKind::ResourceBusy.into());
+        }
         // After the lock: a marker without a lock is from a killed daemon.
         mark(&directory.directory, &name, Purpose::Sockets)?;
         Ok(directory)
@@ -100,7 +103,7 @@ impl SocketDirectory {
 impl Drop for SocketDirectory {
     fn drop(&mut self) {
         let name = self.path.file_name().unwrap_or_default();
-        match remove(self.parent.as_fd(), name, self.directory.as_fd()) {
+        match remove(&self.parent, name, &self.directory) {
             Ok(Removal::Done) => {}
             Ok(Removal::Occupied(entry)) => self.logs.note(Level::Warn, occupied(&self.path, &entry)),
             Err(error) => {
@@ -140,7 +143,7 @@ fn runtime_parent(runtime: &Path) -> Option<PathBuf> {
         return None;
     }
     // An existing one is checked next.
-    let _ = DirBuilder::new().mode(0o700).create(&parent);
+    let _ = DirBuilder::new().mode(PRIVATE_DIRECTORY).create(&parent);
     is_private(&parent).then_some(parent)
 }
 
@@ -148,22 +151,20 @@ fn runtime_parent(runtime: &Path) -> Option<PathBuf> {
 fn is_private(path: &Path) -> bool {
     let metadata = path.symlink_metadata();
     metadata.is_ok_and(|metadata| {
-        metadata.is_dir()
-            && metadata.uid() == rustix::process::geteuid().as_raw()
-            && metadata.mode() & 0o077 == 0
+        metadata.is_dir() && metadata.owner() == User::current() && metadata.mode() & 0o077 == 0
     })
 }
 
 /// Removes directories of exited daemons. Failures are left for the next sweep.
 fn sweep(place: &Path, logs: &Logs) {
-    let Ok(parent) = File::open(place) else { return };
-    let Ok(entries) = Dir::read_from(&parent) else { return };
-    for entry in entries.flatten() {
-        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+    let Ok(parent) = Directory::open(place) else { return };
+    let Ok(names) = std::fs::read_dir(place) else { return };
+    for name in names.flatten().map(|entry| entry.file_name()) {
+        let name = name.as_os_str();
         if !is_our_name(name) {
             continue;
         }
-        match remove_abandoned(parent.as_fd(), name) {
+        match remove_abandoned(&parent, name) {
             Ok(None | Some(Removal::Done)) => {}
             Ok(Some(Removal::Occupied(entry))) => {
                 logs.note(Level::Debug, occupied(&place.join(name), &entry));
@@ -178,7 +179,7 @@ fn sweep(place: &Path, logs: &Logs) {
 }
 
 fn is_our_name(name: &OsStr) -> bool {
-    let rest = name.as_bytes().strip_prefix(PREFIX.as_bytes());
+    let rest = name.as_encoded_bytes().strip_prefix(PREFIX.as_bytes());
     rest.is_some_and(|rest| rest.len() == RANDOM && rest.iter().all(u8::is_ascii_alphanumeric))
 }
 
@@ -199,52 +200,33 @@ fn occupied(path: &Path, entry: &OsStr) -> String {
 }
 
 /// Removes the directory of a killed daemon. `None`: it is none, or in use.
-fn remove_abandoned(parent: BorrowedFd<'_>, name: &OsStr) -> io::Result<Option<Removal>> {
-    let Some(directory) = open_own_directory(parent, name)? else { return Ok(None) };
+fn remove_abandoned(parent: &Directory, name: &OsStr) -> io::Result<Option<Removal>> {
+    let Some(directory) = parent.open_own_entry(name)? else { return Ok(None) };
     // Before the lock is tried: a directory is locked before its marker appears.
-    if !is_marked(&directory, name, Purpose::Sockets)?
-        || flock(&directory, FlockOperation::NonBlockingLockExclusive).is_err()
-    {
+    if !is_marked(&directory, name, Purpose::Sockets)? || !directory.try_lock().is_ok_and(|locked| locked) {
         return Ok(None);
     }
-    remove(parent, name, directory.as_fd()).map(Some)
+    remove(parent, name, &directory).map(Some)
 }
 
 /// Removes our directory if it contains nothing but sockets and the marker.
-fn remove(parent: BorrowedFd<'_>, name: &OsStr, directory: BorrowedFd<'_>) -> io::Result<Removal> {
+fn remove(parent: &Directory, name: &OsStr, directory: &Directory) -> io::Result<Removal> {
     let mut sockets = Vec::new();
-    for entry in Dir::read_from(directory)? {
+    for entry in directory.entries()? {
         let entry = entry?;
-        let entry = entry.file_name();
-        if matches!(entry.to_bytes(), b"." | b"..") {
-            continue;
-        }
-        let stat = statat(directory, entry, AtFlags::SYMLINK_NOFOLLOW)?;
-        let is_marker = entry.to_bytes() == MARKER.as_bytes();
-        match FileType::from_raw_mode(stat.st_mode) {
-            FileType::Socket if is_own(&stat) => sockets.push(entry.to_owned()),
-            FileType::RegularFile if is_own(&stat) && is_marker => {}
-            _ => return Ok(Removal::Occupied(OsStr::from_bytes(entry.to_bytes()).to_owned())),
+        match entry.kind {
+            Kind::Socket if entry.is_own => sockets.push(entry.name),
+            Kind::File if entry.is_own && entry.name == MARKER => {}
+            _ => return Ok(Removal::Occupied(entry.name)),
         }
     }
     for socket in &sockets {
-        gone(unlinkat(directory, socket.as_c_str(), AtFlags::empty()))?;
+        directory.remove_file(socket)?;
     }
-    gone(unlinkat(directory, MARKER, AtFlags::empty()))?;
+    directory.remove_file(OsStr::new(MARKER))?;
     // The name may refer to another directory by now; and only an empty one is removed.
-    let (opened, named) = (fstat(directory)?, statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?);
-    if (opened.st_dev, opened.st_ino) == (named.st_dev, named.st_ino) {
-        gone(unlinkat(parent, name, AtFlags::REMOVEDIR))?;
-    }
+    parent.remove_directory_if(name, directory)?;
     Ok(Removal::Done)
-}
-
-/// A missing entry is no failure.
-fn gone(removed: rustix::io::Result<()>) -> io::Result<()> {
-    match removed {
-        Err(rustix::io::Errno::NOENT) => Ok(()),
-        removed => Ok(removed?),
-    }
 }
 
 #[cfg(test)]

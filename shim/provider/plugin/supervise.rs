@@ -5,16 +5,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use isthmus_platform::supervise::{ChildProcess, Ending, OtherSession, Reports, Spawned};
 use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::error::End;
-use super::guardian::{OtherSession, Reports, Spawned};
 use super::log_level::Level;
 use super::logs::{Logs, Origin};
-use super::process::{ChildProcess, Ending, Exit};
+use super::process::Exit;
 use super::socket_directory::SocketDirectory;
 
 /// A child and its tasks.

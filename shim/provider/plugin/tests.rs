@@ -2,8 +2,8 @@
 
 mod peer;
 
+use isthmus_platform::files::PermissionsExt as _;
 use std::error::Error as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;

@@ -19,9 +19,9 @@
 //! When the directory is full, the least recently used files are removed. A file stays that has no name of the cache, or does not
 //! begin with its magic number.
 
+use isthmus_platform::files::{DirBuilderExt as _, FileExt as _};
 use std::fs::{DirBuilder, File};
 use std::io::{self, Read as _, Write};
-use std::os::unix::fs::{DirBuilderExt as _, FileExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -282,7 +282,7 @@ fn lengths(header: &[u8; HEADER]) -> (u64, u64) {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
+    use isthmus_platform::files::PermissionsExt as _;
 
     use super::*;
 

@@ -1,5 +1,6 @@
 //! Backups while others write, and restores of what is whole, damaged, or of another key.
 
+use isthmus_platform::directory::Directory;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -208,8 +209,8 @@ fn abandoned(directory: &Path) -> PathBuf {
     std::fs::create_dir(&path).expect("a directory");
     std::fs::write(path.join("half"), "half of a backup").expect("a file");
     let name = path.file_name().expect("a name");
-    let opened = File::open(&path).expect("a directory");
-    isthmus_common::marker::mark(opened, name, isthmus_common::marker::Purpose::Scratch).expect("a marker");
+    let opened = Directory::open(&path).expect("a directory");
+    isthmus_common::marker::mark(&opened, name, isthmus_common::marker::Purpose::Scratch).expect("a marker");
     path
 }
 
@@ -289,7 +290,7 @@ async fn a_journal_directory_that_holds_nothing_is_replaced() {
     assert!(isthmus_common::error_chain(&error).contains("another process is using it"), "{error}");
     assert!(other.path().join("journal/lock").exists() && !database_in(other.path()).exists());
     let other = home_with_key_of(home.path());
-    std::os::unix::fs::symlink(with(&[]).path().join("journal"), other.path().join("journal"))
+    isthmus_platform::files::symlink(with(&[]).path().join("journal"), other.path().join("journal"))
         .expect("a link");
     let error = scope(other.path()).restore(&file).await.expect_err("it is a link");
     assert!(matches!(error, BackupError::Occupied(_)), "{error:?}");

@@ -496,7 +496,7 @@ fn open_intent(id: OperationId, begun: &Begun, steps: &Steps, locked: &HashSet<F
 
 /// Creates a directory that only its user may read.
 fn create_private(directory: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt as _;
+    use isthmus_platform::files::DirBuilderExt as _;
     if let Some(parent) = directory.parent() {
         create_directories(parent)?;
     }

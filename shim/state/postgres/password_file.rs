@@ -123,7 +123,7 @@ mod tests {
         std::fs::write(&path, "other:*:*:*:hunter2\n").expect("a file of this test's own");
         let text = fails();
         assert!(text.contains("pgpass has no line for this server") && !text.contains("hunter2"), "{text}");
-        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o666);
+        let mode = isthmus_platform::files::PermissionsExt::from_mode(0o666);
         std::fs::set_permissions(&path, mode).expect("a file of this test's own");
         assert!(fails().contains("lets other users write to it"), "{}", fails());
     }

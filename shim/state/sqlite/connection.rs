@@ -3,8 +3,8 @@
 //! Only the user may access the directory and the file; SQLite gives its log and index the mode of
 //! the database.
 
+use isthmus_platform::files::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

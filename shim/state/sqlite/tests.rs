@@ -2,7 +2,7 @@
 
 mod damage;
 
-use std::os::unix::fs::PermissionsExt as _;
+use isthmus_platform::files::PermissionsExt as _;
 use std::path::Path;
 
 use isthmus_common::Secret;

@@ -4,7 +4,7 @@
 //! while the disk is busy are committed together, each in its own savepoint: eight concurrent
 //! changes take hardly longer than one.
 
-use std::os::unix::fs::MetadataExt as _;
+use isthmus_platform::files::{FileIdentity, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -160,10 +160,8 @@ fn write(mut connection: Connection, path: &Path, mut jobs: mpsc::Receiver<Job>)
     connection
 }
 
-/// The identity of a file: device and inode.
-fn identity(path: &Path) -> Option<(u64, u64)> {
-    let metadata = path.metadata().ok()?;
-    Some((metadata.dev(), metadata.ino()))
+fn identity(path: &Path) -> Option<FileIdentity> {
+    path.metadata().ok().map(|metadata| metadata.identity())
 }
 
 fn switch(connection: &Connection, durability: Durability) -> rusqlite::Result<()> {

@@ -206,7 +206,7 @@ async fn the_own_key_file_is_replaced(world: &World) {
     store.rotate_own_key(world.directory()).await.expect_err("no key");
     assert_eq!(std::fs::read(&next).expect("a file"), b"of a user");
     std::fs::rename(&next, world.directory().join("other")).expect("moved");
-    std::os::unix::fs::symlink(&file, &next).expect("a link");
+    isthmus_platform::files::symlink(&file, &next).expect("a link");
     store.rotate_own_key(world.directory()).await.expect_err("a link");
     std::fs::remove_file(&next).expect("a link");
     assert_eq!(std::fs::read(&file).expect("a key"), before);

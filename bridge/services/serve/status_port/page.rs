@@ -135,6 +135,8 @@ fn mebibytes(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use isthmus_platform::process::User;
+
     use std::time::Duration;
 
     use super::*;
@@ -146,7 +148,7 @@ mod tests {
         let address = r#"local/<script>alert("x")</script>&"#.to_owned();
         let session = SessionView {
             number: 1,
-            identity: Identity::User(1000),
+            identity: Identity::User(User::from_id(1000)),
             provider: Some(ProviderName { address, version: String::new() }),
             age: Duration::from_secs(61),
             calls: 5,

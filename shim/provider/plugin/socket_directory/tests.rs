@@ -1,6 +1,7 @@
 //! Removal of abandoned directories, and of none of users.
 
-use std::os::unix::fs::symlink;
+use isthmus_platform::directory::Directory;
+use isthmus_platform::files::symlink;
 use std::os::unix::net::UnixListener;
 use std::sync::{Arc, Mutex};
 
@@ -40,7 +41,7 @@ impl Place {
         drop(UnixListener::bind(path.join("plugin1")).expect("a socket"));
         let mut directory = std::mem::ManuallyDrop::new(directory);
         // The system closes it with the process, which releases the lock.
-        directory.directory = File::open("/").expect("the root").into();
+        directory.directory = Directory::open(Path::new("/")).expect("the root");
         path
     }
 

@@ -1,6 +1,6 @@
 //! Schemas that are read from the cache when they are used.
 
-use std::os::unix::fs::FileExt as _;
+use isthmus_platform::files::FileExt as _;
 
 use super::*;
 use crate::schema::CatalogueError;

@@ -1,9 +1,9 @@
 //! The directory of the journal files: reading all of them, and compacting those of processes that ended.
 
+use isthmus_platform::files::MetadataExt as _;
 use std::collections::{BTreeSet, HashSet};
-use std::fs::{File, Metadata};
+use std::fs::{File, Metadata, TryLockError};
 use std::io::{self, Read as _};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,6 @@ use isthmus_common::permissions::PRIVATE_FILE;
 use isthmus_common::scratch::remove_abandoned;
 use isthmus_common::{Links, NotRegular, counted, fail_point, open_lock_file, open_regular};
 use prost::Message as _;
-use rustix::fs::{FlockOperation, flock};
 
 use super::entry::Entry;
 use super::frame;
@@ -61,7 +60,7 @@ impl DirectoryLock {
     /// The right to remove files; `None` while others read or remove.
     pub(super) fn to_remove(directory: &Path) -> io::Result<Option<Self>> {
         let file = open_lock(directory)?;
-        Ok(flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok().then_some(Self(file)))
+        Ok(file.try_lock().is_ok().then_some(Self(file)))
     }
 
     /// The right to list files. Blocks; `None` if there is none for [`LONGEST_WAIT`], or where the lock cannot
@@ -69,7 +68,7 @@ impl DirectoryLock {
     fn to_list(directory: &Path) -> Option<Self> {
         let since = Instant::now();
         let file = open_lock(directory).ok()?;
-        while flock(&file, FlockOperation::NonBlockingLockShared).is_err() {
+        while file.try_lock_shared().is_err() {
             if since.elapsed() > LONGEST_WAIT {
                 return None;
             }
@@ -174,7 +173,7 @@ fn opened(path: &Path) -> io::Result<Result<File, String>> {
 fn bytes_of(file: &mut File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
-    if file.metadata()?.nlink() == 0 { Err(io::ErrorKind::NotFound.into()) } else { Ok(bytes) }
+    if file.metadata()?.links() == 0 { Err(io::ErrorKind::NotFound.into()) } else { Ok(bytes) }
 }
 
 impl Scan {
@@ -271,13 +270,13 @@ fn file_id(path: &Path) -> Option<FileId> {
 
 /// Whether a process holds the file.
 fn is_locked(file: &File) -> io::Result<bool> {
-    match flock(file, FlockOperation::NonBlockingLockShared) {
-        Err(rustix::io::Errno::WOULDBLOCK) => Ok(true),
-        locked => {
-            locked?;
-            flock(file, FlockOperation::Unlock)?;
+    match file.try_lock_shared() {
+        Ok(()) => {
+            file.unlock()?;
             Ok(false)
         }
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) => Err(error),
     }
 }
 
@@ -301,7 +300,7 @@ pub(super) fn compact(directory: &Path, keys: &JournalKeys) -> io::Result<()> {
             Ok(Ok(file)) => file,
             Err(error) => return Err(error),
         };
-        let is_free = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+        let is_free = file.try_lock().is_ok();
         let bytes = match bytes_of(&mut file) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             bytes => bytes?,

@@ -1,15 +1,14 @@
 //! The journal file of this process.
 
-use std::fs::{File, OpenOptions};
+use isthmus_platform::files::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use isthmus_common::fail_point::{self, fail_point};
 use isthmus_common::permissions::PRIVATE_FILE;
 use prost::Message as _;
-use rustix::fs::{FlockOperation, flock};
 
 use super::entry::Entry;
 use super::frame;
@@ -56,11 +55,12 @@ impl OwnFile {
             };
             fail_point("journal-file-created");
             // Between creation and lock, another process may take it for one that was left, and remove it.
-            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Err(rustix::io::Errno::WOULDBLOCK) => continue,
-                locked => locked?,
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => continue,
+                Err(TryLockError::Error(error)) => return Err(error),
             }
-            if file.metadata()?.nlink() == 0 {
+            if file.metadata()?.links() == 0 {
                 continue;
             }
             fail_point("journal-file-locked");

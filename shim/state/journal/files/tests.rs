@@ -1,6 +1,7 @@
 //! Journals of several processes in one directory. A process that was killed is one that was dropped: its
 //! file is not locked any more, and nothing was written after its last append.
 
+use isthmus_platform::directory::Directory;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -262,10 +263,10 @@ fn put(what: &str, path: &Path) {
         }
         "directory" => fs::create_dir(path).expect("a directory"),
         "socket" => drop(std::os::unix::net::UnixListener::bind(path).expect("a socket")),
-        "dangling" => std::os::unix::fs::symlink("nowhere", path).expect("a link"),
+        "dangling" => isthmus_platform::files::symlink("nowhere", path).expect("a link"),
         _ => {
             fs::write(path.with_extension("target"), "text").expect("a file");
-            std::os::unix::fs::symlink(path.with_extension("target"), path).expect("a link");
+            isthmus_platform::files::symlink(path.with_extension("target"), path).expect("a link");
         }
     }
 }
@@ -346,8 +347,8 @@ async fn what_a_killed_rotation_left_is_removed_when_the_journal_is_read() {
     let left = home.path().join("journal/.isthmus-scratch-Ab12Cd");
     fs::create_dir(&left).expect("a directory");
     fs::write(left.join("key"), "keys of others").expect("a file");
-    let opened = File::open(&left).expect("a directory");
-    mark(opened, left.file_name().expect("a name"), Purpose::Scratch).expect("a marker");
+    let opened = Directory::open(&left).expect("a directory");
+    mark(&opened, left.file_name().expect("a name"), Purpose::Scratch).expect("a marker");
     assert_eq!(open(&process(&home)).await, listed(&[("one", "interrupted")]));
     assert!(!left.exists());
 }

@@ -4,8 +4,6 @@
 //! zombie reserves the ids of its group and session, so that no other process is killed.
 
 use std::io::{ErrorKind, Read as _, Write as _};
-#[cfg(target_os = "linux")]
-use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::process::Command;
 use std::time::Duration;
@@ -14,11 +12,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, getpid, kill_process_group, waitid};
 
-use super::super::process::Ending;
-use super::super::spawn::start;
+use super::super::ending::Ending;
+use super::super::program::{OtherSession, OtherSessions};
+use super::super::system::{self, ExitHandle};
 use super::members::{self, Process};
-use super::program::{OtherSession, OtherSessions};
 use super::report::Report;
+use super::start::start;
 
 /// Watches in a thread of a process with other tasks. Only the provider's session is covered:
 /// another process adopts and reaps orphans.
@@ -63,22 +62,14 @@ pub(super) enum Wake {
     /// Becomes readable with every signal, such as SIGCHLD.
     Signals(UnixStream),
     /// Becomes readable when the provider has exited.
-    #[cfg(target_os = "linux")]
-    Handle(OwnedFd),
+    Handle(ExitHandle),
     /// Polling.
     Interval,
 }
 
 impl Wake {
-    fn by_handle(_leader: Pid) -> Self {
-        #[cfg(target_os = "linux")]
-        {
-            use rustix::process::{PidfdFlags, pidfd_open};
-            if let Ok(handle) = pidfd_open(_leader, PidfdFlags::empty()) {
-                return Self::Handle(handle);
-            }
-        }
-        Self::Interval
+    fn by_handle(leader: Pid) -> Self {
+        ExitHandle::open(leader).map_or(Self::Interval, Self::Handle)
     }
 }
 
@@ -122,7 +113,7 @@ impl Watch {
     fn sweep(&self) -> bool {
         // It fails only for an empty group.
         let _ = kill_process_group(self.leader, Signal::KILL);
-        let processes = members::all();
+        let processes = system::processes();
         let killed = members::of_session(&processes, self.leader).filter(|member| member.kill()).count();
         self.reap_adopted(&processes);
         killed == 0
@@ -133,7 +124,7 @@ impl Watch {
         let mut reported = Vec::new();
         let mut pause = FIRST_PAUSE;
         loop {
-            let processes = members::all();
+            let processes = system::processes();
             let mut killed = 0;
             for process in members::below_this(&processes) {
                 let is_killed = other_sessions == OtherSessions::Kill && process.kill();
@@ -181,9 +172,7 @@ impl Watch {
         match &self.wake {
             Wake::Signals(signals) => watched.push(PollFd::new(signals, PollFlags::IN)),
             // It stays readable, and killed processes need time.
-            #[cfg(target_os = "linux")]
             Wake::Handle(handle) if pause.is_none() => watched.push(PollFd::new(handle, PollFlags::IN)),
-            #[cfg(target_os = "linux")]
             Wake::Handle(_) => {}
             Wake::Interval => {}
         }
@@ -199,7 +188,7 @@ impl Watch {
             && drained(signals)
             && pause.is_none()
         {
-            self.reap_adopted(&members::all());
+            self.reap_adopted(&system::processes());
         }
     }
 }

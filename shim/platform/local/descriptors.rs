@@ -11,27 +11,33 @@ use rustix::cmsg_space;
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
-    SendFlags, recvmsg, sendmsg, sockopt,
+    SendFlags, recvmsg, sendmsg,
 };
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 
+use super::system;
+
 /// Most descriptors that are passed on: the socket, the lock and the listener of an address.
 const MOST: usize = 3;
 
-/// What a daemon listens on.
+/// The sockets that a daemon listens on, and the lock on their path.
 #[derive(Debug)]
 pub struct ListeningSocket {
+    /// The socket with a path.
     pub listener: UnixListener,
     /// The lock on its path; `None` if the service manager has opened the socket.
     pub lock: Option<File>,
-    /// The listener of `ISTHMUS_LISTEN`. It is passed on as well, since connections wait in its queue.
+    /// The listener of an address, if there is one. It is passed on as well, since connections wait in its queue.
     pub network: Option<TcpListener>,
 }
 
 impl ListeningSocket {
-    /// Passes it on.
-    pub(super) async fn send(&self, stream: &UnixStream) -> io::Result<()> {
+    /// Passes it on to the process at the other end.
+    ///
+    /// # Errors
+    /// When the connection is lost.
+    pub async fn send(&self, stream: &UnixStream) -> io::Result<()> {
         let (lock, network) =
             (self.lock.as_ref().map(File::as_fd), self.network.as_ref().map(TcpListener::as_fd));
         let follow = [u8::from(lock.is_some()), u8::from(network.is_some())];
@@ -50,7 +56,10 @@ impl ListeningSocket {
     }
 
     /// What [`Self::send`] has passed on.
-    pub(super) async fn receive(stream: &UnixStream) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// When the connection is lost, or something else came.
+    pub async fn receive(stream: &UnixStream) -> io::Result<Self> {
         let receive = || {
             let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MOST))];
             let mut control = RecvAncillaryBuffer::new(&mut space);
@@ -86,6 +95,9 @@ fn in_message(message: RecvAncillaryMessage<'_>) -> Vec<OwnedFd> {
 }
 
 /// A socket that another process has opened: it must be one that accepts connections, by which it is awaited.
+///
+/// # Errors
+/// When it is another kind of socket, or accepts no connections.
 pub fn listening(listener: UnixListener) -> io::Result<UnixListener> {
     // Fails for a socket of another family.
     listener.local_addr()?;
@@ -103,7 +115,7 @@ fn listening_at_address(listener: TcpListener) -> io::Result<TcpListener> {
 }
 
 fn require_accepting(listener: &impl AsFd) -> io::Result<()> {
-    if sockopt::socket_acceptconn(listener)? { Ok(()) } else { Err(invalid("it accepts no connections")) }
+    if system::is_accepting(listener)? { Ok(()) } else { Err(invalid("it accepts no connections")) }
 }
 
 fn invalid(reason: &'static str) -> io::Error {

@@ -13,28 +13,24 @@ mod sock_diag;
 mod socket;
 
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use rustix::net::sockopt::socket_acceptconn;
 use tokio::net::TcpStream;
 
-use super::denied::AccessDenied;
+use super::{Owner, UnknownPeer};
+use crate::process::User;
 use sock_diag::SockDiag;
 use socket::{Ends, Listed, canonical};
 
 /// Default id of users without one in our user namespace.
 const OVERFLOW_USER: u32 = 65534;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Owner {
-    /// A user with an id in our user namespace.
-    User(u32),
-    /// Any of the users without one.
-    Unmapped,
-}
-
+/// The users of TCP connections.
 #[derive(Debug)]
-pub(super) struct SocketOwners {
+pub struct PeerUsers {
     /// Or why it cannot be opened.
     diag: Result<Mutex<SockDiag>, String>,
     /// Whether netlink has found a socket: the kernel has its module.
@@ -49,9 +45,12 @@ struct UserNamespace {
     maps_everyone: bool,
 }
 
-impl SocketOwners {
+impl PeerUsers {
+    /// Whether this system tells the users of connections.
+    pub const ARE_KNOWN: bool = true;
+
     /// Opens the netlink socket. If that fails, lookups by netlink fail.
-    pub(super) fn open() -> Self {
+    pub fn open() -> Self {
         Self {
             diag: SockDiag::open().map(Mutex::new).map_err(|error| error.to_string()),
             has_found: AtomicBool::new(false),
@@ -63,23 +62,23 @@ impl SocketOwners {
     ///
     /// # Errors
     /// If there is no open socket, or the system denies the lookup.
-    pub(super) async fn of_peer(&self, stream: &TcpStream) -> Result<Owner, AccessDenied> {
+    pub async fn of_peer(&self, stream: &TcpStream) -> Result<Owner, UnknownPeer> {
         let ends = peer_ends(stream)?;
-        let listed = self.find(ends).await?.ok_or(AccessDenied::NoSocket)?;
+        let listed = self.find(ends).await?.ok_or(UnknownPeer::NoSocket)?;
         // While our own end is connected, no other socket can have these addresses.
         if peer_ends(stream)? != ends {
-            return Err(AccessDenied::NoSocket);
+            return Err(UnknownPeer::NoSocket);
         }
-        let user = listed.owner().ok_or(AccessDenied::NoSocket)?;
+        let user = listed.owner().ok_or(UnknownPeer::NoSocket)?;
         Ok(self.namespace.owner(user))
     }
 
-    /// The user of the socket at the other end, as netlink names it.
-    pub(super) fn listed(&self, stream: &TcpStream) -> Option<u32> {
-        self.find_by_netlink(peer_ends(stream).ok()?).ok()??.owner()
+    /// The user that a connection seems to be of, if the system tells at once.
+    pub fn listed(&self, stream: &TcpStream) -> Option<User> {
+        self.find_by_netlink(peer_ends(stream).ok()?).ok()??.owner().map(User::from_id)
     }
 
-    async fn find(&self, ends: Ends) -> Result<Option<Listed>, AccessDenied> {
+    async fn find(&self, ends: Ends) -> Result<Option<Listed>, UnknownPeer> {
         let netlink = self.find_by_netlink(ends);
         match netlink {
             Ok(Some(listed)) => return Ok(Some(listed)),
@@ -93,10 +92,10 @@ impl SocketOwners {
             (Ok(Ok(listed)), _) => Ok(listed),
             (_, Ok(listed)) => Ok(listed),
             (Ok(Err(proc)), Err(netlink)) => {
-                Err(AccessDenied::Undetermined { reason: format!("netlink: {netlink}; /proc: {proc}") })
+                Err(UnknownPeer::Undetermined(format!("netlink: {netlink}; /proc: {proc}")))
             }
             (Err(proc), Err(netlink)) => {
-                Err(AccessDenied::Undetermined { reason: format!("netlink: {netlink}; /proc: {proc}") })
+                Err(UnknownPeer::Undetermined(format!("netlink: {netlink}; /proc: {proc}")))
             }
         }
     }
@@ -128,16 +127,25 @@ impl UserNamespace {
     }
 
     fn owner(self, user: u32) -> Owner {
-        if user == self.overflow && !self.maps_everyone { Owner::Unmapped } else { Owner::User(user) }
+        if user == self.overflow && !self.maps_everyone {
+            Owner::Unmapped
+        } else {
+            Owner::User(User::from_id(user))
+        }
     }
 }
 
 /// The addresses of the socket at the other end, from its side. Fails if our end is not connected
 /// any more.
-fn peer_ends(stream: &TcpStream) -> Result<Ends, AccessDenied> {
+fn peer_ends(stream: &TcpStream) -> Result<Ends, UnknownPeer> {
     let address =
-        |address: std::io::Result<SocketAddr>| address.map(canonical).map_err(|_| AccessDenied::NoSocket);
+        |address: std::io::Result<SocketAddr>| address.map(canonical).map_err(|_| UnknownPeer::NoSocket);
     Ok(Ends { local: address(stream.peer_addr())?, remote: address(stream.local_addr())? })
+}
+
+/// Whether a socket accepts connections.
+pub(super) fn is_accepting(socket: impl AsFd) -> std::io::Result<bool> {
+    Ok(socket_acceptconn(socket)?)
 }
 
 #[cfg(test)]
@@ -161,7 +169,11 @@ mod tests {
 
     const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-    fn both_ways(owners: &SocketOwners, ends: Ends) -> [Option<Listed>; 2] {
+    fn user(id: u32) -> Owner {
+        Owner::User(User::from_id(id))
+    }
+
+    fn both_ways(owners: &PeerUsers, ends: Ends) -> [Option<Listed>; 2] {
         [owners.find_by_netlink(ends).expect("netlink"), proc_net::find(ends).expect("/proc")]
     }
 
@@ -170,8 +182,8 @@ mod tests {
         let mapped = IpAddr::V6(Ipv4Addr::LOCALHOST.to_ipv6_mapped());
         let everywhere = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
         let six = IpAddr::V6(Ipv6Addr::LOCALHOST);
-        let owners = SocketOwners::open();
-        let own = rustix::process::geteuid().as_raw();
+        let owners = PeerUsers::open();
+        let own = User::current();
         for (listen, dial) in [
             (LOOPBACK, LOOPBACK),
             (LOOPBACK, mapped),
@@ -187,7 +199,7 @@ mod tests {
             let ends = peer_ends(&accepted).expect("it is connected");
             let [netlink, proc] = both_ways(&owners, ends);
             let listed = netlink.expect("it is listed");
-            assert_eq!((listed.state, listed.user), (ESTABLISHED, own), "{dial} to {listen}");
+            assert_eq!((listed.state, listed.user), (ESTABLISHED, own.id()), "{dial} to {listen}");
             assert_ne!(listed.inode, 0);
             assert_eq!(proc, netlink, "{dial} to {listen}");
             assert_eq!(owners.of_peer(&accepted).await.expect("its owner"), Owner::User(own));
@@ -200,7 +212,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_socket_that_sent_and_was_closed_at_once_has_no_owner() {
-        let owners = SocketOwners::open();
+        let owners = PeerUsers::open();
         let (accepted, dialled) = connection(LOOPBACK, LOOPBACK).await.expect("a connection");
         let ends = peer_ends(&accepted).expect("it is connected");
         let mut dialled = dialled.into_std().expect("a socket");
@@ -211,28 +223,27 @@ mod tests {
             assert_eq!(listed.owner(), None);
         }
         let denied = owners.of_peer(&accepted).await.expect_err("it is closed");
-        assert!(matches!(denied, AccessDenied::NoSocket), "{denied}");
+        assert!(matches!(denied, UnknownPeer::NoSocket), "{denied}");
         // The bytes are there all the same, and would be read.
         accepted.readable().await.expect("a socket");
     }
 
     #[tokio::test]
     async fn a_socket_that_was_reset_has_no_owner() {
-        let owners = SocketOwners::open();
+        let owners = PeerUsers::open();
         let (accepted, dialled) = connection(LOOPBACK, LOOPBACK).await.expect("a connection");
         dialled.set_zero_linger().expect("an option of sockets");
         drop(dialled);
         let denied = owners.of_peer(&accepted).await.expect_err("it is closed");
-        assert!(matches!(denied, AccessDenied::NoSocket), "{denied}");
+        assert!(matches!(denied, UnknownPeer::NoSocket), "{denied}");
     }
 
     #[tokio::test]
     async fn without_netlink_the_table_in_proc_tells() {
         let diag = Err("not permitted".to_owned());
-        let owners =
-            SocketOwners { diag, has_found: AtomicBool::new(false), namespace: UserNamespace::own() };
+        let owners = PeerUsers { diag, has_found: AtomicBool::new(false), namespace: UserNamespace::own() };
         let (accepted, dialled) = connection(LOOPBACK, LOOPBACK).await.expect("a connection");
-        let own = rustix::process::geteuid().as_raw();
+        let own = User::current();
         assert_eq!(owners.of_peer(&accepted).await.expect("its owner"), Owner::User(own));
         drop(dialled);
     }
@@ -240,11 +251,11 @@ mod tests {
     #[test]
     fn the_overflow_id_identifies_a_user_only_where_every_user_is_mapped() {
         let initial = UserNamespace::new("         0          0 4294967295\n", "65534\n");
-        assert_eq!(initial.owner(65534), Owner::User(65534));
+        assert_eq!(initial.owner(65534), user(65534));
         for partial in ["0 1000 1\n", "0 100000 65536\n", "0 1000 1\n1 100000 65536\n", ""] {
             let partial = UserNamespace::new(partial, "65534\n");
             assert_eq!(partial.owner(65534), Owner::Unmapped);
-            assert_eq!(partial.owner(0), Owner::User(0));
+            assert_eq!(partial.owner(0), user(0));
         }
         assert_eq!(UserNamespace::new("", "").owner(65534), Owner::Unmapped);
         assert_eq!(UserNamespace::new("0 0 1\n", "99\n").owner(99), Owner::Unmapped);
@@ -252,7 +263,7 @@ mod tests {
 
     #[tokio::test]
     async fn looking_takes_less_than_a_millisecond() {
-        let owners = SocketOwners::open();
+        let owners = PeerUsers::open();
         let (accepted, dialled) = connection(LOOPBACK, LOOPBACK).await.expect("a connection");
         let mut times = Vec::new();
         for _ in 0..101 {

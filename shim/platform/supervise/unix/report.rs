@@ -2,8 +2,8 @@
 
 use rustix::process::Pid;
 
-use super::super::process::Ending;
-use super::program::OtherSession;
+use super::super::ending::Ending;
+use super::super::program::OtherSession;
 
 /// An event.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,29 +4,24 @@
 //! Ids are reused, so a process handle is needed. It is opened for the parent and valid if the
 //! parent is still the same afterwards: a process whose parent ends is reparented at once.
 
-use isthmus_provider::plugin::ForeignProcess;
-use rustix::process::{Pid, getppid};
+use super::unix::parent;
+use crate::supervise::ForeignProcess;
 
 /// The parent of this process when this was created.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Starter(Option<Pid>);
+pub struct Starter(Option<u32>);
 
 impl Starter {
     /// Must be called first, while the parent is certainly the starter.
-    pub(crate) fn note() -> Self {
-        Self(getppid())
+    pub fn note() -> Self {
+        Self(parent())
     }
 
-    /// Waits for its end; never returns if that is not observable: in another container, or not on
-    /// Linux.
-    pub(crate) async fn ended(self) {
-        // Elsewhere processes are watched by polling ids, which is too unreliable to end a daemon
-        // for.
-        if cfg!(target_os = "linux")
-            && let Some(parent) = self.0
-        {
-            let process = ForeignProcess::find(parent.as_raw_nonzero().get().unsigned_abs());
-            if getppid() != Some(parent) {
+    /// Waits for its end; never returns if that is not observable: in another container.
+    pub async fn ended(self) {
+        if let Some(starter) = self.0 {
+            let process = ForeignProcess::find(starter);
+            if parent() != Some(starter) {
                 return;
             }
             if let Some(process) = process {

@@ -1,13 +1,13 @@
-//! Kinds of guardians, and the programs that they start.
+//! Programs to start, and how their guardian is to treat them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::io;
 use std::path::PathBuf;
 
-/// Program name of the role.
-pub(super) const NAME: &str = "isthmus-guardian";
+use super::system;
 
-/// GuardianKind of guardian.
+/// Kills a program when this process cannot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Guardian(pub(super) GuardianKind);
 
@@ -17,30 +17,20 @@ pub(super) enum GuardianKind {
     #[default]
     Thread,
     /// A process of this executable.
-    #[cfg(target_os = "linux")]
     Process(PathBuf),
 }
 
 impl Guardian {
     /// A process of this program's executable, whose `main` must begin with
     /// [`guardian_role`](super::guardian_role).
-    ///
-    /// On systems other than Linux a thread.
     pub fn own_executable() -> Self {
-        // Unlike a path, this stays the same file when another version is installed.
-        Self::from_executable(PathBuf::from("/proc/self/exe"))
+        Self(GuardianKind::Process(system::own_executable()))
     }
 
     /// A process of this executable, whose `main` must begin with
     /// [`guardian_role`](super::guardian_role).
     pub fn from_executable(executable: PathBuf) -> Self {
-        #[cfg(target_os = "linux")]
-        return Self(GuardianKind::Process(executable));
-        #[cfg(not(target_os = "linux"))]
-        return {
-            drop(executable);
-            Self(GuardianKind::Thread)
-        };
+        Self(GuardianKind::Process(executable))
     }
 
     /// A thread of this process, for programs whose executable does not have the role.
@@ -62,19 +52,35 @@ pub enum OtherSessions {
 
 /// A program to start.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Program {
-    pub(in super::super) executable: PathBuf,
-    pub(in super::super) args: Vec<OsString>,
+pub struct Program {
+    /// Its file; not searched in `PATH`.
+    pub executable: PathBuf,
+    /// Its arguments.
+    pub args: Vec<OsString>,
     /// Complete; nothing is inherited.
-    pub(in super::super) environment: BTreeMap<OsString, OsString>,
-    pub(in super::super) working_directory: Option<PathBuf>,
-    pub(in super::super) other_sessions: OtherSessions,
+    pub environment: BTreeMap<OsString, OsString>,
+    /// Its working directory; ours by default.
+    pub working_directory: Option<PathBuf>,
+    /// What to do with processes that outlive it in other sessions.
+    pub other_sessions: OtherSessions,
 }
 
-/// A process of a provider in another session.
+/// A process of a program in another session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in super::super) struct OtherSession {
-    pub(in super::super) process: u32,
-    pub(in super::super) command: String,
-    pub(in super::super) killed: bool,
+pub struct OtherSession {
+    /// Its id.
+    pub process: u32,
+    /// Its name, which it chooses.
+    pub command: String,
+    /// Whether the guardian killed it; otherwise it runs on.
+    pub killed: bool,
+}
+
+/// Why a program was not started.
+#[derive(Debug)]
+pub enum SpawnError {
+    /// The guardian failed to start.
+    Guardian(io::Error),
+    /// The system failed to start the program.
+    Program(io::Error),
 }

@@ -1,67 +1,106 @@
-//! The guardian of a provider: its parent process, which kills it when the daemon cannot.
+//! Supervision on Linux and macOS, by a parent process that kills the program when the daemon cannot.
 //!
-//! Neither a provider nor any process that it has started may outlive the daemon. A killed daemon
-//! cannot clean up, and a parent-death signal reaches a child but not its descendants. So each
-//! provider has a guardian between itself and the daemon: a process ([`process`]) of our own
-//! executable, in its own session, out of reach of signals to the daemon's process group and of a
-//! terminal's hangup. It is a subreaper, so that processes below it that lose their parent become
-//! its children, and it starts the provider as the leader of another session, which identifies all
-//! processes of that provider ([`members`]).
+//! A killed daemon cannot clean up, and a parent-death signal, which only Linux has, reaches a child but
+//! not its descendants. So each program has a guardian between itself and the daemon: a process ([`role`])
+//! of our own executable, in its own session, out of reach of signals to the daemon's process group and of
+//! a terminal's hangup. On Linux it is a subreaper, so that processes below it that lose their parent
+//! become its children. It starts the program as the leader of another session, which identifies all
+//! processes of that program ([`members`]).
 //!
 //! Daemon and guardian share one socket. The guardian writes reports ([`report`]); the daemon
-//! writes nothing, and shuts its side down to kill the provider. The end of the daemon has the same
+//! writes nothing, and shuts its side down to kill the program. The end of the daemon has the same
 //! effect, and so has dropping [`Spawned`] at any point, so a cancelled start leaves no process.
 //!
-//! If no executable has the role (other programs that use this library, tests) or the system is not
-//! Linux, a thread of this process runs the same watch. On Linux the kernel then still kills the
-//! provider itself when that process is killed; processes that the provider has started are only
-//! killed if the thread survives.
+//! If no executable has the role (other programs that use this library, tests), a thread of this process
+//! runs the same watch. On Linux the kernel then still kills the program itself when that process is
+//! killed; processes that the program has started are only killed if the thread survives.
 
+mod foreign;
 mod members;
-mod process;
-mod program;
 mod report;
+mod role;
+mod start;
 mod watch;
 
 use std::io;
+use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as BlockingStream;
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::process::Pid;
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 
-use super::process::{ChildProcess, Ending};
-use program::GuardianKind;
+use super::ending::{Ending, signal_of};
+use super::program::{Guardian, GuardianKind, OtherSession, Program, SpawnError};
 use report::Report;
 
-pub(super) use members::resident_memory;
-pub use process::guardian_role;
-pub use program::{Guardian, OtherSessions};
-pub(super) use program::{OtherSession, Program};
+pub use foreign::ForeignProcess;
+pub(super) use members::Process;
+pub use members::resident_memory;
+pub use role::guardian_role;
 
-/// A provider with its guardian. Dropping any part kills it.
+/// What a program writes, to be read without blocking.
+pub type Output = pipe::Receiver;
+
+/// A program with its guardian. Dropping any part kills it.
 #[derive(Debug)]
-pub(super) struct Spawned {
-    pub(super) process: ChildProcess,
-    pub(super) reports: Reports,
-    pub(super) stdout: pipe::Receiver,
-    pub(super) stderr: pipe::Receiver,
+pub struct Spawned {
+    /// Kills it.
+    pub process: ChildProcess,
+    /// What the guardian says of it.
+    pub reports: Reports,
+    /// Its standard output.
+    pub stdout: Output,
+    /// Its standard error.
+    pub stderr: Output,
 }
 
-/// Why a provider was not started.
+/// A program with a guardian. Dropping it kills the program and its session.
+///
+/// A process id is valid until the process is reaped; then it may be reused. Only the guardian
+/// reaps it, and only the guardian kills by id: this process kills by shutting down the guardian's
+/// socket.
 #[derive(Debug)]
-pub(super) enum SpawnError {
-    /// The guardian failed to start.
-    Guardian(io::Error),
-    /// The system failed to start the provider.
-    Provider(io::Error),
+pub struct ChildProcess {
+    id: Pid,
+    guardian: BlockingStream,
+    has_ended: AtomicBool,
 }
 
-/// Starts a provider. Cancellation leaves no process.
-pub(super) async fn spawn(guardian: &Guardian, program: Program) -> Result<Spawned, SpawnError> {
+impl ChildProcess {
+    /// Its process id, while it is valid.
+    pub fn id(&self) -> Option<u32> {
+        let id = self.id.as_raw_nonzero().get().unsigned_abs();
+        (!self.has_ended.load(Ordering::Acquire)).then_some(id)
+    }
+
+    /// The guardian has reported its exit.
+    pub fn note_end(&self) {
+        self.has_ended.store(true, Ordering::Release);
+    }
+
+    /// Kills the process and its session. No effect after its exit.
+    pub fn kill(&self) {
+        // It fails only if the guardian has exited.
+        let _ = self.guardian.shutdown(Shutdown::Write);
+    }
+}
+
+impl Drop for ChildProcess {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Starts a program. Cancellation leaves no process.
+///
+/// # Errors
+/// When the guardian or the program cannot be started.
+pub async fn spawn(guardian: &Guardian, program: Program) -> Result<Spawned, SpawnError> {
     let Prepared { ours, stdout, stderr, host } = prepare(guardian, program).map_err(SpawnError::Guardian)?;
     let ready = || {
         ours.set_nonblocking(true)?;
@@ -75,9 +114,14 @@ pub(super) async fn spawn(guardian: &Guardian, program: Program) -> Result<Spawn
     match reports.next().await {
         Some(Report::Started(id)) => {
             reports.leader = Some(id);
-            Ok(Spawned { process: ChildProcess::new(id, control), reports, stdout, stderr })
+            Ok(Spawned {
+                process: ChildProcess { id, guardian: control, has_ended: AtomicBool::new(false) },
+                reports,
+                stdout,
+                stderr,
+            })
         }
-        Some(Report::Refused(number)) => Err(SpawnError::Provider(io::Error::from_raw_os_error(number))),
+        Some(Report::Refused(number)) => Err(SpawnError::Program(io::Error::from_raw_os_error(number))),
         Some(Report::Ended(_) | Report::OtherSession(_)) | None => {
             let status = reports.host.ended().await;
             let how = status.map_or(Ending::Unknown, Ending::from);
@@ -88,7 +132,7 @@ pub(super) async fn spawn(guardian: &Guardian, program: Program) -> Result<Spawn
 
 /// The reports of a guardian.
 #[derive(Debug)]
-pub(super) struct Reports {
+pub struct Reports {
     lines: Lines<BufReader<UnixStream>>,
     host: Host,
     leader: Option<Pid>,
@@ -96,7 +140,7 @@ pub(super) struct Reports {
 
 impl Reports {
     /// Waits for the provider's exit.
-    pub(super) async fn ended(&mut self) -> Ending {
+    pub async fn ended(&mut self) -> Ending {
         loop {
             match self.next().await {
                 Some(Report::Ended(ending)) => return ending,
@@ -108,7 +152,7 @@ impl Reports {
 
     /// The next process in another session, left running or killed; `None` when the guardian has
     /// exited.
-    pub(super) async fn other_session(&mut self) -> Option<OtherSession> {
+    pub async fn other_session(&mut self) -> Option<OtherSession> {
         loop {
             match self.next().await {
                 Some(Report::OtherSession(other)) => return Some(other),
@@ -136,7 +180,7 @@ impl Reports {
             // It fails only with the runtime, when this program exits.
             let _ = tokio::task::spawn_blocking(move || members::end_session_of_the_dead(leader)).await;
         }
-        Ending::WithGuardian(std::os::unix::process::ExitStatusExt::signal(&status))
+        Ending::WithGuardian(signal_of(status))
     }
 }
 
@@ -146,7 +190,6 @@ enum Host {
     /// Its end has no status.
     Thread,
     /// Reaped by the runtime when it is dropped.
-    #[cfg(target_os = "linux")]
     Process(tokio::process::Child),
 }
 
@@ -155,7 +198,6 @@ impl Host {
     async fn ended(&mut self) -> Option<ExitStatus> {
         match self {
             Self::Thread => None,
-            #[cfg(target_os = "linux")]
             Self::Process(child) => child.wait().await.ok(),
         }
     }
@@ -175,8 +217,7 @@ fn prepare(guardian: &Guardian, program: Program) -> io::Result<Prepared> {
     let (stderr, stderr_end) = io::pipe()?;
     let mut command = match &guardian.0 {
         GuardianKind::Thread => Command::new(&program.executable),
-        #[cfg(target_os = "linux")]
-        GuardianKind::Process(executable) => process::command(executable, &program),
+        GuardianKind::Process(executable) => role::command(executable, &program),
     };
     command.args(&program.args).env_clear().envs(&program.environment);
     command.stdout(stdout_end).stderr(stderr_end);
@@ -190,7 +231,6 @@ fn prepare(guardian: &Guardian, program: Program) -> io::Result<Prepared> {
             thread.spawn(move || watch::in_thread(command, theirs))?;
             Host::Thread
         }
-        #[cfg(target_os = "linux")]
         GuardianKind::Process(_) => {
             command.stdin(OwnedFd::from(theirs));
             Host::Process(tokio::process::Command::from(command).spawn()?)

@@ -1,4 +1,4 @@
-//! The start of a provider process by its guardian, and the only unsafe code of the project.
+//! The start of a program by its guardian.
 //!
 //! Between fork and exec a child becomes the leader of a session, which identifies its descendants,
 //! and requests a signal when its parent ends. `pre_exec` of the standard library is unsafe because
@@ -9,7 +9,9 @@ use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command};
 
-use rustix::process::{Pid, getpid, setsid};
+use rustix::process::{getpid, setsid};
+
+use super::super::system;
 
 /// Starts `command` as the leader of a new session that dies with the calling thread.
 pub(super) fn start(mut command: Command) -> io::Result<Child> {
@@ -22,7 +24,7 @@ fn prepare(command: &mut Command) {
     let parent = getpid();
     let ask = move || -> io::Result<()> {
         setsid()?;
-        die_with(parent)
+        system::die_with(parent)
     };
     // SAFETY: the closure runs in the child of a process that may have several threads, where only
     // async-signal-safe functions may be called. It makes three bare system calls (setsid, prctl,
@@ -33,32 +35,17 @@ fn prepare(command: &mut Command) {
     }
 }
 
-#[cfg(target_os = "linux")]
-fn die_with(parent: Pid) -> io::Result<()> {
-    use rustix::process::{Signal, getppid, set_parent_process_death_signal};
-
-    set_parent_process_death_signal(Some(Signal::KILL))?;
-    // If the parent has already exited, its signal never arrives.
-    if getppid() == Some(parent) { Ok(()) } else { Err(rustix::io::Errno::SRCH.into()) }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn die_with(_parent: Pid) -> io::Result<()> {
-    Ok(())
-}
-
 /// Marks inherited descriptors other than the standard streams close-on-exec, so that no child
 /// process inherits them. Descriptors that this process opens are marked anyway.
 ///
 /// Requires a single thread: another could close a descriptor meanwhile.
-#[cfg(target_os = "linux")]
 #[expect(unsafe_code, reason = "what was inherited is known by its number only")]
 pub(super) fn keep_descriptors_from_children() {
     use rustix::fd::BorrowedFd;
     use rustix::io::{FdFlags, fcntl_setfd};
 
     // Without the list, the descriptors are inherited.
-    let Ok(descriptors) = std::fs::read_dir("/proc/self/fd") else { return };
+    let Ok(descriptors) = std::fs::read_dir(system::DESCRIPTORS) else { return };
     let numbers = descriptors.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     for number in numbers.filter(|number| *number > 2) {
         // SAFETY: the descriptor was open a moment ago, and this is the only thread of the process,

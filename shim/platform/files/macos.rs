@@ -1,0 +1,22 @@
+//! macOS: mounts by the number of the file system, since it has no bind mounts.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use rustix::fs::StatVfs;
+
+/// Whether a file system is mounted at a directory.
+///
+/// # Errors
+/// When the directory cannot be opened.
+pub fn is_mount_point(directory: &Path) -> io::Result<bool> {
+    let parent = directory.parent().unwrap_or(directory).metadata()?.dev();
+    Ok(File::open(directory)?.metadata()?.dev() != parent)
+}
+
+/// Whether no file of a file system can be started, which this call does not tell.
+pub(super) fn forbids_execution(_: &StatVfs) -> bool {
+    false
+}

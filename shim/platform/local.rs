@@ -1,0 +1,48 @@
+//! Connections on this machine, and who is at their other end.
+//!
+//! [`Listener`] and [`Stream`] are local sockets, which have a path. [`PeerUsers`] finds the user of a TCP connection to this
+//! machine's own address. [`ListeningSocket`] goes from one process to the next one.
+
+mod descriptors;
+mod unix;
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "macos")]
+mod macos;
+#[cfg(target_os = "linux")]
+use linux as system;
+#[cfg(target_os = "macos")]
+use macos as system;
+
+pub use descriptors::{ListeningSocket, listening};
+pub use system::PeerUsers;
+pub use unix::{
+    LONGEST_PATH, Listener, Peer, StdListener, Stream, bind, has_no_listener, is_exhaustion, keep_alive,
+    peer, send_byte, shared_listener,
+};
+
+use crate::process::User;
+
+/// Who is at the other end of a TCP connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// A user with an id in our user namespace.
+    User(User),
+    /// Any of the users without one.
+    Unmapped,
+}
+
+/// Why the user of a connection is not known.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum UnknownPeer {
+    /// It was closed meanwhile, or is in another network namespace.
+    #[error("there is no open socket at its other end")]
+    NoSocket,
+    /// The system denies it.
+    #[error("{0}")]
+    Undetermined(String),
+    /// The system has no such lookup.
+    #[error("this system has no table of sockets")]
+    Unsupported,
+}

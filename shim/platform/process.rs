@@ -1,0 +1,38 @@
+//! This process: its user, what ends it, its limits, and how much it uses.
+
+mod memory;
+mod starter;
+mod unix;
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "macos")]
+mod macos;
+#[cfg(target_os = "linux")]
+use linux as system;
+#[cfg(target_os = "macos")]
+use macos as system;
+
+pub use memory::{limit_holes, trim};
+pub use starter::Starter;
+pub use system::{
+    began, environment_without, executables, hide_from_other_processes, host, machine, standard_output_file,
+    usage,
+};
+pub use unix::{
+    Ends, OpenFilesLimit, Signals, Stops, User, forbid_core_dumps, kill_this, open_files_limit, parent,
+    set_open_files_limit, standard_input_ended, stop_this, survive_limit_of_file_sizes, terminate,
+};
+
+use std::time::Duration;
+
+/// What this process uses, without those that it has started. Zero for what the system does not tell.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Usage {
+    /// Bytes.
+    pub resident_memory: u64,
+    /// Processor time.
+    pub cpu: Duration,
+    /// Descriptors.
+    pub open_files: usize,
+}

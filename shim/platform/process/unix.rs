@@ -1,0 +1,203 @@
+//! Linux and macOS: users are numbers, and a process ends by a signal.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+use rustix::fs::{FileType, fstat};
+use rustix::process::{
+    Pid, Resource, Rlimit, Signal, geteuid, getpid, getppid, getrlimit, kill_process, setrlimit,
+};
+use tokio::io::AsyncReadExt as _;
+use tokio::net::unix::pipe;
+use tokio::signal::unix::{self, SignalKind, signal};
+
+use super::system;
+
+/// A user of this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct User(u32);
+
+impl User {
+    /// The user whose rights this process has.
+    pub fn current() -> Self {
+        Self(geteuid().as_raw())
+    }
+
+    /// The user of this number.
+    pub fn from_id(id: u32) -> Self {
+        Self(id)
+    }
+
+    /// The number.
+    pub fn id(self) -> u32 {
+        self.0
+    }
+
+    /// Whether this user may do anything anyway.
+    pub fn is_root(self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// As messages name it.
+impl fmt::Display for User {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+/// Kills this process, so that nothing of it is cleaned up.
+pub fn kill_this() {
+    // A process may kill itself.
+    let _ = kill_process(getpid(), Signal::KILL);
+}
+
+/// Stops this process until another one continues it.
+pub fn stop_this() {
+    let _ = kill_process(getpid(), Signal::STOP);
+}
+
+/// Asks a child of this process, which was not waited for yet, to end.
+pub fn terminate(child: u32) {
+    if let Some(child) = i32::try_from(child).ok().and_then(Pid::from_raw) {
+        // The id is its own, if it has ended, too.
+        let _ = kill_process(child, Signal::TERM);
+    }
+}
+
+/// The process that this one is a child of now; `None` if it is outside of the container.
+pub fn parent() -> Option<u32> {
+    getppid().map(|parent| parent.as_raw_nonzero().get().unsigned_abs())
+}
+
+/// The signals that end a program: a terminal's interrupt, a request to end, and a terminal's end. One without a handler has its
+/// default action. The same streams serve the first and the second signal: one in between is queued in them.
+///
+/// SIGHUP is one of them unless it is ignored, as under `nohup`.
+#[derive(Debug)]
+pub struct Signals {
+    interrupt: Option<unix::Signal>,
+    terminate: Option<unix::Signal>,
+    hangup: Option<unix::Signal>,
+}
+
+/// What a signal is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ends {
+    /// A terminal sends it to everything that runs in it.
+    Interrupt,
+    /// This process alone is asked to end, or its terminal has ended.
+    Terminate,
+}
+
+impl Signals {
+    /// Within a runtime, and before there is anything that a signal must not end.
+    pub fn new() -> Self {
+        let hangup = SignalKind::hangup();
+        let hangup = if system::is_ignored(hangup.as_raw_value()) { None } else { signal(hangup).ok() };
+        let [interrupt, terminate] =
+            [SignalKind::interrupt(), SignalKind::terminate()].map(|kind| signal(kind).ok());
+        Self { interrupt, terminate, hangup }
+    }
+
+    /// Waits for the next one.
+    pub async fn next(&mut self) -> Ends {
+        tokio::select! {
+            () = next(&mut self.interrupt) => Ends::Interrupt,
+            () = next(&mut self.terminate) => Ends::Terminate,
+            () = next(&mut self.hangup) => Ends::Terminate,
+        }
+    }
+}
+
+impl Default for Signals {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+async fn next(signals: &mut Option<unix::Signal>) {
+    match signals {
+        Some(signals) => drop(signals.recv().await),
+        None => std::future::pending().await,
+    }
+}
+
+/// The signal by which a terminal stops a program, to continue it later.
+#[derive(Debug)]
+pub struct Stops(unix::Signal);
+
+impl Stops {
+    /// From now on, the program stops itself ([`stop_this`]).
+    ///
+    /// # Errors
+    /// When the system refuses the handler.
+    pub fn new() -> io::Result<Self> {
+        Ok(Self(signal(SignalKind::from_raw(Signal::TSTP.as_raw()))?))
+    }
+
+    /// Waits for the next one.
+    pub async fn next(&mut self) {
+        self.0.recv().await;
+    }
+}
+
+/// Reads standard input to its end; never returns if it is no pipe.
+pub async fn standard_input_ended() {
+    // Opened anew, because whether a read waits belongs to the open file, which others may have as well.
+    if let Ok(mut stdin) = pipe::OpenOptions::new().open_receiver(system::STANDARD_INPUT) {
+        // An error is an end too.
+        while let Ok(1..) = stdin.read(&mut [0; 64]).await {}
+        return;
+    }
+    let is_pipe =
+        fstat(io::stdin()).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Fifo);
+    if !is_pipe {
+        return std::future::pending().await;
+    }
+    // One of another user is not opened anew. Its read cannot be cancelled, and has a thread that ends with the process.
+    let (sender, ended) = tokio::sync::oneshot::channel::<()>();
+    std::thread::spawn(move || {
+        drop(io::copy(&mut io::stdin(), &mut io::sink()));
+        drop(sender);
+    });
+    drop(ended.await);
+}
+
+/// How many files this process may have open; `None` is without a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenFilesLimit {
+    /// The one that holds.
+    pub soft: Option<u64>,
+    /// The one up to which this process may raise it.
+    pub hard: Option<u64>,
+}
+
+/// The limit of open files.
+pub fn open_files_limit() -> OpenFilesLimit {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    OpenFilesLimit { soft: current, hard: maximum }
+}
+
+/// Sets the limit of open files, of this process and of those that it starts later.
+///
+/// # Errors
+/// When the system refuses it.
+pub fn set_open_files_limit(limit: OpenFilesLimit) -> io::Result<()> {
+    Ok(setrlimit(Resource::Nofile, Rlimit { current: limit.soft, maximum: limit.hard })?)
+}
+
+/// Forbids core dumps of this process and those that it starts.
+pub fn forbid_core_dumps() {
+    let maximum = getrlimit(Resource::Core).maximum;
+    // Lowering a soft limit is always allowed.
+    setrlimit(Resource::Core, Rlimit { current: Some(0), maximum }).ok();
+}
+
+/// Lets a write beyond the limit of file sizes fail, as one to a full disk does, instead of ending this process by SIGXFSZ. The
+/// processes that it starts have the signal's usual effect.
+pub fn survive_limit_of_file_sizes() {
+    // A system that refuses the handler leaves the signal as it is.
+    drop(signal_hook::flag::register(libc::SIGXFSZ, Arc::default()));
+}

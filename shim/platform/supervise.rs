@@ -1,0 +1,27 @@
+//! Starts a program that ends with this process, together with every process that it has started.
+//!
+//! Neither a provider nor any process that it has started may outlive the daemon, however the daemon ends.
+//! A killed daemon cannot clean up, so each provider has a [`Guardian`] between itself and the daemon.
+//! [`spawn`] starts both, [`Reports`] has what the guardian says of the provider, and [`ChildProcess`] kills it.
+//!
+//! [`ForeignProcess`] is for processes that this one did not start.
+
+mod ending;
+mod program;
+
+mod unix;
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "macos")]
+mod macos;
+#[cfg(target_os = "linux")]
+use linux as system;
+#[cfg(target_os = "macos")]
+use macos as system;
+
+pub use ending::Ending;
+pub use program::{Guardian, OtherSession, OtherSessions, Program, SpawnError};
+pub use unix::{
+    ChildProcess, ForeignProcess, Output, Reports, Spawned, guardian_role, resident_memory, spawn,
+};
