@@ -9,10 +9,9 @@ use std::time::Duration;
 use isthmus_cty::Value;
 use isthmus_provider::plugin::Exit;
 use isthmus_provider::{Diagnostic, Limit, Provider, ProviderError};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OwnedSemaphorePermit};
 
 use super::autonames::Autonames;
-use super::own_process::OwnProcess;
 use super::pool::{Configuration, Place, PoolUse};
 use super::{CallSnapshot, Calls, Leases, Listings, ProviderSource, StartError};
 use isthmus_context::settings::{PROVIDER_META, Settings};
@@ -29,6 +28,30 @@ pub enum ProviderProcess {
     Own(Arc<OwnProcess>),
     /// Of the pool.
     Shared(Arc<PoolUse>),
+}
+
+/// A process that only one session uses. In a shared daemon it takes a place among the others all the same.
+#[derive(Debug)]
+pub struct OwnProcess {
+    provider: Provider,
+    /// Its place in a shared daemon, until it has ended.
+    room: StdMutex<Option<OwnedSemaphorePermit>>,
+}
+
+impl OwnProcess {
+    pub(super) fn placed(provider: Provider, room: Option<OwnedSemaphorePermit>) -> Arc<Self> {
+        Arc::new(Self { provider, room: StdMutex::new(room) })
+    }
+
+    pub(super) fn provider(&self) -> &Provider {
+        &self.provider
+    }
+
+    /// Ends it, which makes room for another one.
+    async fn end(&self) {
+        self.provider.shutdown().await;
+        self.room.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
 }
 
 /// A provider is not configured.

@@ -26,7 +26,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_util::task::TaskTracker;
 
 use super::calls::Calls;
-use super::own_process::OwnProcess;
+use super::instance::OwnProcess;
 use super::process_log::{ProcessLog, ProcessUser};
 use super::session_log::SessionLog;
 use super::start::{ProviderSource, StartError, start_logging};

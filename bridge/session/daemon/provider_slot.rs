@@ -26,8 +26,8 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
+use super::instance::OwnProcess;
 use super::instance::{ConfigureError, ProviderProcess};
-use super::own_process::OwnProcess;
 use super::pool::{LaunchKey, Launcher};
 use super::scope::SessionScope;
 use super::start::{Program as ProviderProgram, start_knowing};
@@ -581,7 +581,7 @@ async fn process(
             }
             let own = match pool.zip(room) {
                 Some((pool, room)) => pool.own(provider, room),
-                None => OwnProcess::new(provider),
+                None => OwnProcess::placed(provider, None),
             };
             Ok((ProviderProcess::Own(own), update))
         }
