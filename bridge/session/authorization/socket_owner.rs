@@ -18,7 +18,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tokio::net::TcpStream;
 
-use super::denied::AccessDenied;
+use super::AccessDenied;
 use sock_diag::SockDiag;
 use socket::{Ends, Listed, canonical};
 

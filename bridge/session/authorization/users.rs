@@ -9,7 +9,7 @@
 
 use tokio::net::{TcpStream, UnixStream};
 
-use super::denied::AccessDenied;
+use super::AccessDenied;
 #[cfg(target_os = "linux")]
 use super::socket_owner::{Owner, SocketOwners};
 

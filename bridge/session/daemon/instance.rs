@@ -12,7 +12,7 @@ use isthmus_provider::{Diagnostic, Limit, Provider, ProviderError};
 use tokio::sync::{Mutex, OwnedSemaphorePermit};
 
 use super::autonames::Autonames;
-use super::pool::{Configuration, Place, PoolUse};
+use super::pool::{Configuration, Placement, PoolUse};
 use super::{CallSnapshot, Calls, Leases, Listings, ProviderSource, StartError};
 use isthmus_context::settings::{PROVIDER_META, Settings};
 use isthmus_operations::resource::{OperationError, PlanMemory, WriteOnlyValues};
@@ -252,9 +252,9 @@ impl Instance {
             Configuration { config: config.clone(), meta: self.settings.provider_meta.clone() };
         let configuration = Arc::new(configuration);
         let claim = match used.place(&configuration).await {
-            Place::Configured(used) => return Ok(used),
-            Place::Claimed(claim) => claim,
-            Place::New(planned) => used.launch_another(planned, &configuration, warnings).await?,
+            Placement::Configured(used) => return Ok(used),
+            Placement::Claimed(claim) => claim,
+            Placement::New(planned) => used.launch_another(planned, &configuration, warnings).await?,
         };
         self.apply(&claim.provider().within(limit), config, warnings).await?;
         Ok(claim.succeeded())

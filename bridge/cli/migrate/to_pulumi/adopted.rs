@@ -9,7 +9,7 @@ use isthmus_proto::property::Struct;
 use isthmus_state::tfstate::Instance as StateInstance;
 use isthmus_state::{ObjectAddress, ProviderConfigAddress, SavedObject};
 
-use super::naming::Naming;
+use super::Naming;
 use super::provider_configurations::{Configurations, StackProviders};
 use crate::cli::migrate::Runtime;
 use crate::cli::migrate::error::MigrateError;
