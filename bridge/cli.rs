@@ -15,22 +15,18 @@ mod limits;
 mod link;
 mod man;
 mod migrate;
-mod missing_file;
 mod operate;
-mod outcome;
 mod output;
 mod plugin;
 mod providers;
 mod record;
 mod recover;
 mod replay;
-mod role;
 mod runtime;
 mod secret_settings;
 mod service_manager;
 mod shell;
 mod state;
-mod style;
 mod table;
 mod unknown_provider;
 mod verification;
@@ -47,9 +43,9 @@ use clap::{ArgAction, CommandFactory as _, Parser, Subcommand};
 use isthmus_context::error_code::ErrorCode;
 use isthmus_context::settings::{InvalidSettings, Settings};
 use isthmus_platform::process;
+use isthmus_services::lumirpc;
 use output::USAGE_ERROR;
 pub(crate) use output::{fail, fail_with, print, warn};
-use role::{Role, role};
 #[cfg(feature = "fuzzing")]
 pub(crate) use state::inspected;
 
@@ -215,5 +211,59 @@ fn tip(kind: ErrorKind, arguments: &[OsString]) -> Option<&'static str> {
             Some("--plugin installs no provider; a version of the plugin is named with --plugin-version")
         }
         _ => None,
+    }
+}
+
+/// The plugin's name for today's engines.
+const PULUMI_PLUGIN: &str = "pulumi-resource-terraform-provider";
+
+/// The sandbox provider's name.
+const SANDBOX_PROVIDER: &str = "terraform-provider-sandbox";
+
+/// The role that the executable's name selects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Role {
+    /// A resource plugin for today's engines.
+    Plugin,
+    /// A resource plugin for the legacy engine, for this package.
+    Lumi(String),
+    /// The sandbox provider, for demonstrations and tests.
+    Sandbox,
+    /// The command line.
+    Command,
+}
+
+fn role(program: &Path) -> Role {
+    let stem = program.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let stem = stem.strip_suffix(".exe").unwrap_or(stem);
+    match stem {
+        PULUMI_PLUGIN => Role::Plugin,
+        _ if is_sandbox(stem) => Role::Sandbox,
+        _ => match stem.strip_prefix(lumirpc::PLUGIN_PREFIX) {
+            Some(package) if !package.is_empty() => Role::Lumi(package.to_owned()),
+            _ => Role::Command,
+        },
+    }
+}
+
+/// Released provider binaries carry a version in their names.
+fn is_sandbox(stem: &str) -> bool {
+    stem.strip_prefix(SANDBOX_PROVIDER).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_decides_the_role() {
+        assert_eq!(role(Path::new("/plugins/pulumi-resource-terraform-provider")), Role::Plugin);
+        assert_eq!(role(Path::new("./terraform-provider-sandbox")), Role::Sandbox);
+        assert_eq!(role(Path::new("./terraform-provider-sandbox_v1.2.3")), Role::Sandbox);
+        assert_eq!(role(Path::new("./terraform-provider-sandboxes")), Role::Command);
+        assert_eq!(role(Path::new("/packs/random/lumi-resource-random")), Role::Lumi("random".to_owned()));
+        assert_eq!(role(Path::new("lumi-resource-")), Role::Command);
+        assert_eq!(role(Path::new("isthmus")), Role::Command);
+        assert_eq!(role(Path::new("")), Role::Command);
     }
 }

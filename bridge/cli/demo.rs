@@ -6,7 +6,6 @@
 //! provider, which is part of this executable, once per service and protocol; `--provider` selects
 //! another one.
 
-mod error;
 mod host;
 mod inputs;
 mod lumi;
@@ -15,13 +14,11 @@ mod today;
 
 use std::process::ExitCode;
 
-use super::runtime;
-use super::{fail, print};
-use error::DemoError;
+use super::{fail, print, runtime};
 use host::Host;
 pub(super) use inputs::Demo;
 use inputs::Role;
-use report::Report;
+use report::{DemoError, Report};
 
 pub(super) fn run(demo: &Demo) -> ExitCode {
     let played = runtime::block_on(play(demo));

@@ -2,10 +2,10 @@
 //!
 //! Only the provider's schema is needed, which the schema cache has of a provider that ran before.
 
-mod error;
 mod files;
 mod server;
 
+use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -15,11 +15,10 @@ use isthmus_common::counted;
 
 use super::output::{fail, inform, print};
 use super::runtime;
-use error::DocsError;
 use isthmus_context::settings::Settings;
-use isthmus_package::catalogue::Package;
-use isthmus_reference::{Documents, Language, Site, text};
-use isthmus_session::daemon::{Daemon, Sessions};
+use isthmus_package::catalogue::{Package, TokenError};
+use isthmus_reference::{Documents, Language, MemberError, Site, text};
+use isthmus_session::daemon::{Daemon, SessionError, Sessions};
 use isthmus_session::engine::EngineLog;
 use isthmus_session::process_context::StartedBy;
 
@@ -143,5 +142,44 @@ impl Docs {
         drop(session);
         sessions.finish().await;
         Ok((package?, documents))
+    }
+}
+
+/// Why the reference of a provider cannot be shown.
+#[derive(Debug, thiserror::Error)]
+enum DocsError {
+    /// The provider cannot be installed or started, or has no schema.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    #[error(transparent)]
+    Member(#[from] MemberError),
+    #[error(transparent)]
+    Token(#[from] TokenError),
+    #[error(
+        "failed to write to {path}: it was not created by `isthmus docs`, and is not empty\nhelp: choose a new directory",
+        path = .0.display()
+    )]
+    Foreign(PathBuf),
+    #[error("failed to write {path}", path = .path.display())]
+    Write {
+        path: PathBuf,
+        #[source]
+        error: io::Error,
+    },
+    #[error("failed to listen on port {port}")]
+    Listen {
+        port: u16,
+        #[source]
+        error: io::Error,
+    },
+}
+
+impl DocsError {
+    /// The text for the user: error chain, help and warnings.
+    fn report(&self) -> String {
+        match self {
+            Self::Session(error) => error.report(),
+            other => isthmus_common::error_chain(other),
+        }
     }
 }

@@ -3,10 +3,8 @@
 //! Exit codes: 0 no faults; 1 at least one; 2 usage error. Warnings are no faults. Settings that are not understood are faults
 //! here, where other commands end with 2.
 
-mod as_json;
-mod as_text;
+mod formats;
 mod redaction;
-mod report;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -16,8 +14,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
 use isthmus_install::ProviderAddress;
 
 use super::install::Reporter;
-use super::outcome::Outcome;
-use super::output::{fail, print};
+use super::output::{Outcome, fail, print};
 use super::runtime;
 use isthmus_doctor::{Check, Level, World, examine};
 use redaction::Redaction;
@@ -102,9 +99,9 @@ pub(super) fn run(doctor: &Doctor) -> ExitCode {
         examined.iter_mut().for_each(|one| redaction.redact(&mut one.judgement.summary));
         let is_healthy = examined.iter().all(|one| one.judgement.level() != Some(Level::Fault));
         print(&match (doctor.json, doctor.report) {
-            (true, _) => as_json::document(&examined),
-            (false, true) => report::report(&examined, &redaction),
-            (false, false) => as_text::text(&examined),
+            (true, _) => formats::document(&examined),
+            (false, true) => formats::report(&examined, &redaction),
+            (false, false) => formats::text(&examined),
         });
         Outcome::of(is_healthy).into()
     })

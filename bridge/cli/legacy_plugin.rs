@@ -16,22 +16,20 @@ use isthmus_install::ProviderAddress;
 use isthmus_proto::property::Struct;
 use isthmus_state::Intent;
 
-use super::limits;
 use super::link::PROVIDER_LINK;
 use super::output::{fail, fail_as};
 use super::plugin::{PortError, announce, serve_until_ended};
-use super::runtime;
+use super::{limits, runtime};
 use isthmus_context::error_code::ErrorCode;
 use isthmus_context::home::OpenStoreError;
 use isthmus_context::settings::{InvalidSettings, RECORD, Settings};
 use isthmus_operations::resource::{self, OperationError, OperationWarnings};
-use isthmus_package::catalogue::Package;
 use isthmus_package::parameters::EXECUTABLE_PREFIX;
 use isthmus_platform::process::{Signals, Starter};
 use isthmus_services::config;
-use isthmus_services::lumirpc::identity::identity;
+use isthmus_services::lumirpc::identity;
 use isthmus_services::serve::{Listener, ServeError};
-use isthmus_session::daemon::{self, Calls, Daemon, Instance, OwnProcess, ProviderProcess, ProviderSource};
+use isthmus_session::daemon::{self, Daemon, Instance, ProviderSource};
 use isthmus_session::engine::{Engine, EngineError, EngineLog, Generation, LogLine, Severity};
 use isthmus_session::error_code::{of_open_store, of_start};
 use isthmus_session::process_context::{ProcessContext, StartedBy};
@@ -186,23 +184,15 @@ pub(crate) async fn start(
         Some(address) => ProviderSource::at(address, executable, context.environment())?,
         None => ProviderSource::in_file(&identity.provider_type, executable, context.environment())?,
     };
-    let calls = Calls::default();
     let mut warnings = Vec::new();
     // This engine requests no schema and calls the provider at once, so a cached schema saves
     // nothing.
-    let (provider, _) = daemon::start(&source, context, log.clone(), &calls, &mut warnings).await?;
+    let instance = Instance::start(identity, source, context, log, &mut warnings).await?;
     for warning in &warnings {
         let message = warning.to_string();
         log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
     }
-    let package = Arc::new(Package::new(identity, Arc::clone(provider.catalogue())));
-    Ok(Arc::new(Instance::new(
-        package,
-        ProviderProcess::Own(OwnProcess::new(provider)),
-        source,
-        calls,
-        Arc::clone(context.settings()),
-    )))
+    Ok(instance)
 }
 
 /// The first argument that is no flag. The engine's logging flags follow it and have no effect

@@ -27,8 +27,7 @@ use super::shell;
 use isthmus_context::error_code::ErrorCode;
 use isthmus_context::settings::Settings;
 use isthmus_package::parameters::{EXECUTABLE_PREFIX, is_path};
-use isthmus_services::lumirpc::PLUGIN_PREFIX;
-use isthmus_services::lumirpc::identity::{identity, type_in_file_name};
+use isthmus_services::lumirpc::{PLUGIN_PREFIX, identity, type_in_file_name};
 
 /// Suffix of the link to the provider, after the plugin's name.
 pub(crate) const PROVIDER_LINK: &str = ".provider";

@@ -1,4 +1,4 @@
-//! Standard output and standard error: the only place that writes to them.
+//! Standard output and standard error: the only place that writes to them. Colours, and how a command ended.
 //!
 //! A reader that closes standard output early (`isthmus state list | head`) is no failure: the rest
 //! is dropped, and the command completes with its own exit code, so that `verify | head` fails
@@ -15,6 +15,7 @@
 use isthmus_platform::terminal::is_discarded;
 use std::borrow::Cow;
 use std::io::{self, IsTerminal as _, Write as _};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -159,4 +160,80 @@ fn write_now(bytes: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(bytes)?;
     out.flush()
+}
+
+/// Adds a similar path to the error about a missing file.
+pub(super) fn explain_missing(file: &Path, error: io::Error) -> io::Error {
+    match isthmus_provider::plugin::similar_path(file).filter(|_| error.kind() == io::ErrorKind::NotFound) {
+        Some(similar) => {
+            io::Error::new(error.kind(), format!("{error}; did you mean {}?", similar.display()))
+        }
+        None => error,
+    }
+}
+
+/// How a command that works on many things ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Done,
+    /// Something was not done or is wrong, as reported.
+    Incomplete,
+}
+
+impl Outcome {
+    pub(super) fn of(is_whole: bool) -> Self {
+        if is_whole { Self::Done } else { Self::Incomplete }
+    }
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Done => Self::SUCCESS,
+            Outcome::Incomplete => Self::FAILURE,
+        }
+    }
+}
+
+/// How a word is shown on a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    Plain,
+    Good,
+    Warning,
+    Error,
+}
+
+/// A word in a style, for standard output.
+pub(super) fn styled(word: &str, style: Style) -> Cow<'_, str> {
+    if is_coloured() { painted(word, style) } else { Cow::Borrowed(word) }
+}
+
+/// `NO_COLOR` with any value turns colours off (<https://no-color.org>), and so does `TERM=dumb`. Help and usage errors obey
+/// the same variables: clap's own writer does.
+fn is_coloured() -> bool {
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+    is_terminal() && !is_set("NO_COLOR") && !is_dumb
+}
+
+fn painted(word: &str, style: Style) -> Cow<'_, str> {
+    let code = match style {
+        Style::Plain => return Cow::Borrowed(word),
+        Style::Good => "32",
+        Style::Warning => "33",
+        Style::Error => "1;31",
+    };
+    Cow::Owned(format!("\x1b[{code}m{word}\x1b[0m"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_style_is_ended_behind_the_word() {
+        assert_eq!(painted("FAULT", Style::Error), "\x1b[1;31mFAULT\x1b[0m");
+        assert_eq!(painted("skipped", Style::Plain), "skipped");
+    }
 }

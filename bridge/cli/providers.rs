@@ -2,7 +2,6 @@
 //!
 //! Exit codes: 0 success; 1 failure, or a reported problem; 2 usage error.
 
-mod cache;
 mod error;
 mod list;
 mod mirror;
@@ -14,9 +13,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
+use isthmus_common::Environment;
+use isthmus_install::{Inventory, ProviderCache};
 
-use super::output::fail_as;
+use super::output::{fail_as, inform};
 use super::runtime;
+use error::ProvidersError;
+use isthmus_context::home;
 use isthmus_context::settings::Settings;
 
 #[derive(Debug, Args)]
@@ -50,4 +53,20 @@ pub(super) fn run(providers: &Providers, settings: &Arc<Settings>) -> ExitCode {
             }
         }
     })
+}
+
+/// Reports an empty cache, which would otherwise look like a verified one.
+fn note_if_empty(cache: &ProviderCache, inventory: &Inventory) {
+    if inventory.packages.is_empty() {
+        inform(&format!("no providers are installed in {}", cache.root().display()));
+    }
+}
+
+/// The configured cache, and its inventory.
+fn open_cache() -> Result<(ProviderCache, Inventory), ProvidersError> {
+    let cache = ProviderCache::new(home::provider_cache(&Environment::current())?);
+    match cache.inventory() {
+        Ok(inventory) => Ok((cache, inventory)),
+        Err(error) => Err(ProvidersError::Read { path: cache.root().to_owned(), error }),
+    }
 }

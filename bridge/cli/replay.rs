@@ -9,8 +9,7 @@ use isthmus_common::{counted, listed, printable, shortened};
 use serde_json::json;
 
 use super::json_root::document;
-use super::outcome::Outcome;
-use super::output::{USAGE_ERROR, fail, print, warn};
+use super::output::{Outcome, USAGE_ERROR, fail, print, warn};
 use super::runtime;
 use isthmus_context::settings::Settings;
 use isthmus_services::replay::{OtherProvider, Replayed, replay};

@@ -11,25 +11,22 @@
 
 mod daemon_address;
 pub mod foreign;
-mod http_address;
 mod parsed;
 mod provider_environment;
 mod provider_meta;
+mod reader;
 mod values;
-mod variable_names;
 
 use std::ffi::OsStr;
 use std::time::Duration;
 
-pub use daemon_address::{DaemonAddress, DaemonHost};
-pub use http_address::HttpAddress;
+pub use daemon_address::{DaemonAddress, DaemonHost, HttpAddress};
 pub use parsed::{
     DaemonChoice, Identification, InvalidSettings, Network, PoolLimits, Security, SensitiveOutputs, Settings,
     ToDaemon, WriteOnly,
 };
-pub use provider_environment::ProviderEnvironment;
+pub use provider_environment::{ProviderEnvironment, VariableNames};
 pub use provider_meta::ProviderMeta;
-pub use variable_names::VariableNames;
 
 /// Prefix of all names.
 pub const PREFIX: &str = "ISTHMUS_";

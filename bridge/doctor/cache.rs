@@ -13,7 +13,7 @@ use isthmus_context::error_code::ErrorCode;
 use isthmus_context::home;
 
 #[derive(Debug)]
-pub(super) struct Facts {
+pub(super) struct CacheContents {
     root: PathBuf,
     usability: Usability,
     /// What is in it, or why it cannot be read.
@@ -25,7 +25,7 @@ pub(super) struct Facts {
 }
 
 /// `None` without a directory for it. Reads executables whose metadata have changed. Blocks on the file system.
-pub(super) fn gather(world: &World) -> Option<Facts> {
+pub(super) fn gather(world: &World) -> Option<CacheContents> {
     let cache = ProviderCache::new(home::provider_cache(world.environment()).ok()?);
     let inventory = cache.inventory().map_err(|error| error.to_string());
     let (mut faults, mut unusable) = (Vec::new(), Vec::new());
@@ -54,11 +54,11 @@ pub(super) fn gather(world: &World) -> Option<Facts> {
         }
     }
     let root = cache.root().to_owned();
-    Some(Facts { usability: usability(&root), root, inventory, faults, unusable })
+    Some(CacheContents { usability: usability(&root), root, inventory, faults, unusable })
 }
 
-pub(super) fn judge(facts: Option<&Facts>) -> Judgement {
-    let Some(Facts { root, usability, inventory, faults, .. }) = facts else {
+pub(super) fn judge(facts: Option<&CacheContents>) -> Judgement {
+    let Some(CacheContents { root, usability, inventory, faults, .. }) = facts else {
         let text = "no directory for providers: neither PULUMI_HOME nor HOME is set";
         return Judgement::new("none", vec![Finding::fault(ErrorCode::NoHomeDirectory, text)]);
     };

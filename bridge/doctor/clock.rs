@@ -14,21 +14,21 @@ const MOST: Duration = Duration::from_secs(5 * 60);
 const WRITTEN: Duration = Duration::from_secs(1_767_225_600);
 
 #[derive(Clone, Debug)]
-pub(super) struct Facts {
+pub(super) struct ClockReadings {
     now: SystemTime,
     /// The times of registries' clocks and of this machine's at that moment, by host.
     others: Vec<(String, SystemTime, SystemTime)>,
 }
 
-pub(super) fn gather(answers: &[Answer]) -> Facts {
+pub(super) fn gather(answers: &[Answer]) -> ClockReadings {
     let others = answers.iter().filter_map(|answer| {
         let (theirs, ours) = answer.dates()?;
         Some((answer.host().to_owned(), theirs, ours))
     });
-    Facts { now: SystemTime::now(), others: others.collect() }
+    ClockReadings { now: SystemTime::now(), others: others.collect() }
 }
 
-pub(super) fn judge(facts: &Facts) -> Judgement {
+pub(super) fn judge(facts: &ClockReadings) -> Judgement {
     let mut findings = Vec::new();
     if facts.now < UNIX_EPOCH + WRITTEN {
         let text = format!("the clock is at {}, before this version was released", timestamp(facts.now));
@@ -56,7 +56,7 @@ mod tests {
     fn a_difference_of_minutes_is_a_fault_in_either_direction() {
         let now = UNIX_EPOCH + WRITTEN + Duration::from_secs(86_400);
         let judged = |now, theirs| {
-            let facts = Facts { now, others: vec![("a.example".to_owned(), theirs, now)] };
+            let facts = ClockReadings { now, others: vec![("a.example".to_owned(), theirs, now)] };
             judge(&facts).findings.into_iter().map(|finding| finding.message).collect::<Vec<_>>()
         };
         let hour = Duration::from_secs(3600);

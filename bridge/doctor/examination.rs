@@ -6,8 +6,8 @@ use super::check::Check;
 use super::finding::{Judgement, Level};
 use super::world::World;
 use super::{
-    cache, certificates, clock, configuration, daemon_socket, home_directory, operations, plugin_lookup,
-    project_files, provider_start, proxy, pulumi_cli, registry, settings_check, space, state_store,
+    cache, clock, configuration, daemon_socket, environment, home_directory, operations, plugin_lookup,
+    project_files, provider_start, pulumi_cli, registry, space, state_store,
 };
 
 /// A check and its result.
@@ -40,7 +40,7 @@ pub async fn examine(world: &World, chosen: &[Check], begin: &(dyn Fn(Check) + S
             cached = in_background(world, cache::gather).await;
         }
         let judgement = match check {
-            Check::Settings => settings_check::examine(world),
+            Check::Settings => environment::settings(world),
             Check::Home => in_background(world, home_directory::examine).await,
             Check::Space => space::judge(&in_background(world, space::gather).await),
             Check::Pulumi => pulumi_cli::judge(pulumi_cli::gather(world).await.as_ref()),
@@ -56,8 +56,8 @@ pub async fn examine(world: &World, chosen: &[Check], begin: &(dyn Fn(Check) + S
                 configured = Some(installer);
                 judgement
             }
-            Check::Certificates => in_background(world, certificates::examine).await,
-            Check::Proxy => proxy::examine(world),
+            Check::Certificates => in_background(world, environment::certificates).await,
+            Check::Proxy => environment::proxy(world),
             Check::Registry if world.is_offline => Judgement::skipped("the network is not used"),
             Check::Registry if has_fault(&[Check::Configuration, Check::Proxy]) => {
                 Judgement::skipped(FAULT_ABOVE)
@@ -79,7 +79,7 @@ pub async fn examine(world: &World, chosen: &[Check], begin: &(dyn Fn(Check) + S
             Check::Cache => cache::judge(cached.as_ref()),
             Check::Providers => {
                 let wanted = provider_start::wanted(world, project, cached.as_ref());
-                let has_packages = project.is_some_and(project_files::Facts::has_packages);
+                let has_packages = project.is_some_and(project_files::ProjectFiles::has_packages);
                 provider_start::examine(world, wanted, has_packages).await
             }
             Check::Store => match &store {
@@ -104,10 +104,10 @@ pub async fn examine(world: &World, chosen: &[Check], begin: &(dyn Fn(Check) + S
 }
 
 /// What blocks on the file system, on a thread for it.
-async fn in_background<Facts: Send + 'static>(
+async fn in_background<Gathered: Send + 'static>(
     world: &World,
-    gather: impl FnOnce(&World) -> Facts + Send + 'static,
-) -> Facts {
+    gather: impl FnOnce(&World) -> Gathered + Send + 'static,
+) -> Gathered {
     let world = world.clone();
     blocking(move || gather(&world)).await
 }

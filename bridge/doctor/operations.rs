@@ -10,7 +10,7 @@ use isthmus_operations::resource::{JournalError, OperationJournal, mark, reports
 use isthmus_session::error_code::of_journal;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Facts {
+pub(super) struct UnsettledOperations {
     /// Number of operations whose outcome an engine may not know.
     interrupted: usize,
     in_progress: usize,
@@ -20,9 +20,9 @@ pub(super) struct Facts {
 }
 
 /// `None` if there is no place for a journal. The journal of a state store is read if the store `is_usable`.
-pub(super) async fn gather(world: &World, store: &Store, is_usable: bool) -> Option<Facts> {
+pub(super) async fn gather(world: &World, store: &Store, is_usable: bool) -> Option<UnsettledOperations> {
     let journal = OperationJournal::configured(world.settings(), store).ok()?;
-    let mut facts = Facts { location: journal.location(), ..Facts::default() };
+    let mut facts = UnsettledOperations { location: journal.location(), ..UnsettledOperations::default() };
     let is_in_files = !matches!(world.settings().store, Some(StoreAddress::Server(_)));
     if is_in_files || is_usable {
         facts.take(journal.open_intents().await);
@@ -37,7 +37,7 @@ pub(super) async fn gather(world: &World, store: &Store, is_usable: bool) -> Opt
     Some(facts)
 }
 
-impl Facts {
+impl UnsettledOperations {
     fn take(&mut self, read: Result<OpenIntents, JournalError>) {
         let open = match read {
             Ok(open) => open,
@@ -54,8 +54,8 @@ impl Facts {
     }
 }
 
-pub(super) fn judge(facts: &Facts) -> Judgement {
-    let Facts { interrupted, in_progress, unread, location } = facts;
+pub(super) fn judge(facts: &UnsettledOperations) -> Judgement {
+    let UnsettledOperations { interrupted, in_progress, unread, location } = facts;
     let mut findings: Vec<Finding> = unread.iter().map(|(code, text)| Finding::fault(*code, text)).collect();
     if *interrupted > 0 {
         let text = match interrupted {

@@ -68,7 +68,7 @@ struct Lookup {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Facts {
+pub(super) struct PluginLookups {
     /// The plugins directory; `None` without a Pulumi home.
     plugins: Option<PathBuf>,
     lookups: Vec<Lookup>,
@@ -78,10 +78,10 @@ pub(super) struct Facts {
     unversioned: Option<InstalledPlugin>,
 }
 
-pub(super) async fn gather(world: &World, project: Option<&project_files::Facts>) -> Facts {
+pub(super) async fn gather(world: &World, project: Option<&project_files::ProjectFiles>) -> PluginLookups {
     let program = format!("pulumi-resource-{PLUGIN}{}", std::env::consts::EXE_SUFFIX);
     let plugins = home::pulumi_cli_home(world.environment()).map(|home| home.join("plugins"));
-    let mut versions = project.map(project_files::Facts::versions).unwrap_or_default();
+    let mut versions = project.map(project_files::ProjectFiles::versions).unwrap_or_default();
     let installed = plugins.as_deref().map(installed_plugins).unwrap_or_default();
     if versions.is_empty() {
         versions = BTreeMap::from([(PLUGIN_VERSION, BTreeSet::new())]);
@@ -130,7 +130,7 @@ pub(super) async fn gather(world: &World, project: Option<&project_files::Facts>
         Some(_) | None => None,
     };
     let installed = installed.into_iter().map(|plugin| plugin.version).collect();
-    Facts { plugins, lookups, installed, unversioned }
+    PluginLookups { plugins, lookups, installed, unversioned }
 }
 
 async fn kind(file: &Path) -> Kind {
@@ -143,7 +143,7 @@ async fn kind(file: &Path) -> Kind {
     }
 }
 
-pub(super) fn judge(facts: &Facts) -> Judgement {
+pub(super) fn judge(facts: &PluginLookups) -> Judgement {
     let Some(plugins) = &facts.plugins else {
         let text = "no Pulumi home: neither PULUMI_HOME nor HOME is set";
         return Judgement::new("none", vec![Finding::fault(ErrorCode::NoHomeDirectory, text)]);
@@ -272,7 +272,11 @@ mod tests {
         let judged = |reason, kind| {
             let found = Some(Candidate { file: "/p".into(), reason, kind });
             let lookup = lookup(found);
-            let facts = Facts { plugins: Some("/plugins".into()), lookups: vec![lookup], ..Facts::default() };
+            let facts = PluginLookups {
+                plugins: Some("/plugins".into()),
+                lookups: vec![lookup],
+                ..PluginLookups::default()
+            };
             judge(&facts).findings.first().map(|finding| (finding.level, finding.code))
         };
         assert_eq!(judged(Reason::Cache, Kind::Isthmus), None);
@@ -292,9 +296,13 @@ mod tests {
         let judged = |version| {
             let unversioned = Some(InstalledPlugin::at(plugins, version));
             let lookups = vec![lookup.clone()];
-            let findings =
-                judge(&Facts { plugins: Some(plugins.into()), lookups, installed: Vec::new(), unversioned })
-                    .findings;
+            let findings = judge(&PluginLookups {
+                plugins: Some(plugins.into()),
+                lookups,
+                installed: Vec::new(),
+                unversioned,
+            })
+            .findings;
             findings.iter().map(|finding| (finding.level, finding.code)).collect::<Vec<_>>()
         };
         assert_eq!(judged(Version::new(9, 0, 0)), [(Level::Warning, ErrorCode::OtherPlugin)]);

@@ -14,7 +14,7 @@ use isthmus_package::parameters::ParameterSource;
 
 /// The project around a directory.
 #[derive(Debug)]
-pub(super) struct Facts {
+pub(super) struct ProjectFiles {
     pub(super) directory: PathBuf,
     file: PathBuf,
     pub(super) is_hcl: bool,
@@ -28,7 +28,7 @@ pub(super) struct Facts {
 }
 
 /// `None` without a project. Blocks on the file system.
-pub(super) fn gather(world: &World) -> Option<Facts> {
+pub(super) fn gather(world: &World) -> Option<ProjectFiles> {
     let project = Project::around(&world.directory)?;
     let contents = project.read(&|_| {}).map_err(|error| isthmus_common::error_chain(&error));
     let plugin_directory = project.plugin_directory();
@@ -37,11 +37,11 @@ pub(super) fn gather(world: &World) -> Option<Facts> {
         NamesFile::around(&project.directory).err().map(|error| isthmus_common::error_chain(&error));
     let is_hcl = project.is_hcl();
     let Project { directory, file } = project;
-    Some(Facts { file: file?, is_hcl, directory, plugin_directory, contents, missing, names_fault })
+    Some(ProjectFiles { file: file?, is_hcl, directory, plugin_directory, contents, missing, names_fault })
 }
 
-pub(super) fn judge(facts: Option<&Facts>) -> Judgement {
-    let Some(Facts { directory, file, contents, missing, names_fault, .. }) = facts else {
+pub(super) fn judge(facts: Option<&ProjectFiles>) -> Judgement {
+    let Some(ProjectFiles { directory, file, contents, missing, names_fault, .. }) = facts else {
         return Judgement::new("no project here; --project DIRECTORY names one", Vec::new());
     };
     let contents = match contents {
@@ -63,7 +63,7 @@ pub(super) fn judge(facts: Option<&Facts>) -> Judgement {
     Judgement::new(file.display().to_string(), findings)
 }
 
-impl Facts {
+impl ProjectFiles {
     /// The versions of the plugin that the project's files name, each with the files, relative to the project.
     pub(super) fn versions(&self) -> BTreeMap<Version, BTreeSet<String>> {
         let mut versions: BTreeMap<Version, BTreeSet<String>> = BTreeMap::new();

@@ -30,8 +30,8 @@ pub(super) struct Wanted {
 /// The providers of the project, and the newest installed versions of those that the user has named.
 pub(super) fn wanted(
     world: &World,
-    project: Option<&project_files::Facts>,
-    cache: Option<&cache::Facts>,
+    project: Option<&project_files::ProjectFiles>,
+    cache: Option<&cache::CacheContents>,
 ) -> Vec<Wanted> {
     let packages =
         || cache.iter().flat_map(|cache| &cache.inventory).flat_map(|inventory| &inventory.packages);

@@ -19,21 +19,21 @@ const LONGEST_VERSION: usize = 60;
 const PROGRAM: &str = if cfg!(windows) { "pulumi.exe" } else { "pulumi" };
 
 #[derive(Clone, Debug)]
-pub(super) struct Facts {
+pub(super) struct PulumiCli {
     program: PathBuf,
     /// What `pulumi version` prints, or why it prints nothing.
     answer: Result<String, String>,
 }
 
 /// `None` if there is none.
-pub(super) async fn gather(world: &World) -> Option<Facts> {
+pub(super) async fn gather(world: &World) -> Option<PulumiCli> {
     let program = on_path(world.environment(), PROGRAM).into_iter().next()?;
     let answer = output_of(&program, "version").await;
-    Some(Facts { program, answer })
+    Some(PulumiCli { program, answer })
 }
 
-pub(super) fn judge(facts: Option<&Facts>) -> Judgement {
-    let Some(Facts { program, answer }) = facts else {
+pub(super) fn judge(facts: Option<&PulumiCli>) -> Judgement {
+    let Some(PulumiCli { program, answer }) = facts else {
         let finding = Finding::fault(ErrorCode::PulumiMissing, "`pulumi` is not on PATH");
         return Judgement::new("not found", vec![finding]);
     };
@@ -68,7 +68,7 @@ mod tests {
     fn a_cli_is_judged_by_what_it_prints() {
         let judged = |answer: Result<&str, &str>| {
             let answer = answer.map(str::to_owned).map_err(str::to_owned);
-            let found = judge(Some(&Facts { program: "/bin/pulumi".into(), answer }));
+            let found = judge(Some(&PulumiCli { program: "/bin/pulumi".into(), answer }));
             found.findings.first().map(|finding| finding.code)
         };
         assert_eq!(judged(Ok("v3.259.0\n")), None);

@@ -27,7 +27,10 @@ pub(super) struct Answer {
 }
 
 /// The providers of the project and those that the user has named, each once.
-pub(super) fn addresses(world: &World, project: Option<&project_files::Facts>) -> Vec<ProviderAddress> {
+pub(super) fn addresses(
+    world: &World,
+    project: Option<&project_files::ProjectFiles>,
+) -> Vec<ProviderAddress> {
     let mut addresses = world.providers.clone();
     for source in project.iter().flat_map(|project| project.providers()) {
         if let ParameterSource::Remote { url, .. } = source

@@ -25,7 +25,7 @@ enum Purpose {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Facts {
+pub(super) struct DirectorySpace {
     purpose: Purpose,
     directory: PathBuf,
     usability: Usability,
@@ -34,7 +34,7 @@ pub(super) struct Facts {
     forbids_execution: bool,
 }
 
-pub(super) fn gather(world: &World) -> Vec<Facts> {
+pub(super) fn gather(world: &World) -> Vec<DirectorySpace> {
     let environment = world.environment();
     let places = [
         (Purpose::Home, home::directory(world.settings(), environment).ok()),
@@ -44,9 +44,9 @@ pub(super) fn gather(world: &World) -> Vec<Facts> {
     places.into_iter().filter_map(|(purpose, directory)| Some(of(purpose, &directory?))).collect()
 }
 
-fn of(purpose: Purpose, directory: &Path) -> Facts {
+fn of(purpose: Purpose, directory: &Path) -> DirectorySpace {
     let found = space(&existing(directory)).ok();
-    Facts {
+    DirectorySpace {
         purpose,
         directory: directory.to_owned(),
         usability: usability(directory),
@@ -55,7 +55,7 @@ fn of(purpose: Purpose, directory: &Path) -> Facts {
     }
 }
 
-pub(super) fn judge(facts: &[Facts]) -> Judgement {
+pub(super) fn judge(facts: &[DirectorySpace]) -> Judgement {
     let findings = facts.iter().flat_map(judge_one).collect();
     let least = facts.iter().filter_map(|facts| facts.available).min();
     let summary = least.map_or_else(
@@ -65,8 +65,8 @@ pub(super) fn judge(facts: &[Facts]) -> Judgement {
     Judgement::new(summary, findings)
 }
 
-fn judge_one(facts: &Facts) -> Vec<Finding> {
-    let Facts { purpose, directory, usability, available, forbids_execution } = facts;
+fn judge_one(facts: &DirectorySpace) -> Vec<Finding> {
+    let DirectorySpace { purpose, directory, usability, available, forbids_execution } = facts;
     let mut findings = Vec::new();
     let name = purpose.name();
     let shown = directory.display();
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_full_disk_is_a_fault_and_one_without_room_for_a_provider_a_warning() {
-        let facts = |purpose, available, forbids_execution| Facts {
+        let facts = |purpose, available, forbids_execution| DirectorySpace {
             purpose,
             directory: "/x".into(),
             usability: Usability::Usable,

@@ -10,7 +10,6 @@ mod check;
 #[cfg(feature = "counting")]
 pub mod counting;
 mod create;
-mod deferral;
 mod delete;
 mod diagnose;
 mod diff;
@@ -41,9 +40,7 @@ pub use check::{Checked, check};
 pub use create::{create, preview_create};
 pub use delete::delete;
 pub use diagnose::{describe, in_sentences};
-pub use diff::META;
-pub use diff::diff;
-pub use diff::{Change, ChangeKind, Comparison, Difference, Display};
+pub use diff::{Change, ChangeKind, Comparison, Difference, Display, META, diff};
 pub use engine_state::EngineState;
 pub use error::{MissingKey, OperationError, Partial, StateError};
 pub use failure::{Failure, InputPath, Inputs};

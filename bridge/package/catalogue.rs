@@ -10,13 +10,13 @@ use isthmus_install::{DEFAULT_HOST, DEFAULT_NAMESPACE};
 use isthmus_provider::schema::{Catalogue, CatalogueError, Schema};
 
 use super::function::{FunctionFault, FunctionShape};
+use super::names::MemberKind;
 use super::parameters::{LOCAL_VERSION, NotAProviderPath, Parameter, ParameterSource, local_provider_type};
 use super::shape::{
     PackageNaming, ResourceShape, compile_config, compile_data_source, compile_list, compile_resource,
 };
 use crate::names::casing::lower_first;
 use crate::names::choices::NameChoices;
-use crate::names::member_kind::MemberKind;
 use crate::names::tokens::{
     Tokens, action_tokens, choose_names, data_source_tokens, ephemeral_resource_tokens, function_tokens,
     member_token, resource_prefix, resource_tokens,

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use crate::names::member_kind::MemberKind;
+use super::names::MemberKind;
 
 /// The texts of a package's members.
 #[derive(Debug, Default)]

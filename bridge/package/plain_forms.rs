@@ -6,7 +6,7 @@
 use isthmus_provider::rules::has_sensitive;
 
 use super::catalogue::Package;
-use crate::names::member_kind::MemberKind;
+use super::names::MemberKind;
 
 /// The runtime of projects that the warnings are for.
 pub const RUNTIME: &str = "go";

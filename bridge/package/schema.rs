@@ -6,7 +6,6 @@
 //! lists of any type, and a resource with an invalid schema is left out instead of spoiling the
 //! package. Documentation that the Go bridge leaves out is included: it affects comments only.
 
-mod csharp;
 mod docs;
 mod document;
 mod functions;
@@ -28,9 +27,9 @@ use serde_json::value::RawValue;
 
 use super::catalogue::{Package, TokenError};
 use super::described::Described;
+use super::names::MemberKind;
 use super::parameters::ParameterSource;
 use super::shape::ResourceShape;
-use crate::names::member_kind::MemberKind;
 use crate::names::tokens::{Tokens, member_name, member_token};
 pub use docs::{Names, clean as documentation, python_name};
 pub(super) use document::raw;
@@ -39,7 +38,7 @@ use document::{
 };
 pub use generators::is_of_another_language;
 use generators::{Unwritable, UnwritableProperty};
-use language::Facts;
+use language::PackageFacts;
 pub use language::go_import_path;
 use members::{Managed, is_input};
 use nameless::Nameless;
@@ -355,7 +354,7 @@ fn header(package: &Package, plugin_version: &str) -> Document {
         version: identity.version.to_string(),
         attribution: language::attribution(&identity.name, organisation),
         publisher: owner.unwrap_or_default().to_owned(),
-        language: language::blocks(Facts {
+        language: language::blocks(PackageFacts {
             package: &identity.name,
             major: identity.version.major,
             description: &description,

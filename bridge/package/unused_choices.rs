@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::catalogue::Package;
+use super::names::MemberKind;
 use super::shape::{ObjectShape, Shape};
 use crate::names::choices::{ChosenName, PROVIDER};
-use crate::names::member_kind::MemberKind;
 use crate::names::plain_results::PlainResults;
 use crate::names::tokens::{Tokens, member_name, nearest};
 

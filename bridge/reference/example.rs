@@ -4,19 +4,14 @@
 //! accept the programs, as tests show; a provider may have rules for values that no schema has.
 
 mod call;
-mod form;
 mod go;
-mod language;
 mod python;
 mod text;
 mod typescript;
 mod value;
 mod yaml;
 
-use call::Call;
-use form::Form;
-pub(crate) use language::Example;
-pub use language::Language;
+use call::{Call, Form};
 use value::Arguments;
 
 use super::member::{Kind, Member};
@@ -78,4 +73,42 @@ fn examples(call: &Call<'_>) -> Vec<Example> {
         Language::Go => go::program(call),
     };
     Language::ALL.map(|language| Example { language, code: program(language) }).into()
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    Yaml,
+    TypeScript,
+    Python,
+    Go,
+}
+
+/// A program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Example {
+    pub language: Language,
+    pub code: String,
+}
+
+impl Language {
+    pub const ALL: [Self; 4] = [Self::Yaml, Self::TypeScript, Self::Python, Self::Go];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Yaml => "YAML",
+            Self::TypeScript => "TypeScript",
+            Self::Python => "Python",
+            Self::Go => "Go",
+        }
+    }
+
+    /// In identifiers of a page.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Yaml => "yaml",
+            Self::TypeScript => "typescript",
+            Self::Python => "python",
+            Self::Go => "go",
+        }
+    }
 }

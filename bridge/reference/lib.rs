@@ -10,7 +10,6 @@ mod member;
 mod page;
 mod property;
 mod prose;
-mod search;
 mod site;
 mod terminal;
 mod upstream;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use isthmus_package::catalogue::Package;
-use isthmus_package::names::member_kind::MemberKind;
+use isthmus_package::names::MemberKind;
 use isthmus_package::names::tokens::{Tokens, member_name, nearest};
 
 /// The kind of a member.

@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, OnceLock};
 
+use serde_json::{Value, json};
+
 use super::html;
-use super::member::{Member, MemberError, Members};
+use super::member::{Kind, Member, MemberError, Members};
 use super::page::{Digest, Page, digest};
-use super::search;
 use super::upstream::Documents;
 use isthmus_package::catalogue::{Package, TokenError};
 use isthmus_package::schema::in_parallel;
@@ -90,7 +91,7 @@ impl Site {
 
     /// What the search looks in. A large provider's takes a while, so it is made before it is needed.
     pub fn search(&self) -> &str {
-        self.search.get_or_init(|| search::script(&self.members, self.digests()))
+        self.search.get_or_init(|| search_script(&self.members, self.digests()))
     }
 
     /// What lists have of each member.
@@ -106,5 +107,52 @@ impl Site {
             Ok(page) => html::member(&self.package, &page, self.documents.of(member)),
             Err(error) => html::broken(&self.package, member, &isthmus_common::error_chain(&error)),
         }
+    }
+}
+
+/// What the search of a page looks in: the names of all members and of their properties. A digest belongs to each member.
+///
+/// It is a script rather than data, because a browser reads no data beside a page that is a file.
+fn search_script(members: &Members, digests: &[Digest]) -> String {
+    let entries: Vec<Value> =
+        members.all().iter().zip(digests).map(|(member, digest)| entry(member, digest)).collect();
+    let kinds = Kind::ALL.map(Kind::name);
+    format!("isthmusReference={};\n", json!({ "kinds": kinds, "members": entries }))
+}
+
+/// Kind, Pulumi's name, Terraform's name, path, properties.
+fn entry(member: &Member, digest: &Digest) -> Value {
+    let name = if member.kind == Kind::Configuration { "configuration" } else { member.name() };
+    let kind = Kind::ALL.iter().position(|kind| *kind == member.kind);
+    json!([kind, name, member.terraform, member.path(), digest.properties.join(" ")])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use crate::page::digest;
+    use isthmus_package::testing::package;
+
+    #[test]
+    fn every_member_is_in_it_even_with_an_invalid_schema() {
+        let package = package();
+        let members = Members::of(&package);
+        let digests: Vec<Digest> = members.all().iter().map(|member| digest(&package, member)).collect();
+        let script = search_script(&members, &digests);
+        let data = script.strip_prefix("isthmusReference=").and_then(|rest| rest.strip_suffix(";\n"));
+        let data: Value = serde_json::from_str(data.expect("one assignment")).expect("JSON");
+        let members: Vec<String> =
+            data["members"].as_array().expect("a list").iter().map(ToString::to_string).collect();
+        assert_eq!(
+            members,
+            [
+                r#"[0,"configuration","test","configuration.html","proxy url"]"#,
+                r#"[1,"Broken","test_broken","resources/test_broken.html",""]"#,
+                r#"[1,"Pet","test_pet","resources/test_pet.html","id length"]"#,
+                r#"[2,"getPet","test_pet","data-sources/test_pet.html","id length"]"#,
+                r#"[3,"parseName","parse_name","functions/parse_name.html","name"]"#,
+            ]
+        );
     }
 }

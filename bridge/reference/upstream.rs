@@ -6,8 +6,7 @@ mod markdown;
 
 pub use markdown::MADE;
 
-use std::collections::BTreeMap;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -17,7 +16,7 @@ use super::member::{Kind, Member, Members};
 use super::page::Page;
 use isthmus_package::catalogue::Package;
 use isthmus_package::described::{Described, Text};
-use isthmus_package::names::member_kind::MemberKind;
+use isthmus_package::names::MemberKind;
 use isthmus_package::schema::in_parallel;
 
 /// The pages that were found, by the paths of their members' pages.

@@ -5,7 +5,6 @@
 //! the calls are made in this process, as they are without a daemon, unless a resource may have been changed through the
 //! daemon before. What it has not answered by then has an unknown outcome, which only its journal tells.
 
-mod authorized_channel;
 mod connection;
 mod destination;
 mod engine_side;

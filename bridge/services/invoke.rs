@@ -17,7 +17,7 @@ pub(crate) use invocation::Invocation;
 use invocation::{ResultOptions, all_secret};
 use isthmus_operations::resource::{Inputs, OperationError, OperationWarnings};
 use isthmus_package::catalogue::{Package, TokenError};
-use isthmus_package::names::member_kind::MemberKind;
+use isthmus_package::names::MemberKind;
 use isthmus_package::plain_forms;
 use isthmus_package::shape::ResourceShape;
 use isthmus_translate::inputs::canonical;

@@ -16,11 +16,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::serve::{Listener, ServeError};
 use isthmus_context::settings::{DaemonChoice, Settings};
-use isthmus_package::catalogue::{Identity, IdentityError, Package};
+use isthmus_package::catalogue::{Identity, IdentityError};
 use isthmus_package::parameters::{Arguments, ArgumentsError, Parameter, ParameterError};
 use isthmus_session::daemon::{
-    Calls, Daemon, Instance, OpenPackageError, OwnProcess, Program, ProviderProcess, ProviderSource,
-    Sessions, StartError, open_package, start,
+    Daemon, Instance, OpenPackageError, Program, ProviderSource, Sessions, StartError, open_package,
 };
 use isthmus_session::engine::EngineLog;
 use isthmus_session::process_context::{ProcessContext, StartedBy};
@@ -221,19 +220,8 @@ async fn open_recorded(
     let protocol = session.protocol().unwrap_or(ProtocolVersion::V6);
     let running = ReattachConfig { protocol, process_id: None, test: true, address: Address::Unix(socket) };
     let source = ProviderSource { name: identity.provider_type.clone(), program: Program::Running(running) };
-    let (calls, mut warnings) = (Calls::default(), Vec::new());
-    let (provider, _) = start(&source, context, log.clone(), &calls, &mut warnings)
-        .await
-        .map_err(|error| ReplayError::Start(Box::new(error)))?;
-    let package = Arc::new(Package::new(identity, Arc::clone(provider.catalogue())));
-    let settings = Arc::clone(context.settings());
-    Ok(Arc::new(Instance::new(
-        package,
-        ProviderProcess::Own(OwnProcess::new(provider)),
-        source,
-        calls,
-        settings,
-    )))
+    let instance = Instance::start(identity, source, context, log, &mut Vec::new()).await;
+    instance.map_err(|error| ReplayError::Start(Box::new(error)))
 }
 
 impl OtherProvider {

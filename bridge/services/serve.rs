@@ -18,11 +18,9 @@ mod places;
 mod plugins;
 mod redaction;
 mod refusal;
-mod rejection;
 mod router;
 mod status_port;
 mod streamed;
-mod subject;
 mod turns;
 
 use std::sync::Arc;

@@ -14,22 +14,18 @@ mod log_file;
 mod memory;
 mod open_intents;
 mod open_package;
-mod own_process;
 mod packages;
 mod pool;
 mod process_log;
-mod progress_reporter;
 mod provider_log;
 mod provider_slot;
 mod reattach;
 mod resolve;
 mod rpc_log;
-mod scope;
 mod session;
 mod session_log;
 mod sessions;
 mod start;
-mod unconfirmed;
 mod weak_table;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,22 +48,20 @@ use packages::Packages;
 pub use calls::{Call, CallSnapshot, Calls};
 pub use chosen::Chosen;
 pub use documents::Text;
-pub use installation::{Installation, InstallationError};
+pub use installation::{Installation, InstallationError, ProgressReporter};
 pub use instance::{ConfigureError, Instance, ProviderProcess};
 pub use inventory::{Inventory, ProcessView, SessionView};
 pub use leases::{Leases, MOST_LEASES, NoRoom};
 pub use listings::{Listings, Paused};
 pub use memory::Memory;
+pub use open_intents::UnconfirmedCreations;
 pub use open_package::{OpenPackageError, open_package};
-pub use own_process::OwnProcess;
 pub use pool::Pool;
-pub use progress_reporter::ProgressReporter;
 pub use provider_log::CALL_MARK;
 pub use resolve::ResolveError;
 pub use session::{ClientSide, Session, SessionError};
 pub use sessions::{SessionGuard, Sessions};
 pub use start::{Program, ProviderSource, StartError, start, unverified};
-pub use unconfirmed::UnconfirmedCreations;
 
 /// What all sessions share.
 #[derive(Debug)]

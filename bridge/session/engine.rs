@@ -2,10 +2,6 @@
 
 mod client;
 mod log;
-mod offered;
-mod severity;
 
-pub use client::{Engine, EngineError, Generation};
-pub use log::{EngineLog, LogLine};
-pub use offered::OfferedConnections;
-pub use severity::Severity;
+pub use client::{Engine, EngineError, Generation, OfferedConnections};
+pub use log::{EngineLog, LogLine, Severity};

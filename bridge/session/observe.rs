@@ -8,22 +8,18 @@
 //! the contracts, and providers are those that were started, as far as [`MOST_PROVIDERS`](observation::MOST_PROVIDERS).
 
 mod audit;
-mod failures;
-mod lines;
-mod log_tap;
 mod metrics;
 mod observation;
 mod provider;
+mod recent;
 mod rpc;
 mod session;
 mod traces;
 
 pub use audit::{AuditError, AuditLog};
-pub use failures::Failure;
-pub use lines::Line;
-pub use log_tap::LogTap;
 pub use metrics::{Figures, outcome};
 pub use observation::Observation;
 pub use provider::{ObservedProvider, ProviderName};
+pub use recent::{Failure, Line, LogTap};
 pub use session::{AuditedCall, ObservedCall, ObservedSession, Subject};
 pub use traces::Traces;

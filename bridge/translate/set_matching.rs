@@ -1,6 +1,8 @@
-//! Matching the elements of a set with those of a program's list.
+//! Matches the elements of a set with those of a program's list, so that outputs have the list's order.
 //!
-//! Elements are matched by value, never by position: first equal ones, then the most similar.
+//! A set has no order, so elements are matched by value, never by position: first equal ones, then the
+//! most similar. The pairs that a preview compares are from the prior and the planned set
+//! (`bridge/operations/resource/diff/elements.rs`).
 
 use std::collections::BTreeMap;
 

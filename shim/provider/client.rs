@@ -31,6 +31,7 @@ macro_rules! methods {
     };
 }
 
+// Protocol 6 alone has methods for state stores: backends of Terraform, which isthmus never calls.
 methods! {
     ApplyResourceChange, ApplyResourceChange;
     CallFunction, CallFunction;

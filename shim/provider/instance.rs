@@ -1,7 +1,5 @@
 //! One provider process with one configuration.
 
-mod deferrals;
-
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -355,6 +353,21 @@ impl Provider {
             return Err(self.invalid_answer(rpc, type_name, "it returned values that are not known"));
         }
         Ok(DataSourceAnswer::Read(state))
+    }
+
+    /// Client capabilities in a call. Stored planned private data is not announced, because a
+    /// preview and the following update are separate processes.
+    pub(crate) fn client_capabilities(
+        &self,
+        support: DeferralSupport,
+    ) -> Option<tfplugin6::ClientCapabilities> {
+        Some(tfplugin6::ClientCapabilities {
+            deferral_allowed: support == DeferralSupport::Allowed,
+            write_only_attributes_allowed: true,
+            // Protocol 5 has no such blocks.
+            computed_blocks_allowed: self.protocol() == ProtocolVersion::V6,
+            ..tfplugin6::ClientCapabilities::default()
+        })
     }
 
     /// Sends StopProvider. Calls in progress still return, usually with an error; plans made before

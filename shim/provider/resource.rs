@@ -7,7 +7,6 @@ mod import;
 mod moving;
 mod plan;
 mod read;
-mod start;
 #[cfg(test)]
 mod testing;
 mod upgrade;
@@ -29,8 +28,7 @@ use isthmus_known_secrets::Retention;
 pub use apply::ApplyFailure;
 pub use final_plan::EarlierPlan;
 pub use moving::ForeignObject;
-pub use plan::{Action, Plan};
-pub use start::Handover;
+pub use plan::{Action, Handover, Plan};
 pub use upgrade::StoredObject;
 
 /// A resource type of a provider.

@@ -5,7 +5,7 @@
 use super::holder::LEASE;
 use super::journal::files::error::JournalFilesError;
 use super::key_error::KeyError;
-use super::record::RecordError;
+use super::saved::RecordError;
 use super::store::{RecordNumber, SealedRecord, StoreError, StoreKey};
 
 impl EncryptedStoreError {

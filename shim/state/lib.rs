@@ -1,10 +1,21 @@
 //! Saved objects: state that an engine does not store.
 //!
-//! The legacy engine sends no prior state, so it is stored here between calls. A record is the
-//! message of Terraform's stacks (`tfstackdata1.StateResourceInstanceObjectV1`), encrypted as a
-//! whole, in a store that several processes share. [`EncryptedStore`] provides access to a SQLite
-//! file, or a PostgreSQL database for several replicas. Changes for any engine are recorded before
-//! they start ([`Journal`], [`JournalFiles`]), so that interrupted ones are known. See `examples/list.rs`.
+//! The legacy engine sends no prior state with a call, so isthmus stores the state of its resources:
+//! Terraform's objects, with private data and identity. For every engine, it also records a change
+//! before the provider starts it, so that an interrupted one is known afterwards.
+//!
+//! Start with [`EncryptedStore::open`], and with `examples/list.rs`, which adds an object and lists all.
+//!
+//! - [`Saved`]: an object and the caller's own data. The object is the message of Terraform's stacks
+//!   (`tfstackdata1.StateResourceInstanceObjectV1`).
+//! - [`EncryptedStore`] encrypts a [`Saved`] as a whole (`encryption`, with keys of `keyring`). Below it, a
+//!   `Store` has encrypted records only: a SQLite file (`sqlite`), or a PostgreSQL database that several
+//!   replicas share (`postgres`). All changes are a `Batch` (`store`), atomic and conditional.
+//! - [`Journal`] is in the state store: an intent is removed in the write that stores its outcome.
+//!   [`JournalFiles`] is for engines that store objects themselves. See `examples/journal.rs`.
+//! - [`FailedDeleteStates`] and [`Tombstones`] have what remains of a deletion: the state that a failed one
+//!   left, and the evidence of a completed one, so that its repetition is recognized.
+//! - [`tfstate`] and [`stacks`] read and write Terraform's own files.
 
 #![warn(missing_docs)]
 
@@ -37,7 +48,6 @@ mod keyring;
 mod lazy_store;
 mod location;
 mod postgres;
-mod record;
 mod rotation;
 mod saved;
 mod sealed_store;
@@ -70,9 +80,8 @@ pub use key::KeySource;
 pub use key_error::KeyError;
 pub use lazy_store::LazyEncryptedStore;
 pub use location::{ServerAddress, StoreAddress, database_in};
-pub use record::{RecordError, SavedObject, Status};
 pub use rotation::Rotated;
-pub use saved::{Saved, Sent};
+pub use saved::{RecordError, Saved, SavedObject, Sent, Status};
 pub use sqlite::probe_database;
 pub use stack_records::{StackRecord, StackRecords, StoredStack};
 pub use store::{RecordNumber, RecordRef, StoreError, StoreKey};

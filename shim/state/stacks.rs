@@ -17,7 +17,6 @@ mod hostile;
 mod key;
 mod plan;
 mod plan_change;
-mod plan_time;
 mod sequence;
 mod state;
 #[cfg(test)]

@@ -20,7 +20,7 @@ use isthmus_cty::StoredIdentity;
 use isthmus_cty::json::Json;
 
 use super::addresses::ObjectAddress;
-use super::record::{SavedObject, Status};
+use super::saved::{SavedObject, Status};
 
 pub use fault::{TfStateError, TfStateFault};
 pub use write::Collision;

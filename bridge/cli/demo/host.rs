@@ -18,10 +18,9 @@ use tokio_util::task::AbortOnDropHandle;
 use tonic::codegen::Service as _;
 use tonic::{Request, Response, Status};
 
-use super::error::DemoError;
 use super::inputs::Role;
-use super::report::Step;
-use crate::cli::role::{PULUMI_PLUGIN, SANDBOX_PROVIDER};
+use super::report::{DemoError, Step};
+use crate::cli::{PULUMI_PLUGIN, SANDBOX_PROVIDER};
 use isthmus_services::lumirpc::PLUGIN_PREFIX;
 use isthmus_session::authorization::LocalUsers;
 use isthmus_session::daemon::CALL_MARK;

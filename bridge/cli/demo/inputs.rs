@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use isthmus_proto::property::{Struct, Value};
 
-use super::error::DemoError;
-use crate::cli::missing_file::explain_missing;
+use super::report::DemoError;
+use crate::cli::output::explain_missing;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -10,10 +10,9 @@ use isthmus_proto::lumirpc::{
 };
 use isthmus_proto::property::{Struct, Value};
 
-use super::error::DemoError;
 use super::host::{Host, package};
 use super::inputs::Role;
-use super::report::{Report, expect};
+use super::report::{DemoError, Report, expect};
 use super::today::{DRIFT, drift};
 use isthmus_package::names::casing::{lower_first, upper_camel};
 

@@ -11,10 +11,9 @@ use isthmus_proto::pulumirpc::{
     parameterize_request::{Parameters, ParametersArgs},
 };
 
-use super::error::DemoError;
 use super::host::{Host, package};
 use super::inputs::Role;
-use super::report::{Report, expect};
+use super::report::{DemoError, Report, expect};
 use isthmus_package::names::casing::{lower_first, pulumi_to_terraform, upper_camel};
 use isthmus_package::names::tokens::{member_name, nearest};
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 use semver::Version;
 use serde_json::Value;
 
-use crate::cli::missing_file::explain_missing;
+use crate::cli::output::explain_missing;
 use isthmus_common::file_fault::FileFault;
 use isthmus_context::project::Project;
 use isthmus_context::project::document::{PLUGIN, parse_version};

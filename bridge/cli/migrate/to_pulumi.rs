@@ -2,12 +2,11 @@
 
 mod adopted;
 mod carried;
-mod naming;
 mod project_files;
 mod provider_configurations;
 mod relative_paths;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +15,7 @@ use isthmus_common::{Environment, Secret, counted};
 use isthmus_cty::json::Json;
 use isthmus_proto::property::Value as Property;
 use isthmus_state::tfstate::{Attributes, TfState};
-use isthmus_state::{ProviderConfigAddress, ResourceMode};
+use isthmus_state::{ModuleStep, ObjectAddress, ProviderConfigAddress, ResourceMode};
 
 use super::error::MigrateError;
 use super::losses::Losses;
@@ -31,10 +30,10 @@ use isthmus_context::project::names_file::NamesFile;
 use isthmus_context::settings::Settings;
 use isthmus_migrate::configuration::Configuration;
 use isthmus_migrate::deployment::StackName;
-use isthmus_migrate::names::sanitized;
+use isthmus_migrate::hcl_names::{Component, components, resource_name};
+use isthmus_migrate::names::{Name, names, sanitized};
 use isthmus_migrate::secrets_provider::{PassphraseCrypter, SecretsProvider, StackSettings};
 use isthmus_migrate::shown::{is_shown, state_of_shown};
-use naming::Naming;
 use project_files::{ProjectFiles, project_files, settings_file};
 use provider_configurations::StackProviders;
 use relative_paths::RelativePaths;
@@ -247,4 +246,39 @@ fn outputs_of(state: &TfState, losses: &mut Losses) -> BTreeMap<String, Property
         _ => Property::Null,
     };
     outputs.iter().map(|(name, output)| (name.clone(), value(output))).collect()
+}
+
+/// How resources are named, and what programs set.
+#[derive(Clone, Copy)]
+struct Naming<'a> {
+    runtime: Runtime,
+    configuration: &'a Configuration,
+}
+
+impl Naming<'_> {
+    fn names<'a>(
+        self,
+        addresses: impl IntoIterator<Item = &'a ObjectAddress>,
+    ) -> HashMap<ObjectAddress, Name> {
+        match self.runtime {
+            Runtime::Yaml => names(addresses),
+            Runtime::Hcl => {
+                let current =
+                    addresses.into_iter().map(|address| ObjectAddress { deposed: None, ..address.clone() });
+                let named = current.map(|address| {
+                    let name = resource_name(&address);
+                    (address, Name { key: name.clone(), name })
+                });
+                named.collect()
+            }
+        }
+    }
+
+    /// The components of an instance of a module; `None` if they are not known.
+    fn parents(self, module: &[ModuleStep]) -> Option<Vec<Component>> {
+        match self.runtime {
+            Runtime::Yaml => Some(Vec::new()),
+            Runtime::Hcl => components(module, self.configuration),
+        }
+    }
 }

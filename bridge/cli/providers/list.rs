@@ -4,9 +4,9 @@ use clap::Args;
 use isthmus_install::{Inventory, ProviderCache};
 use serde_json::{Value, json};
 
-use super::cache::{note_if_empty, open};
 use super::error::ProvidersError;
-use crate::cli::outcome::Outcome;
+use super::{note_if_empty, open_cache};
+use crate::cli::output::Outcome;
 use crate::cli::table::{bytes, in_one_line, table};
 use crate::cli::{json_root, print, verification};
 
@@ -30,7 +30,7 @@ pub(super) struct List {
 
 impl List {
     pub(super) fn run(&self) -> Result<Outcome, ProvidersError> {
-        let (cache, inventory) = open()?;
+        let (cache, inventory) = open_cache()?;
         note_if_empty(&cache, &inventory);
         print(&if self.json { as_json(&cache, &inventory) } else { as_text(&cache, &inventory) });
         Ok(Outcome::Done)

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use super::error::ProvidersError;
 use crate::cli::install::{Reporter, installer, platform};
-use crate::cli::outcome::Outcome;
+use crate::cli::output::Outcome;
 use crate::cli::{json_root, print, verification, warn};
 use isthmus_context::settings::Settings;
 

@@ -4,11 +4,11 @@
 //! newest version of each provider stays, which new packages get; older ones are used only by
 //! packages that name them.
 
-mod age;
 mod pins;
 
 use std::collections::BTreeMap;
-use std::time::SystemTime;
+use std::str::FromStr;
+use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use isthmus_common::printable;
@@ -18,14 +18,12 @@ use isthmus_install::{
 };
 use serde_json::{Value, json};
 
-use super::cache::open;
 use super::error::ProvidersError;
+use super::open_cache;
 use super::selection::{self, Selection};
-use crate::cli::outcome::Outcome;
-use crate::cli::output::inform;
+use crate::cli::output::{Outcome, inform};
 use crate::cli::table::bytes;
 use crate::cli::{json_root, print, warn};
-use age::Age;
 use pins::Pins;
 
 const EXAMPLES: &str = "\
@@ -86,7 +84,7 @@ struct Pruning {
 
 impl Prune {
     pub(super) fn run(&self) -> Result<Outcome, ProvidersError> {
-        let (cache, inventory) = open()?;
+        let (cache, inventory) = open_cache()?;
         let selections = selection::parse_all(&self.providers, &cache, &inventory)?;
         let running = RunningPrograms::now();
         let pins = if self.dry_run { Pins::here() } else { None };
@@ -259,6 +257,34 @@ fn entry(name: &str, action: &str, size: u64, reason: Option<&str>) -> Value {
     json!({ "name": name, "action": action, "size": size, "reason": reason })
 }
 
+const HOUR: u64 = 3600;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Age(Duration);
+
+impl FromStr for Age {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const FAULT: &str = "it is a number with h, d or w behind it (hours, days, weeks), such as 90d";
+        let unit = match text.chars().next_back() {
+            Some('h') => HOUR,
+            Some('d') => 24 * HOUR,
+            Some('w') => 7 * 24 * HOUR,
+            _ => return Err(FAULT),
+        };
+        let count: u64 = text[..text.len() - 1].parse().map_err(|_| FAULT)?;
+        count.checked_mul(unit).map(|seconds| Self(Duration::from_secs(seconds))).ok_or(FAULT)
+    }
+}
+
+impl Age {
+    /// Whether it has passed; never for an unknown last use.
+    fn has_passed(self, since: Option<SystemTime>, now: SystemTime) -> bool {
+        since.and_then(|since| now.duration_since(since).ok()).is_some_and(|passed| passed > self.0)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
@@ -333,5 +359,25 @@ mod tests {
             "aws 5.0.0-rc2, random 1.0.0, random 3.9.0"
         );
         assert_eq!(removed(None, None, &["random"]), "");
+    }
+
+    #[test]
+    fn an_age_has_a_unit() {
+        for (text, hours) in [("12h", 12), ("90d", 90 * 24), ("4w", 4 * 7 * 24), ("0d", 0)] {
+            assert_eq!(text.parse(), Ok(Age(Duration::from_secs(hours * HOUR))), "{text}");
+        }
+        for text in ["", "d", "90", "-1d", "1.5d", "1y", "é", "99999999999999999999d", "9999999999999999999w"]
+        {
+            assert!(text.parse::<Age>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_may_have_been_used_lately_is_not_old() {
+        let now = SystemTime::now();
+        let day: Age = "1d".parse().expect("an age");
+        let before = |hours| Some(now - Duration::from_secs(hours * HOUR));
+        assert!(day.has_passed(before(25), now) && !day.has_passed(before(23), now));
+        assert!(!day.has_passed(None, now) && !day.has_passed(Some(now + Duration::from_secs(HOUR)), now));
     }
 }

@@ -11,11 +11,10 @@ use isthmus_common::printable;
 use isthmus_install::{CachedPackage, FileSum, Installer, Platform, Verification, VersionConstraint};
 use serde_json::{Value, json};
 
-use super::cache::{note_if_empty, open};
 use super::error::ProvidersError;
-use super::selection;
+use super::{note_if_empty, open_cache, selection};
 use crate::cli::install::{Reporter, installer};
-use crate::cli::outcome::Outcome;
+use crate::cli::output::Outcome;
 use crate::cli::{json_root, print, verification, warn};
 use isthmus_context::settings::Settings;
 
@@ -62,7 +61,7 @@ enum Found {
 
 impl Verify {
     pub(super) async fn run(&self, settings: &Arc<Settings>) -> Result<Outcome, ProvidersError> {
-        let (cache, inventory) = open()?;
+        let (cache, inventory) = open_cache()?;
         let selections = selection::parse_all(&self.providers, &cache, &inventory)?;
         note_if_empty(&cache, &inventory);
         let is_selected =

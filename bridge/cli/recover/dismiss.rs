@@ -7,8 +7,7 @@ use isthmus_state::{Condition, OperationId};
 
 use super::error::RecoverError;
 use super::open::Journals;
-use crate::cli::outcome::Outcome;
-use crate::cli::output::print;
+use crate::cli::output::{Outcome, print};
 use isthmus_context::settings::Settings;
 
 const EXAMPLES: &str = "\

@@ -12,8 +12,7 @@ use isthmus_state::{BackedUp, BackupScope, KeySource, StoreAddress, database_in}
 
 use super::error::StateError;
 use crate::cli::install::Reporter;
-use crate::cli::outcome::Outcome;
-use crate::cli::output::print;
+use crate::cli::output::{Outcome, print};
 use isthmus_context::home;
 use isthmus_context::settings::Settings;
 

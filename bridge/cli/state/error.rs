@@ -9,8 +9,7 @@ use isthmus_state::tfstate::{Collision, TfStateError};
 use isthmus_state::{AddressSyntaxError, BackupError, EncryptedStoreError};
 
 use crate::cli::consent::NoConsent;
-use crate::cli::missing_file::explain_missing;
-use crate::cli::output::USAGE_ERROR;
+use crate::cli::output::{USAGE_ERROR, explain_missing};
 use isthmus_context::error_code::ErrorCode;
 use isthmus_context::home::OpenStoreError;
 use isthmus_session::error_code::{of_encrypted_store, of_open_store};

@@ -17,11 +17,10 @@ use isthmus_state::tfstate::{Collision, Instance, TfState};
 use isthmus_state::{ComponentAddress, ObjectAddress, ProviderConfigAddress, StoredStack};
 
 use super::error::StateError;
-use super::open::{EMPTY, open_existing_state_store};
 use super::record::{Record, Records, records, warn_of};
-use crate::cli::outcome::Outcome;
+use super::{EMPTY, open_existing_state_store};
 use crate::cli::output;
-use crate::cli::output::{inform, print, warn};
+use crate::cli::output::{Outcome, inform, print, warn};
 use addresses::Addresses;
 use isthmus_context::home::{self, OpenStoreError};
 use isthmus_context::new_file::write_file;

@@ -21,11 +21,9 @@ use prost_types::Any;
 
 use super::error::StateError;
 use super::export::pair;
-use super::file;
-use super::open::open_state_store;
+use super::{open_state_store, read_file};
 use crate::cli::consent::Consent;
-use crate::cli::outcome::Outcome;
-use crate::cli::output::{print, warn};
+use crate::cli::output::{Outcome, print, warn};
 use crate::cli::table::in_one_line;
 use crate::cli::unknown_provider::warn_of_unknown;
 use isthmus_context::settings::Settings;
@@ -114,7 +112,7 @@ impl ObjectError {
 
 impl Import {
     pub(super) async fn run(&self, settings: &Arc<Settings>) -> Result<Outcome, StateError> {
-        let (objects, others) = self.contents(file::read(&self.file)?)?;
+        let (objects, others) = self.contents(read_file(&self.file)?)?;
         let mut providers = Providers::new(&self.provider, &self.package, settings);
         let managed = objects.iter().filter(|foreign| is_managed(&foreign.object));
         let configs = managed.filter_map(|foreign| foreign.object.provider.parse().ok());

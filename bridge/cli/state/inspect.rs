@@ -15,10 +15,9 @@ use isthmus_cty::json::Json;
 use isthmus_state::stacks::{Kind, SequenceError, SequenceFile, StacksPlan, StacksState};
 
 use super::error::StateError;
-use super::file;
+use super::read_file;
 use crate::cli::json_root::exact_line;
-use crate::cli::outcome::Outcome;
-use crate::cli::output::{print, warn};
+use crate::cli::output::{Outcome, print, warn};
 use content::Content;
 use outline::Part;
 
@@ -53,7 +52,7 @@ pub(super) struct Inspect {
 
 impl Inspect {
     pub(super) fn run(&self) -> Result<Outcome, StateError> {
-        let bytes = Bytes::from(file::read(&self.file)?);
+        let bytes = Bytes::from(read_file(&self.file)?);
         let kind = SequenceFile::kind_of(&bytes).ok_or_else(|| StateError::NoSequence(self.file.clone()))?;
         let invalid =
             |error: SequenceError| StateError::Sequence { file: self.file.clone(), error: Box::new(error) };

@@ -6,11 +6,10 @@ use isthmus_state::stacks::kind_and_name;
 use isthmus_state::{StackRecord, StoredStack};
 
 use super::error::StateError;
-use super::open::{EMPTY, open_existing_state_store};
 use super::record::{Record, Records, records, warn_of};
+use super::{EMPTY, open_existing_state_store};
 use crate::cli::json_root::exact_document;
-use crate::cli::outcome::Outcome;
-use crate::cli::output::{inform, print};
+use crate::cli::output::{Outcome, inform, print};
 use crate::cli::table::table;
 use isthmus_context::settings::Settings;
 

@@ -11,10 +11,9 @@ use isthmus_common::{Secret, counted};
 use isthmus_state::{JournalFiles, KeySource};
 
 use super::error::StateError;
-use super::open::{open_existing_state_store, open_state_store};
+use super::{open_existing_state_store, open_state_store};
 use crate::cli::install::Reporter;
-use crate::cli::outcome::Outcome;
-use crate::cli::output::print;
+use crate::cli::output::{Outcome, print};
 use isthmus_context::home;
 use isthmus_context::settings::Settings;
 

@@ -4,11 +4,10 @@ use clap::Args;
 use isthmus_common::printable;
 
 use super::error::StateError;
-use super::open::open_existing_state_store;
+use super::open_existing_state_store;
 use super::record::records;
 use super::selector::Selector;
-use crate::cli::outcome::Outcome;
-use crate::cli::output::print;
+use crate::cli::output::{Outcome, print};
 use crate::cli::table::in_one_line;
 use isthmus_context::settings::Settings;
 

@@ -6,12 +6,11 @@ use isthmus_cty::json::Json;
 
 use super::error::StateError;
 use super::masking::{hide, private_data};
-use super::open::open_existing_state_store;
+use super::open_existing_state_store;
 use super::record::{Record, records};
 use super::selector::Selector;
 use crate::cli::json_root::exact_document;
-use crate::cli::outcome::Outcome;
-use crate::cli::output::print;
+use crate::cli::output::{Outcome, print};
 use isthmus_context::settings::Settings;
 
 const EXAMPLES: &str = "\

@@ -1,6 +1,5 @@
 //! Diff: the changes of an update, taken from the provider's plan.
 
-mod change;
 mod detail;
 mod display;
 mod elements;
@@ -22,7 +21,6 @@ use isthmus_translate::attribute_paths::property_path;
 use isthmus_translate::inputs::Unknowns;
 use isthmus_translate::property_path::PropertyPath;
 
-pub use change::{Change, ChangeKind, Display, META};
 pub(super) use detail::changes;
 use display::{Known, displayed};
 use secrecy::changes_of_secrecy;
@@ -332,6 +330,42 @@ fn mark_replacing(changes: &mut BTreeMap<PropertyPath, Change>, place: PropertyP
     if !is_shown {
         changes.insert(place, Change { replaces: true, ..Change::new(ChangeKind::Update) });
     }
+}
+
+/// The key that represents a change which no property shows.
+pub const META: &str = "__meta";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    pub kind: ChangeKind,
+    /// Whether it requires a replacement.
+    pub replaces: bool,
+    pub display: Display,
+}
+
+impl Change {
+    /// A change that requires no replacement, shown with its values.
+    pub const fn new(kind: ChangeKind) -> Self {
+        Self { kind, replaces: false, display: Display::Outputs }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeKind {
+    Add,
+    Delete,
+    Update,
+}
+
+/// Where an engine takes the values from that it shows for a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Display {
+    /// The old value from the stored outputs, the new one from the program's inputs.
+    Outputs,
+    /// Both values from inputs (`inputDiff`).
+    Inputs,
+    /// No values: only the top-level property is reported.
+    Name,
 }
 
 #[cfg(test)]

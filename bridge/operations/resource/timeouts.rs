@@ -15,7 +15,6 @@
 
 mod duration;
 mod interruption;
-mod limits;
 mod sdk;
 
 use std::collections::BTreeMap;
@@ -31,7 +30,6 @@ use isthmus_package::shape::{Field, ObjectShape, Shape};
 use isthmus_translate::property::{PropertyView, unwrap};
 
 pub use interruption::Remedy;
-pub use limits::{Operation, Timeouts};
 
 /// The block or attribute, by convention of HashiCorp's libraries.
 const TIMEOUTS: &str = "timeouts";
@@ -220,5 +218,36 @@ fn set(timeouts: &mut Value, object: &ObjectShape, key: &str, timeout: Value) {
         && let Some(member) = members.get_mut(key)
     {
         *member = timeout;
+    }
+}
+
+/// The operations that timeouts distinguish.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    Create,
+    Read,
+    Update,
+    Delete,
+}
+
+/// The engine's timeout of a call.
+#[derive(Clone, Debug, Default)]
+pub struct Timeouts {
+    operation: Option<Operation>,
+    allowed: Option<Duration>,
+    /// The timeouts that the program had set when the state was written; `None` if the engine does
+    /// not send them.
+    program: Option<Vec<Arc<str>>>,
+}
+
+impl Operation {
+    /// Its key in `timeouts` and in `customTimeouts`.
+    const fn key(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Read => "read",
+            Self::Update => "update",
+            Self::Delete => "delete",
+        }
     }
 }

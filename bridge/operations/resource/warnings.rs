@@ -5,9 +5,10 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use isthmus_provider::Diagnostic;
+use isthmus_provider::{Diagnostic, Plan};
 use isthmus_state::OperationId;
 
+use super::Target;
 use isthmus_translate::exact_numbers::LostDigits;
 
 /// What an operation yields besides its result.
@@ -104,5 +105,16 @@ impl OperationWarnings {
 
     pub fn is_empty(&self) -> bool {
         self.diagnostics.is_empty() && self.texts.is_empty() && self.lost_digits.is_empty()
+    }
+}
+
+impl Target<'_> {
+    /// Warns of a deferred plan. Its apply fails.
+    pub(super) fn warn_of_deferral(&self, plan: &Plan) {
+        if let Some(deferral) = plan.deferral {
+            let subject = format!("this {}", self.shape.terraform_type);
+            let meanwhile = "Until then, what the provider computes is unknown, and an update fails.";
+            self.warn(deferral.warning(&subject, meanwhile));
+        }
     }
 }

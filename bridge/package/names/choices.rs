@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::member_kind::MemberKind;
+use super::MemberKind;
 use super::plain_results::PlainResults;
 
 /// How a package's members and their properties are named, and which results have no secrets.

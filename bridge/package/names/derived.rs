@@ -8,8 +8,8 @@
 //! The rules are of what the generators of Pulumi 3.259 and pulumi-java 1.34 were seen to get
 //! wrong. Go's gives most resources other names itself.
 
+use super::MemberKind;
 use super::casing::lower_first;
-use super::member_kind::MemberKind;
 
 /// What a member is in an SDK.
 #[derive(Clone, Copy, PartialEq, Eq)]

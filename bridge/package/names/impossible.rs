@@ -11,7 +11,7 @@
 
 use std::borrow::Cow;
 
-use super::member_kind::MemberKind;
+use super::MemberKind;
 
 /// The rule for names of members of a kind.
 pub fn of(kind: MemberKind) -> fn(&str) -> Cow<'_, str> {

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::member_kind::MemberKind;
+use super::MemberKind;
 
 /// Every data source and provider function.
 const ALL: &str = "*";

@@ -13,8 +13,7 @@ use std::sync::Arc;
 use super::casing::{camel, lower_first, spell_leading_digit, upper_camel, upper_first};
 use super::choices::NameChoices;
 use super::derived::taken;
-use super::impossible;
-use super::member_kind::MemberKind;
+use super::{MemberKind, impossible};
 
 /// The tokens of one kind (resources, data sources, functions, …), in both directions.
 #[derive(Clone, Debug, Default)]

@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use crate::names::casing::upper_first;
+use crate::shape::Field;
+
 /// The generation of Terraform-based SDKs to stay compatible with.
 const COMPATIBILITY: &str = "tfbridge20";
 
 /// Inputs of the blocks.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Facts<'a> {
+pub(super) struct PackageFacts<'a> {
     pub(super) package: &'a str,
     pub(super) major: u64,
     pub(super) description: &'a str,
@@ -20,7 +23,7 @@ pub(super) struct Facts<'a> {
 }
 
 /// The blocks by language.
-pub(super) fn blocks(facts: Facts<'_>) -> BTreeMap<&'static str, Value> {
+pub(super) fn blocks(facts: PackageFacts<'_>) -> BTreeMap<&'static str, Value> {
     let readme = readme(facts);
     BTreeMap::from([
         (
@@ -82,7 +85,7 @@ pub fn go_import_path(package: &str, major: u64) -> String {
     format!("github.com/pulumi/pulumi-terraform-provider/sdks/go/{package}/{version}{package}")
 }
 
-fn readme(Facts { package, organisation, repository, .. }: Facts<'_>) -> String {
+fn readme(PackageFacts { package, organisation, repository, .. }: PackageFacts<'_>) -> String {
     let upstream = format!("https://github.com/{organisation}/terraform-provider-{package}");
     // Pulumi's own repository comes first.
     let ask = if repository.contains("pulumi") {
@@ -100,6 +103,53 @@ fn readme(Facts { package, organisation, repository, .. }: Facts<'_>) -> String 
     )
 }
 
+/// The classes in C# and Java that a property becomes a member of.
+///
+/// A member of a C# class cannot be called like the class, and every generated class of inputs has a member `Empty`. No SDK
+/// with such a property compiles, so no program relies on its name.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Classes<'a> {
+    /// What their names begin with.
+    name: &'a str,
+    /// What comes after that.
+    suffixes: &'static [&'static str],
+    has_empty: bool,
+}
+
+impl<'a> Classes<'a> {
+    /// Classes that only outputs are members of, and that have names of their own.
+    pub(super) const OUTPUTS: Classes<'static> = Classes { name: "", suffixes: &[], has_empty: false };
+
+    /// The arguments of a function, whose class is called like no property.
+    pub(super) const ARGUMENTS: Classes<'static> = Classes { has_empty: true, ..Self::OUTPUTS };
+
+    /// A resource, its arguments, and its state.
+    pub(super) fn of_resource(name: &'a str) -> Self {
+        Self { name, suffixes: &["", "Args", "State"], has_empty: true }
+    }
+
+    /// An object type, as an output and perhaps as an input.
+    pub(super) fn of_type(name: &'a str, is_input: bool) -> Self {
+        let suffixes: &[&str] = if is_input { &["", "Args", "GetArgs"] } else { &[""] };
+        Self { name, suffixes, has_empty: is_input }
+    }
+
+    /// The language block of a property: another name in C# if the usual one does not compile.
+    pub(super) fn language(self, field: &Field) -> BTreeMap<&'static str, Value> {
+        let name = upper_first(&field.pulumi);
+        let is_class = || {
+            !self.name.is_empty()
+                && name
+                    .strip_prefix(&upper_first(self.name))
+                    .is_some_and(|rest| self.suffixes.contains(&rest))
+        };
+        if (self.has_empty && name == "Empty") || is_class() {
+            return [("csharp", json!({ "name": format!("{name}Value") }))].into();
+        }
+        BTreeMap::new()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,14 +163,19 @@ mod tests {
 
     #[test]
     fn the_readme_leads_to_the_repository() {
-        let facts =
-            Facts { package: "random", major: 0, description: "", organisation: "hashicorp", repository: "" };
+        let facts = PackageFacts {
+            package: "random",
+            major: 0,
+            description: "",
+            organisation: "hashicorp",
+            repository: "",
+        };
         let lines = readme(facts);
         assert_eq!(lines.lines().count(), 3);
         assert!(lines.ends_with(
             "[`terraform-provider-random` repo](https://github.com/hashicorp/terraform-provider-random/issues)."
         ));
-        let own = readme(Facts { repository: "https://github.com/pulumi/x", ..facts });
+        let own = readme(PackageFacts { repository: "https://github.com/pulumi/x", ..facts });
         assert!(own.contains("[`pulumi-random` repo](https://github.com/pulumi/x/issues)"), "{own}");
     }
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::super::catalogue::TokenError;
 use super::super::shape::{Field, ResourceShape};
-use super::csharp::Classes;
 use super::docs::{Names, deprecation};
 use super::document::{Alias, Config, Function, ObjectType, Outputs, Properties, Resource};
+use super::language::Classes;
 use super::types::{Owner, Side, Types, is_optional, required};
 use crate::names::tokens::member_name;
 

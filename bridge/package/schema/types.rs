@@ -19,9 +19,9 @@ use serde_json::{Value, json};
 
 use super::super::catalogue::Package;
 use super::super::shape::{Field, ObjectShape, ResourceShape, Shape};
-use super::csharp::Classes;
 use super::docs::{Names, clean, comment, deprecation};
 use super::document::{Fragments, ObjectType, Properties, Property, Type, raw};
+use super::language::Classes;
 use crate::names::casing::title;
 use crate::names::inflector::singularize;
 use crate::names::tokens::member_name;

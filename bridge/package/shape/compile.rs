@@ -11,8 +11,8 @@ use isthmus_provider::schema::{
 };
 
 use super::{Field, IdRule, ObjectShape, ResourceShape, Shape};
+use crate::names::MemberKind;
 use crate::names::choices::{ChosenName, NO_CHOICES, NameChoices, PROVIDER, PropertyNames, SingleItems};
-use crate::names::member_kind::MemberKind;
 use crate::names::properties::{Nameable, ResourceNaming, config_names, object_names, resource_names};
 
 /// Parameters for the names of a package's resources.

@@ -7,8 +7,8 @@ use isthmus_provider::schema::{
     Attribute, AttributeType, Block, BlockNesting, NestedBlock, NestedObject, ObjectNesting, Schema, TextKind,
 };
 
+use crate::names::MemberKind;
 use crate::names::choices::NO_CHOICES;
-use crate::names::member_kind::MemberKind;
 use crate::shape::{IdRule, ResourceShape, compile_data_source};
 
 pub fn attribute(name: &str, attribute_type: Type) -> Attribute {

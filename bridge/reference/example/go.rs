@@ -1,7 +1,6 @@
 //! Examples in Go.
 
-use super::call::Call;
-use super::form::Form;
+use super::call::{Call, Form};
 use super::text::{is_identifier, quoted};
 use super::value::Value;
 use isthmus_package::catalogue::Package;

@@ -1,7 +1,6 @@
 //! Examples in Python.
 
-use super::call::Call;
-use super::form::Form;
+use super::call::{Call, Form};
 use super::text::{alias, quoted};
 use super::value::Value;
 use isthmus_package::names::tokens::member_name;

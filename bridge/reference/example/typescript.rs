@@ -1,7 +1,6 @@
 //! Examples in TypeScript.
 
-use super::call::Call;
-use super::form::Form;
+use super::call::{Call, Form};
 use super::text::{alias, is_identifier, quoted};
 use super::value::Value;
 use isthmus_package::names::tokens::member_name;

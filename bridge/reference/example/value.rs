@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use isthmus_cty::Type;
 use regex::Regex;
 
-use super::form::Form;
+use super::call::Form;
 use isthmus_package::function::FunctionShape;
 use isthmus_package::names::casing::upper_first;
 use isthmus_package::schema::TypeNames;

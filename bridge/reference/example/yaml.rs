@@ -1,7 +1,6 @@
 //! Examples in Pulumi YAML.
 
-use super::call::Call;
-use super::form::Form;
+use super::call::{Call, Form};
 use super::text::{is_identifier, quoted};
 use super::value::Value;
 

@@ -2,7 +2,7 @@
 
 use maud::{DOCTYPE, Markup, html};
 
-use super::assets::version;
+use super::version;
 use isthmus_package::catalogue::Package;
 
 /// Where a page is, from which its links lead.

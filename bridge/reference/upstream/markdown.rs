@@ -64,6 +64,11 @@ enum Part<'a> {
 
 /// The description of the member with this token.
 pub(super) fn description(page: &str, token: &str, examples: &[Example]) -> String {
+    of_pulumi(own_text(page, Some(token), examples).trim())
+}
+
+/// A page without what the schema says. Commands that import a member have its token, those of an overview stay.
+fn own_text(page: &str, token: Option<&str>, examples: &[Example]) -> String {
     let mut text = String::with_capacity(page.len());
     let mut section = Section::Introduction;
     let mut missing = examples;
@@ -79,8 +84,9 @@ pub(super) fn description(page: &str, token: &str, examples: &[Example]) -> Stri
                         choice(&mut text, std::mem::take(&mut missing));
                     }
                 }
+                let is_import = section == Section::Import && token.is_some();
                 let is_superfluous = section == Section::OfTheSchema
-                    || section == Section::Import && line.starts_with("Import is supported using");
+                    || is_import && line.starts_with("Import is supported using");
                 if !is_superfluous {
                     push_line(&mut text, line);
                 }
@@ -89,10 +95,10 @@ pub(super) fn description(page: &str, token: &str, examples: &[Example]) -> Stri
                     choice(&mut text, std::mem::take(&mut missing));
                 }
             }
-            Part::Code(code) => match section {
-                Section::OfTheSchema => {}
-                Section::Import => import(&mut text, &code, token),
-                Section::Introduction | Section::Example | Section::Other => code.push_to(&mut text),
+            Part::Code(code) => match (section, token) {
+                (Section::OfTheSchema, _) => {}
+                (Section::Import, Some(token)) => import(&mut text, &code, token),
+                _ => code.push_to(&mut text),
             },
         }
     }
@@ -100,7 +106,7 @@ pub(super) fn description(page: &str, token: &str, examples: &[Example]) -> Stri
         text.push_str("\n\n## Example Usage\n\n");
         choice(&mut text, missing);
     }
-    of_pulumi(text.trim())
+    text
 }
 
 /// The overview of the package, in the form of Pulumi's registry.
@@ -120,24 +126,7 @@ pub(super) fn overview(package: &Package, page: &str, configuration: Option<&Pag
          package\n---\n\n## Installation\n\nThe {title} provider is a Terraform provider. Add it to your project, with an SDK in the \
          project's language:\n\n```bash\npulumi package add terraform-provider {provider}\n```\n\n## Overview\n\n"
     );
-    let mut own = String::new();
-    let mut section = Section::Introduction;
-    for part in parts(page) {
-        match part {
-            Part::Line(line) if line.starts_with("# ") || is_comment(line) => {}
-            Part::Line(line) => {
-                if let Some(title) = line.strip_prefix("## ") {
-                    section = Section::of(title);
-                }
-                if section != Section::OfTheSchema {
-                    push_line(&mut own, line);
-                }
-            }
-            Part::Code(_) if section == Section::OfTheSchema => {}
-            Part::Code(code) => code.push_to(&mut own),
-        }
-    }
-    text.push_str(&of_pulumi(own.trim()));
+    text.push_str(&of_pulumi(own_text(page, None, &[]).trim()));
     if let Some(page) = configuration.filter(|page| !page.inputs.is_empty()) {
         text.push_str("\n\n## Configuration Reference\n\n");
         for input in &page.inputs {

@@ -12,7 +12,7 @@ use tokio_stream::StreamExt as _;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::io::ReaderStream;
 
-use super::authorized_channel::AuthorizedChannel;
+use super::link::AuthorizedChannel;
 
 /// Messages that the engine has sent and the daemon has not taken. They are answers to lines of a log.
 const WAITING: usize = 16;

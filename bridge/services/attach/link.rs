@@ -2,9 +2,11 @@
 
 use std::io;
 use std::sync::Mutex;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::uri::Authority;
+use http::{HeaderValue, header};
 use isthmus_common::BoxFuture;
 use isthmus_grpc::{Channel, ChannelSettings, Incoming};
 use isthmus_proto::daemon::daemon_client::DaemonClient;
@@ -15,7 +17,6 @@ use tonic::codegen::http::{Request, Response};
 use tonic::{Code, Status};
 use tower::Service as _;
 
-use super::authorized_channel::AuthorizedChannel;
 use super::destination::{Destination, Place};
 use super::engine_side::carry;
 use super::network::{Connected, NetworkError};
@@ -91,5 +92,29 @@ impl Link {
         request: Request<Body>,
     ) -> BoxFuture<'static, Result<Response<Incoming>, Status>> {
         self.channel.clone().call(request)
+    }
+}
+
+/// A connection, each of whose calls identifies the plugin.
+#[derive(Clone, Debug)]
+pub(super) struct AuthorizedChannel {
+    pub(super) channel: Channel,
+    pub(super) authorization: Option<HeaderValue>,
+}
+
+impl tower::Service<Request<Body>> for AuthorizedChannel {
+    type Response = Response<Incoming>;
+    type Error = Status;
+    type Future = BoxFuture<'static, Result<Response<Incoming>, Status>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Status>> {
+        self.channel.poll_ready(context)
+    }
+
+    fn call(&mut self, mut request: Request<Body>) -> Self::Future {
+        if let Some(authorization) = &self.authorization {
+            request.headers_mut().insert(header::AUTHORIZATION, authorization.clone());
+        }
+        self.channel.call(request)
     }
 }

@@ -13,12 +13,12 @@ use tonic::{Code, Request, Response, Status};
 
 use super::connected_session;
 use super::redaction::{clean, redacted_status};
-use super::subject::HasSubject;
 use crate::status::RequestError;
 use isthmus_context::settings::RECORD;
+use isthmus_package::urn::Urn;
 use isthmus_session::daemon::Session;
 use isthmus_session::engine::Severity;
-use isthmus_session::observe::AuditedCall;
+use isthmus_session::observe::{AuditedCall, Subject};
 use isthmus_translate::marked_secrets::note_secrets;
 
 /// A service, and what happens around each of its calls.
@@ -173,4 +173,55 @@ fn note_in(bag: Option<&Struct>, secrets: &KnownSecrets, retention: Retention) {
     if let Some(bag) = bag {
         note_secrets(bag, secrets, retention);
     }
+}
+
+/// A request, as far as it says what it is about.
+pub(super) trait HasSubject {
+    fn subject(&self) -> Subject<'_> {
+        Subject::default()
+    }
+}
+
+fn of_urn(urn: &str, is_preview: bool) -> Subject<'_> {
+    let urn = Urn(urn);
+    let resource_type = urn.resource_type().unwrap_or_default();
+    Subject { resource_type, resource_name: urn.name(), is_preview }
+}
+
+fn of_type(resource_type: &str) -> Subject<'_> {
+    Subject { resource_type, ..Subject::default() }
+}
+
+macro_rules! subjects {
+    (none: $($other:ty),+; $($request:ty: |$this:ident| $subject:expr;)+) => {
+        $(impl HasSubject for $request {
+            fn subject(&self) -> Subject<'_> {
+                let $this = self;
+                $subject
+            }
+        })+
+        $(impl HasSubject for $other {})+
+    };
+}
+
+subjects! {
+    none: (), pulumirpc::ProviderHandshakeRequest, pulumirpc::PluginAttach, pulumirpc::ParameterizeRequest,
+        pulumirpc::GetSchemaRequest, pulumirpc::GetMappingRequest, pulumirpc::GetMappingsRequest;
+    pulumirpc::CallRequest: |request| of_type(&request.tok);
+    pulumirpc::CheckRequest: |request| of_urn(&request.urn, false);
+    pulumirpc::ConfigureRequest: |request| of_urn(request.urn.as_deref().unwrap_or_default(), false);
+    pulumirpc::CreateRequest: |request| of_urn(&request.urn, request.preview);
+    pulumirpc::DeleteRequest: |request| of_urn(&request.urn, false);
+    pulumirpc::DiffRequest: |request| of_urn(&request.urn, false);
+    pulumirpc::InvokeRequest: |request| of_type(&request.tok);
+    pulumirpc::ListRequest: |request| of_type(&request.token);
+    pulumirpc::ReadRequest: |request| of_urn(&request.urn, false);
+    pulumirpc::UpdateRequest: |request| of_urn(&request.urn, request.preview);
+    lumirpc::CheckRequest: |request| of_type(&request.r#type);
+    lumirpc::CreateRequest: |request| of_type(&request.r#type);
+    lumirpc::DeleteRequest: |request| of_type(&request.r#type);
+    lumirpc::DiffRequest: |request| of_type(&request.r#type);
+    lumirpc::GetRequest: |request| of_type(&request.r#type);
+    lumirpc::NameRequest: |request| of_type(&request.r#type);
+    lumirpc::UpdateRequest: |request| of_type(&request.r#type);
 }

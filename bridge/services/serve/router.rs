@@ -10,7 +10,7 @@ use isthmus_proto::lumirpc::resource_provider_server as lumirpc;
 use isthmus_proto::pulumirpc::resource_provider_server as pulumirpc;
 use tonic::body::Body;
 use tonic::codegen::Service as _;
-use tonic::codegen::http::{Request, Response};
+use tonic::codegen::http::{HeaderMap, Request, Response};
 use tonic::{Code, Status};
 use tracing::{Instrument as _, Span};
 
@@ -19,7 +19,6 @@ use super::inspect::InspectService;
 use super::intercepted::Intercepted;
 use super::limits::Limits;
 use super::plugins::{PluginConnection, PluginService};
-use super::rejection::of_undecodable;
 use super::streamed::with_text;
 use crate::lumirpc::LumiService;
 use crate::pulumirpc::PulumiService;
@@ -168,4 +167,50 @@ impl Services {
 /// The status of an answer. One that fails has no body, and its status in the head.
 fn code_of(answer: &Response<Body>) -> Code {
     Status::from_header_map(answer.headers()).map_or(Code::Ok, |status| status.code())
+}
+
+/// The response with INVALID_ARGUMENT in place of INTERNAL, if the request cannot be decoded.
+///
+/// tonic answers INTERNAL, which the engine reads as an unknown outcome (see `status`). But such
+/// requests have reached no handler, and no handler here answers INTERNAL: that code only comes
+/// from tonic, for a message that is not protobuf, nests too deeply, is not UTF-8, is truncated, or
+/// is missing.
+fn of_undecodable<Body>(mut response: Response<Body>) -> Response<Body> {
+    // The status is in the headers exactly if the response has no body.
+    if let Some(status) = Status::from_header_map(response.headers())
+        && status.code() == Code::Internal
+    {
+        let invalid = Status::from(RequestError::Invalid(format!("invalid request: {}", status.message())));
+        let mut headers = HeaderMap::new();
+        // A text from a header fits into one.
+        if invalid.add_header(&mut headers).is_ok() {
+            response.headers_mut().extend(headers);
+        }
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answered(status: &Status) -> Status {
+        let mut response = Response::new(());
+        status.add_header(response.headers_mut()).expect("headers");
+        let response = of_undecodable(response);
+        Status::from_header_map(response.headers()).expect("a status")
+    }
+
+    #[test]
+    fn only_what_no_handler_answers_becomes_an_invalid_argument() {
+        let answer = answered(&Status::internal("failed to decode Protobuf message: wire type"));
+        assert_eq!(answer.code(), Code::InvalidArgument);
+        assert_eq!(answer.message(), "invalid request: failed to decode Protobuf message: wire type");
+        for code in [Code::Unknown, Code::OutOfRange, Code::Unimplemented, Code::FailedPrecondition] {
+            let answer = answered(&Status::new(code, "as it was"));
+            assert_eq!((answer.code(), answer.message()), (code, "as it was"));
+        }
+        let good = of_undecodable(Response::new(()));
+        assert!(good.headers().is_empty(), "an answer with a body has its status behind it");
+    }
 }

@@ -26,7 +26,7 @@ use x509_cert::der::oid::ObjectIdentifier;
 use x509_cert::ext::pkix::SubjectAltName;
 use x509_cert::ext::pkix::name::GeneralName;
 
-use super::identity::Identity;
+use super::Identity;
 use super::reread::{Reread, Unreadable};
 
 /// The common name in a subject.

@@ -14,7 +14,7 @@ use isthmus_common::{Links, read_regular};
 use sha2::{Digest as _, Sha256};
 use tonic::codegen::http::{HeaderMap, header};
 
-use super::identity::Identity;
+use super::Identity;
 use super::reread::{Reread, Unreadable};
 use isthmus_context::settings;
 

@@ -10,7 +10,7 @@ use isthmus_platform::local::{Owner, PeerUsers, Stream, peer};
 use isthmus_platform::process::User;
 use tokio::net::TcpStream;
 
-use super::denied::AccessDenied;
+use super::AccessDenied;
 
 #[derive(Debug)]
 pub struct LocalUsers(PeerUsers);

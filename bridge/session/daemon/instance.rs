@@ -9,11 +9,10 @@ use std::time::Duration;
 use isthmus_cty::Value;
 use isthmus_provider::plugin::Exit;
 use isthmus_provider::{Diagnostic, Limit, Provider, ProviderError};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OwnedSemaphorePermit};
 
 use super::autonames::Autonames;
-use super::own_process::OwnProcess;
-use super::pool::{Configuration, Place, PoolUse};
+use super::pool::{Configuration, Placement, PoolUse};
 use super::{CallSnapshot, Calls, Leases, Listings, ProviderSource, StartError};
 use isthmus_context::settings::{PROVIDER_META, Settings};
 use isthmus_operations::resource::{OperationError, PlanMemory, WriteOnlyValues};
@@ -29,6 +28,30 @@ pub enum ProviderProcess {
     Own(Arc<OwnProcess>),
     /// Of the pool.
     Shared(Arc<PoolUse>),
+}
+
+/// A process that only one session uses. In a shared daemon it takes a place among the others all the same.
+#[derive(Debug)]
+pub struct OwnProcess {
+    provider: Provider,
+    /// Its place in a shared daemon, until it has ended.
+    room: StdMutex<Option<OwnedSemaphorePermit>>,
+}
+
+impl OwnProcess {
+    pub(super) fn placed(provider: Provider, room: Option<OwnedSemaphorePermit>) -> Arc<Self> {
+        Arc::new(Self { provider, room: StdMutex::new(room) })
+    }
+
+    pub(super) fn provider(&self) -> &Provider {
+        &self.provider
+    }
+
+    /// Ends it, which makes room for another one.
+    async fn end(&self) {
+        self.provider.shutdown().await;
+        self.room.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
 }
 
 /// A provider is not configured.
@@ -229,9 +252,9 @@ impl Instance {
             Configuration { config: config.clone(), meta: self.settings.provider_meta.clone() };
         let configuration = Arc::new(configuration);
         let claim = match used.place(&configuration).await {
-            Place::Configured(used) => return Ok(used),
-            Place::Claimed(claim) => claim,
-            Place::New(planned) => used.launch_another(planned, &configuration, warnings).await?,
+            Placement::Configured(used) => return Ok(used),
+            Placement::Claimed(claim) => claim,
+            Placement::New(planned) => used.launch_another(planned, &configuration, warnings).await?,
         };
         self.apply(&claim.provider().within(limit), config, warnings).await?;
         Ok(claim.succeeded())

@@ -3,16 +3,18 @@
 
 use std::sync::Arc;
 
+use super::instance::OwnProcess;
 use super::resolve::{ResolveError, Resolved, resolve};
 use super::start::{StartError, start};
-use super::{Calls, Instance, OwnProcess, ProviderProcess};
+use super::{Calls, Instance, ProviderProcess, ProviderSource};
 use crate::engine::EngineLog;
 use crate::error_code::of_start;
 use crate::process_context::ProcessContext;
 use isthmus_context::error_code::ErrorCode;
 use isthmus_context::project::names_file::NamesFile;
-use isthmus_package::catalogue::Package;
+use isthmus_package::catalogue::{Identity, Package};
 use isthmus_package::parameters::Arguments;
+use isthmus_provider::Diagnostic;
 
 /// The provider of a package cannot be started.
 #[derive(Debug, thiserror::Error)]
@@ -53,16 +55,25 @@ pub async fn open_package(
     warnings: &mut Vec<String>,
 ) -> Result<Arc<Instance>, OpenPackageError> {
     let Resolved { identity, source } = resolve(arguments, names, context, report, warnings).await?;
-    let calls = Calls::default();
     let mut diagnostics = Vec::new();
-    let (provider, _) = start(&source, context, log.clone(), &calls, &mut diagnostics).await?;
+    let instance = Instance::start(identity, source, context, log, &mut diagnostics).await?;
     warnings.extend(diagnostics.iter().map(ToString::to_string));
-    let package = Arc::new(Package::new(identity, Arc::clone(provider.catalogue())));
-    Ok(Arc::new(Instance::new(
-        package,
-        ProviderProcess::Own(OwnProcess::new(provider)),
-        source,
-        calls,
-        Arc::clone(context.settings()),
-    )))
+    Ok(instance)
+}
+
+impl Instance {
+    /// Starts a provider whose process no other session uses.
+    pub async fn start(
+        identity: Identity,
+        source: ProviderSource,
+        context: &Arc<ProcessContext>,
+        log: &EngineLog,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<Arc<Self>, StartError> {
+        let calls = Calls::default();
+        let (provider, _) = start(&source, context, log.clone(), &calls, warnings).await?;
+        let package = Arc::new(Package::new(identity, Arc::clone(provider.catalogue())));
+        let process = ProviderProcess::Own(OwnProcess::placed(provider, None));
+        Ok(Arc::new(Self::new(package, process, source, calls, Arc::clone(context.settings()))))
+    }
 }

@@ -14,28 +14,28 @@
 //!
 //! A plugin without a shared daemon has no pool: each of its sessions has its own process.
 
+mod launcher;
+mod pool_use;
+
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use isthmus_cty::Value;
-use isthmus_provider::schema_cache::{LaunchContext, Program};
-use isthmus_provider::{Diagnostic, KnownSchema, Provider, SchemaUpdate};
+use isthmus_provider::Provider;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_util::task::TaskTracker;
 
-use super::calls::Calls;
-use super::own_process::OwnProcess;
-use super::process_log::{ProcessLog, ProcessUser};
-use super::session_log::SessionLog;
-use super::start::{ProviderSource, StartError, start_logging};
+use super::instance::OwnProcess;
+use super::process_log::ProcessLog;
 use super::weak_table::WeakTable;
 use crate::authorization::Identity;
-use crate::engine::Severity;
 use crate::observe::ObservedProvider;
-use crate::process_context::ProcessContext;
-use isthmus_context::settings::{PoolLimits, ProviderMeta};
+use isthmus_context::settings::PoolLimits;
+pub(super) use launcher::{LaunchKey, Launcher};
+use pool_use::Configured;
+pub(crate) use pool_use::PoolUse;
+pub(super) use pool_use::{Configuration, Placement};
 
 /// The process of a session that makes no calls for so long is lent to one that waits for room. Short, so that a client that
 /// makes a call now and then keeps no place for ever: starting the process again takes seconds.
@@ -120,29 +120,6 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// What processes have in common that any session with the same can use.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct LaunchKey {
-    program: Program,
-    context: LaunchContext,
-    identity: Identity,
-    kills_sessions: bool,
-}
-
-/// A configuration of a provider: its arguments, and the metadata that goes with each call.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Configuration {
-    pub(super) config: Value,
-    pub(super) meta: ProviderMeta,
-}
-
-impl Configuration {
-    /// Whether sessions may share it: what is unknown may be different things.
-    fn is_shared(&self) -> bool {
-        self.config.is_wholly_known()
-    }
-}
-
 /// A process of the pool.
 #[derive(Debug)]
 struct Process {
@@ -160,15 +137,6 @@ struct Process {
     room: Mutex<Option<OwnedSemaphorePermit>>,
 }
 
-#[derive(Clone, Debug)]
-enum Configured {
-    Not,
-    Underway(Arc<Configuration>),
-    At(Instant, Arc<Configuration>),
-    /// It was refused: the process is retired.
-    Failed,
-}
-
 /// A process of the pool at some moment.
 #[derive(Debug)]
 pub(super) struct PooledProcess {
@@ -177,87 +145,6 @@ pub(super) struct PooledProcess {
     pub(super) identity: Identity,
     pub(super) sessions: usize,
     pub(super) in_flight: usize,
-}
-
-/// The use of a process by a session. The process is free for others when this is dropped.
-#[derive(Debug)]
-pub struct PoolUse {
-    pool: Pool,
-    process: Arc<Process>,
-    provider: Provider,
-    _user: Arc<ProcessUser>,
-    launcher: Arc<Launcher>,
-    is_released: AtomicBool,
-}
-
-/// How a session launches a process of the pool.
-#[derive(Debug)]
-pub(super) struct Launcher {
-    pub(super) pool: Pool,
-    pub(super) context: Arc<ProcessContext>,
-    pub(super) log: Arc<SessionLog>,
-    pub(super) source: ProviderSource,
-    pub(super) calls: Calls,
-    pub(super) key: LaunchKey,
-}
-
-impl Launcher {
-    /// A process of the pool, which is launched if none runs; and what is new about its schema, compared with `known`.
-    pub(super) async fn process(
-        self: &Arc<Self>,
-        known: KnownSchema<'_>,
-        warnings: &mut Vec<Diagnostic>,
-    ) -> Result<(PoolUse, SchemaUpdate), StartError> {
-        // Sessions that begin at once wait for the first one's launch.
-        let lock = self.pool.0.launches.find_or_build(&self.key, |_| true, Arc::default);
-        let _launching = lock.lock().await;
-        match self.pool.find(self) {
-            Some(used) => Ok((used, SchemaUpdate::AsKnown)),
-            None => self.launch(known, warnings).await,
-        }
-    }
-
-    async fn launch(
-        self: &Arc<Self>,
-        known: KnownSchema<'_>,
-        warnings: &mut Vec<Diagnostic>,
-    ) -> Result<(PoolUse, SchemaUpdate), StartError> {
-        let log = Arc::clone(&self.log);
-        let room = self.pool.room(|reason| log.send(Severity::Warning, reason, "")).await;
-        let (context, user, log) = (&self.context, self.user(), ProcessLog::default());
-        let starting = log.add(user.clone());
-        let sink = log.sink(context);
-        let (provider, update) =
-            start_logging(&self.source, context, sink, user.observer(), known, warnings).await?;
-        drop(starting);
-        if let Some(observed) = self.calls.observed() {
-            observed.started();
-        }
-        Ok((self.pool.add(self, provider, log, room), update))
-    }
-
-    fn user(&self) -> ProcessUser {
-        let (context, log) = (Arc::clone(&self.context), Arc::clone(&self.log));
-        ProcessUser { context, log, calls: self.calls.clone() }
-    }
-}
-
-impl LaunchKey {
-    /// `None` if the process must not be shared.
-    pub(super) fn new(context: &ProcessContext, program: &Program) -> Option<Self> {
-        let environment = context.environment();
-        let is_logged = environment.starting_with("TF_LOG").next().is_some()
-            || environment.value(super::rpc_log::VARIABLE).is_some();
-        if is_logged {
-            return None;
-        }
-        Some(Self {
-            program: program.clone(),
-            context: context.launch_context()?,
-            identity: context.identity().clone(),
-            kills_sessions: context.settings().kill_sessions,
-        })
-    }
 }
 
 impl Process {
@@ -420,17 +307,6 @@ impl Pool {
         self.used(&process, launcher)
     }
 
-    /// The caller holds the lock of the state, so that a process is not ended meanwhile.
-    fn used(&self, process: &Arc<Process>, launcher: &Arc<Launcher>) -> PoolUse {
-        process.sessions.fetch_add(1, Ordering::Relaxed);
-        let user = launcher.user();
-        let provider = user.handle(&process.provider);
-        let user = process.log.add(user);
-        let (process, launcher) = (Arc::clone(process), Arc::clone(launcher));
-        let is_released = AtomicBool::new(false);
-        PoolUse { pool: self.clone(), process, provider, _user: user, launcher, is_released }
-    }
-
     /// Ends processes as soon as nothing uses them, from now on: no session will want them any more.
     pub fn end_idle(&self) {
         self.0.ends_idle.store(true, Ordering::Relaxed);
@@ -526,202 +402,5 @@ impl Pool {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A process with the wanted configuration that is not ready yet.
-enum Launching {
-    Planned(watch::Receiver<()>),
-    Configuring(watch::Receiver<Configured>),
-}
-
-impl Launching {
-    /// Waits until it is ready, or is not going to be. Errors mean that it is gone, which the next look shows.
-    async fn ended(self) {
-        match self {
-            Self::Planned(mut planned) => drop(planned.changed().await),
-            Self::Configuring(mut configuring) => {
-                let ended = |configured: &Configured| !matches!(configured, Configured::Underway(_));
-                drop(configuring.wait_for(ended).await);
-            }
-        }
-    }
-}
-
-/// Where a session's configuration is to be applied.
-#[derive(Debug)]
-pub(super) enum Place {
-    /// A process has it already.
-    Configured(PoolUse),
-    /// In this process, which no other session configures.
-    Claimed(Claim),
-    /// No process is free: a new one is needed. Others that want the same wait for it, until the sender is dropped.
-    New(watch::Sender<()>),
-}
-
-impl PoolUse {
-    /// The session's handle of the process.
-    pub(super) fn provider(&self) -> &Provider {
-        &self.provider
-    }
-
-    /// Whether no other session uses the process.
-    pub(super) fn is_alone(&self) -> bool {
-        self.process.sessions.load(Ordering::Relaxed) <= 1
-    }
-
-    /// Gives the process to no further session.
-    pub(super) fn retire(&self) {
-        self.process.retire();
-    }
-
-    /// Finds the process for a configuration, which waits where one is being configured so.
-    pub(super) async fn place(&self, wanted: &Arc<Configuration>) -> Place {
-        loop {
-            let launching = {
-                let mut state = self.pool.state();
-                let mut underway = None;
-                let mut free = None;
-                for process in state.processes.iter().filter(|process| process.key == self.process.key) {
-                    if process.provider.has_refused_credentials() {
-                        process.retire();
-                    }
-                    let configured = process.configured.borrow().clone();
-                    match configured {
-                        Configured::At(at, _) if at.elapsed() > self.pool.0.limits.age => process.retire(),
-                        _ if !process.is_usable() => {}
-                        Configured::At(_, known) if wanted.is_shared() && known == *wanted => {
-                            return Place::Configured(self.pool.used(process, &self.launcher));
-                        }
-                        Configured::Underway(known) if wanted.is_shared() && known == *wanted => {
-                            underway = Some(process.configured.subscribe());
-                        }
-                        // The own one first: then no other has to change.
-                        Configured::Not if Arc::ptr_eq(process, &self.process) => {
-                            if wanted.is_shared() || self.is_alone() {
-                                free = Some(Arc::clone(process));
-                            }
-                        }
-                        Configured::Not if wanted.is_shared() && free.is_none() => {
-                            free = Some(Arc::clone(process));
-                        }
-                        Configured::Not
-                        | Configured::Underway(_)
-                        | Configured::At(..)
-                        | Configured::Failed => {}
-                    }
-                }
-                match (underway, state.planned(&self.process.key, wanted), free) {
-                    (Some(underway), _, _) => Launching::Configuring(underway),
-                    (None, Some(planned), _) => Launching::Planned(planned),
-                    (None, None, Some(process)) => {
-                        let used = self.pool.used(&process, &self.launcher);
-                        return Place::Claimed(used.claim(wanted));
-                    }
-                    (None, None, None) => return Place::New(state.plan(&self.process.key, wanted)),
-                }
-            };
-            if let Launching::Planned(_) = launching {
-                // So that the process that this session has can make room for the planned one.
-                self.release();
-            }
-            launching.ended().await;
-        }
-    }
-
-    /// Launches a planned process for a configuration. This one is not used meanwhile, so that it can make room.
-    pub(super) async fn launch_another(
-        &self,
-        planned: watch::Sender<()>,
-        wanted: &Arc<Configuration>,
-        warnings: &mut Vec<Diagnostic>,
-    ) -> Result<Claim, Box<StartError>> {
-        let (catalogue, asked) = (Arc::clone(self.provider.catalogue()), self.provider.schema_time());
-        // The file may have been replaced.
-        let program = self.launcher.key.program.clone();
-        let known = if isthmus_common::blocking(move || program.is_unchanged()).await {
-            KnownSchema::Confirmed(&catalogue, asked)
-        } else {
-            KnownSchema::Earlier(&catalogue)
-        };
-        self.release();
-        let (used, update) = self.launcher.launch(known, warnings).await?;
-        match update {
-            SchemaUpdate::AsKnown => {
-                let claim = used.claim(wanted);
-                // Only now, so that those that wait find it.
-                drop(planned);
-                Ok(claim)
-            }
-            SchemaUpdate::New(_) | SchemaUpdate::Uncacheable => {
-                used.retire();
-                Err(Box::new(StartError::OtherSchema))
-            }
-        }
-    }
-
-    /// Claims a process that no session has configured, for a configuration.
-    pub(super) fn claim(self, wanted: &Arc<Configuration>) -> Claim {
-        if !wanted.is_shared() {
-            self.process.retire();
-        }
-        self.process.configured.send_replace(Configured::Underway(Arc::clone(wanted)));
-        let process = Arc::clone(&self.process);
-        Claim { used: self, outcome: Outcome { process, configured: Configured::Failed } }
-    }
-}
-
-/// A process that is being configured. Without an outcome it is given to no other session.
-#[derive(Debug)]
-pub(super) struct Claim {
-    used: PoolUse,
-    outcome: Outcome,
-}
-
-/// Tells those who wait for a configuration what became of it.
-#[derive(Debug)]
-struct Outcome {
-    process: Arc<Process>,
-    configured: Configured,
-}
-
-impl Claim {
-    pub(super) fn provider(&self) -> &Provider {
-        self.used.provider()
-    }
-
-    /// The process is configured.
-    pub(super) fn succeeded(mut self) -> PoolUse {
-        if let Configured::Underway(configuration) = &*self.used.process.configured.borrow() {
-            self.outcome.configured = Configured::At(Instant::now(), Arc::clone(configuration));
-        }
-        self.used
-    }
-}
-
-impl Drop for Outcome {
-    fn drop(&mut self) {
-        let configured = std::mem::replace(&mut self.configured, Configured::Failed);
-        if matches!(configured, Configured::Failed) {
-            self.process.retire();
-        }
-        self.process.configured.send_replace(configured);
-    }
-}
-
-impl PoolUse {
-    /// Says that the session does not use the process any more.
-    pub(super) fn release(&self) {
-        if !self.is_released.swap(true, Ordering::Relaxed) {
-            *self.process.idle_since.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-            self.process.sessions.fetch_sub(1, Ordering::Relaxed);
-            self.pool.0.changes.send_modify(|changes| *changes = changes.wrapping_add(1));
-        }
-    }
-}
-
-impl Drop for PoolUse {
-    fn drop(&mut self) {
-        self.release();
     }
 }

@@ -9,8 +9,7 @@ use isthmus_install::{
 };
 use isthmus_provider::plugin::{ExecutableError, inspect};
 
-use super::installation::{Installation, InstallationError};
-use super::progress_reporter::ProgressReporter;
+use super::installation::{Installation, InstallationError, ProgressReporter};
 use super::reattach::{self, ReattachVariableError};
 use super::start::{self, Program, ProviderSource};
 use crate::error_code::{of_configuration, of_installation};

@@ -1,6 +1,7 @@
 //! Starting a provider, or reattaching to a running one.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use isthmus_common::{Environment, blocking};
 use isthmus_install::{AlteredError, ProviderAddress, SignaturePolicy, Verification, check_program};
@@ -12,9 +13,13 @@ use isthmus_provider::schema::CatalogueError;
 use isthmus_provider::{CallObserver, Diagnostic, KnownSchema, Provider, ProviderError, SchemaUpdate};
 
 use super::reattach::{self, ReattachVariableError};
-use super::{Calls, provider_log};
+use super::session_log::SessionLog;
+use super::{Calls, Daemon, provider_log};
 use crate::engine::EngineLog;
+use crate::observe::{ObservedProvider, ProviderName};
 use crate::process_context::ProcessContext;
+use isthmus_package::catalogue::Identity;
+use isthmus_package::parameters::ParameterSource;
 
 /// Terraform's variable that disables TLS to providers, if it is set to anything.
 const DISABLE_TLS: &str = "TF_DISABLE_PLUGIN_TLS";
@@ -235,4 +240,34 @@ fn is_in_cache(executable: &Path, environment: &Environment) -> bool {
         || executable
             .canonicalize()
             .is_ok_and(|executable| cache.canonicalize().is_ok_and(|cache| is_below(&executable, &cache)))
+}
+
+/// What the start of a provider needs to know of its session.
+#[derive(Clone, Debug)]
+pub(super) struct SessionScope {
+    pub(super) daemon: Arc<Daemon>,
+    /// Of the engine's plugin.
+    pub(super) context: Arc<ProcessContext>,
+    pub(super) log: Arc<SessionLog>,
+}
+
+impl SessionScope {
+    /// The counters of a provider, in a shared daemon.
+    pub(super) fn observed(&self, identity: &Identity) -> Option<Arc<ObservedProvider>> {
+        Some(self.daemon.observation()?.provider(provider_name(identity)))
+    }
+
+    /// The calls of a provider, none of which has begun.
+    pub(super) fn calls(&self, identity: &Identity) -> Calls {
+        Calls::counted(self.observed(identity))
+    }
+}
+
+/// A file of the user's is named by its type alone: its path is the user's.
+fn provider_name(identity: &Identity) -> ProviderName {
+    let address = match &identity.parameter.source {
+        ParameterSource::Remote { url, .. } => url.clone(),
+        ParameterSource::Local { .. } => format!("local/{}", identity.provider_type),
+    };
+    ProviderName { address, version: identity.provider_version().unwrap_or_default().to_owned() }
 }

@@ -2,15 +2,18 @@
 //!
 //! An unreachable engine must not stop the plugin, so no call waits longer than `DEADLINE`.
 
+use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::uri::Authority;
-use isthmus_grpc::{Channel, ChannelSettings};
+use isthmus_grpc::{Channel, ChannelSettings, Stream};
 use isthmus_proto::property::Struct;
 use isthmus_proto::{lumirpc, pulumirpc};
+use tokio::io::DuplexStream;
+use tokio::sync::{Mutex, mpsc};
 
-use super::offered::OfferedConnections;
-use super::severity::Severity;
+use super::log::Severity;
 
 /// Timeout of one call to the engine.
 const DEADLINE: Duration = Duration::from_secs(5);
@@ -147,6 +150,39 @@ impl Engine {
             call,
             status: Box::new(status),
         })
+    }
+}
+
+/// Connections that wait to be used. A plugin offers the next one when the last was closed.
+const MOST_WAITING: usize = 2;
+
+/// The connections to one engine that its plugin offers: only the plugin can reach the engine's port. Clones share them.
+#[derive(Clone, Debug)]
+pub struct OfferedConnections {
+    offer: mpsc::Sender<DuplexStream>,
+    waiting: Arc<Mutex<mpsc::Receiver<DuplexStream>>>,
+}
+
+impl Default for OfferedConnections {
+    fn default() -> Self {
+        let (offer, waiting) = mpsc::channel(MOST_WAITING);
+        Self { offer, waiting: Arc::new(Mutex::new(waiting)) }
+    }
+}
+
+impl OfferedConnections {
+    /// Offers a connection. Returns whether it is kept: there is no use for many.
+    pub fn offer(&self, connection: DuplexStream) -> bool {
+        self.offer.try_send(connection).is_ok()
+    }
+
+    /// Takes a connection, which has this long to be offered.
+    pub(super) async fn take(&self, within: Duration) -> io::Result<Box<dyn Stream>> {
+        let next = async { self.waiting.lock().await.recv().await };
+        match tokio::time::timeout(within, next).await? {
+            Some(connection) => Ok(Box::new(connection)),
+            None => Err(io::ErrorKind::ConnectionReset.into()),
+        }
     }
 }
 

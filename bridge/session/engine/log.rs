@@ -15,7 +15,6 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::client::{Engine, Generation};
-use super::severity::Severity;
 use crate::observe::LogTap;
 
 /// Capacity of the queue. If a provider logs faster than the engine accepts, further lines are
@@ -232,6 +231,17 @@ fn write_to_stderr(severity: Severity, message: &str) {
         // There is no other place for it.
         let _ = std::io::stderr().lock().write_all(line.as_bytes());
     }
+}
+
+/// How severe a log line is. The numbers are those of both engines' `LogSeverity`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Shown for debugging only.
+    Debug = 0,
+    Info = 1,
+    Warning = 2,
+    /// Accompanies a call that fails.
+    Error = 3,
 }
 
 #[cfg(test)]

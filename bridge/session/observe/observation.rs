@@ -11,10 +11,9 @@ use tokio_util::sync::CancellationToken;
 use tonic::Code;
 
 use super::audit::AuditLog;
-use super::failures::{Failure, RecentFailures};
-use super::lines::{Line, LineReader, RecentLines};
 use super::metrics::{Figures, Metrics};
 use super::provider::{ObservedProvider, ProviderName};
+use super::recent::{Failure, Line, LineReader, RecentFailures, RecentLines};
 use super::rpc::EngineRpc;
 use super::traces::Traces;
 use crate::authorization::Identity;

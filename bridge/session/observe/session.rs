@@ -10,10 +10,10 @@ use tonic::{Code, Status};
 use tracing::Span;
 
 use super::audit::{AuditEntry, AuditError, AuditOutcome};
-use super::log_tap::LogTap;
 use super::metrics::outcome;
 use super::observation::Observation;
 use super::provider::ObservedProvider;
+use super::recent::LogTap;
 use super::rpc::EngineRpc;
 use super::traces::{note_end, note_resource_type};
 use crate::authorization::Identity;

@@ -10,7 +10,8 @@ use isthmus_common::Environment;
 
 use isthmus_context::settings::{Settings, VariableNames};
 
-/// The names; `*` at the end stands for the rest of a name. `docs/daemon.md` lists them.
+/// Variables that describe a machine: paths, proxies, sockets and process numbers have a meaning there only. `*` at
+/// the end stands for the rest of a name. `docs/daemon.md` lists them.
 const OF_MACHINE: &str = "PATH,HOME,USER,LOGNAME,SHELL,PWD,OLDPWD,TMPDIR,TMP,TEMP,TZ,LANG,LC_*,XDG_*,LD_*,DYLD_*,\
     HTTP_PROXY,HTTPS_PROXY,NO_PROXY,ALL_PROXY,http_proxy,https_proxy,no_proxy,all_proxy,\
     SSL_CERT_FILE,SSL_CERT_DIR,SSLKEYLOGFILE,NETRC,OPENTOFU_*,\

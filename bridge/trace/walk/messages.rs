@@ -89,7 +89,8 @@ pub(crate) fn bytes_of(message: &DynamicMessage, field: &str) -> Bytes {
 pub struct Schemas<'a>(pub &'a Catalogue);
 
 impl Schemas<'_> {
-    /// The schema of a value in a message, by the method and the type that it is about; `None` if it has none.
+    /// The schema of a value in a message, by the method and the type that it is about; `None` if the value must be
+    /// withheld.
     pub(crate) fn of(self, method: &str, field: &str, type_name: &str) -> Option<Arc<Schema>> {
         let catalogue = self.0;
         if field == "provider_meta" {
@@ -106,7 +107,21 @@ impl Schemas<'_> {
             | Rpc::ReadResource
             | Rpc::UpgradeResourceState
             | Rpc::ValidateResourceConfig => catalogue.resource(type_name).ok(),
-            _ => None,
+            // Their values are withheld.
+            Rpc::CallFunction
+            | Rpc::CloseEphemeralResource
+            | Rpc::GetProviderSchema
+            | Rpc::GetResourceIdentitySchemas
+            | Rpc::InvokeAction
+            | Rpc::ListResource
+            | Rpc::OpenEphemeralResource
+            | Rpc::PlanAction
+            | Rpc::RenewEphemeralResource
+            | Rpc::StopProvider
+            | Rpc::UpgradeResourceIdentity
+            | Rpc::ValidateActionConfig
+            | Rpc::ValidateEphemeralResourceConfig
+            | Rpc::ValidateListResourceConfig => None,
         }
     }
 }
@@ -186,9 +201,7 @@ impl MessageWalk<'_> {
                     self.dynamic_value(field.name(), message, schema)
                 }
                 ("RawState", Subject::Provider { method, type_name, schemas }) => {
-                    let has_schema = method != "UpgradeResourceIdentity";
-                    let schema = has_schema.then(|| schemas.0.resource(type_name).ok()).flatten();
-                    self.raw_state(message, schema)
+                    self.raw_state(message, schemas.of(method, field.name(), type_name))
                 }
                 ("AttributePath", _) => Traced::Path(Box::new(self.message(message))),
                 _ => self.message(message),
@@ -268,5 +281,46 @@ fn key_text(key: &MapKey) -> String {
         MapKey::I64(key) => key.to_string(),
         MapKey::U32(key) => key.to_string(),
         MapKey::U64(key) => key.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use isthmus_package::testing::{attribute, package_with, schema};
+    use isthmus_proto::tfplugin6::{DynamicValue, RawState};
+
+    use super::*;
+
+    #[test]
+    fn values_and_states_of_an_unknown_method_are_withheld() {
+        let known = schema(vec![attribute("size", r#""number""#)], vec![]);
+        let package = package_with(schema(vec![], vec![]), vec![("test_thing", known)], vec![], vec![]);
+        let value = DynamicValue { msgpack: b"\x81\xa4size\x01".to_vec().into(), ..DynamicValue::default() };
+        let state = RawState { json: br#"{"size":1}"#.to_vec().into(), ..RawState::default() };
+        let is_withheld = |method: &str, message: &str, field: &str, encoded: Vec<u8>| {
+            let message = &METHODS[&format!("/tfplugin6.Provider/{message}")].request;
+            let mut request = DynamicMessage::new(message.clone());
+            let own = message.get_field_by_name(field).expect(field);
+            let own = own.kind().as_message().cloned().expect("a message");
+            let part = decode(&own, &encoded).expect("a message of that field");
+            request.set_field_by_name(field, Value::Message(part));
+            let schemas = Schemas(package.catalogue());
+            let subject = Subject::Provider { method, type_name: "test_thing", schemas };
+            let paths = &SecretPaths::none();
+            let walk = MessageWalk { subject, paths, is_unmarked: false, are_states_marked: true };
+            let Traced::Object(fields) = walk.message(&request) else { panic!("a message has fields") };
+            matches!(fields[..], [(_, Traced::Withheld(_))])
+        };
+        for method in ["ReadResource", "AMethodOfTomorrow", "CallFunction", "ListResource"] {
+            let is_known = method == "ReadResource";
+            assert_eq!(
+                is_withheld(method, "ReadResource", "current_state", value.encode_to_vec()),
+                !is_known
+            );
+            assert_eq!(
+                is_withheld(method, "UpgradeResourceState", "raw_state", state.encode_to_vec()),
+                !is_known
+            );
+        }
     }
 }

@@ -10,7 +10,7 @@ use prost::DecodeError;
 
 use super::key::StateKeyError;
 use crate::addresses::AddressSyntaxError;
-use crate::record::RecordError;
+use crate::saved::RecordError;
 
 /// A sequence cannot be used.
 #[derive(Debug)]

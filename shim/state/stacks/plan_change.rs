@@ -9,7 +9,7 @@ use super::error::Fault;
 use super::state::read_object;
 use super::value::read_paths;
 use crate::addresses::{ComponentAddress, DeposedKey, ObjectAddress, ProviderConfigAddress};
-use crate::record::SavedObject;
+use crate::saved::SavedObject;
 
 /// A record about an object: its prior state, its change, or both.
 #[derive(Clone, Debug, PartialEq)]

@@ -11,7 +11,7 @@ use super::key::{StateKey, Treatment};
 use super::sequence::{StateRecord, content, record, type_of};
 use super::value::StacksValue;
 use crate::addresses::{ComponentAddress, ObjectAddress, ProviderConfigAddress};
-use crate::record::SavedObject;
+use crate::saved::SavedObject;
 
 /// A state.
 #[derive(Clone, Debug, Default, PartialEq)]

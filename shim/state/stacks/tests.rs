@@ -17,7 +17,7 @@ use prost_types::Any;
 use super::sequence::record;
 use super::*;
 use crate::addresses::ComponentAddress;
-use crate::record::Status;
+use crate::saved::Status;
 
 /// An object as Terraform itself writes it.
 const OBJECT: &str = "0a177b226964223a2261222c2274616773223a5b2278225d7d120f0a060a04746167730a0512030a010018012001\

@@ -4,7 +4,7 @@ use isthmus_cty::{AttributePath, Type, Value, decode_dynamic};
 use isthmus_proto::{tfplan, tfstackdata1};
 
 use super::error::Fault;
-use crate::record::path_from_message;
+use crate::saved::path_from_message;
 
 /// A value and its sensitive parts.
 #[derive(Clone, Debug, PartialEq)]

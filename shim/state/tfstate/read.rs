@@ -12,7 +12,7 @@ use crate::addresses::{
     DeposedKey, InstanceKey, ObjectAddress, ProviderConfigAddress, ResourceAddress, ResourceMode,
     parse_modules,
 };
-use crate::record::Status;
+use crate::saved::Status;
 
 /// The only supported version.
 pub(super) const VERSION: u64 = 4;

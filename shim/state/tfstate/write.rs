@@ -10,7 +10,7 @@ use super::{Attributes, Instance, TfState, paths};
 use crate::addresses::{
     InstanceKey, ObjectAddress, ProviderConfigAddress, ResourceAddress, ResourceMode, modules_text,
 };
-use crate::record::Status;
+use crate::saved::Status;
 
 /// Two objects have the same address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -9,7 +9,7 @@ use isthmus_proto::property::Struct;
 use isthmus_state::tfstate::Instance as StateInstance;
 use isthmus_state::{ObjectAddress, ProviderConfigAddress, SavedObject};
 
-use super::naming::Naming;
+use super::Naming;
 use super::provider_configurations::{Configurations, StackProviders};
 use crate::cli::migrate::Runtime;
 use crate::cli::migrate::error::MigrateError;
@@ -142,49 +142,38 @@ async fn adopt_one(
     refuse_reserved(&found.properties).map_err(|reserved| reserved.to_string())?;
     refuse_reserved(&found.inputs).map_err(|reserved| reserved.to_string())?;
     let Own { name, parents, provider } = own;
-    if of_all.naming.runtime == Runtime::Hcl {
-        // The configuration sets what a program in another language would lack.
-        return Ok(Adopted {
-            inputs: found.inputs.clone(),
-            ignore_changes: Vec::new(),
-            parents,
-            name,
-            token: shape.token.clone(),
-            shape,
-            found,
-            provider,
-            dependencies: saved.dependencies,
-            retain_on_delete,
-            address,
-        });
-    }
-    let (inputs, inexpressible) = expressible(&found.inputs, &shape.object);
-    for path in &inexpressible {
-        let reason = format!(
-            "YAML cannot express the number `{path}`: the stack has it, and the program ignores its changes; in another \
-             language give it as a string"
-        );
-        losses.add(place(&address), reason);
-    }
-    for path in &inexact {
-        let reason = format!(
-            "no program can express the number `{path}`: the stack has it, and the program ignores its changes"
-        );
-        losses.add(place(&address), reason);
-    }
-    let ignore_changes: BTreeSet<String> =
-        inexpressible.iter().chain(&inexact).map(|path| ignorable(path).to_string()).collect();
-    let lost: Vec<&str> = lost_write_only(&saved, &shape.object).collect();
-    if let Some(fault) = fault
-        && lost.is_empty()
-        && ignore_changes.is_empty()
-    {
-        losses.add(place(&address), providers.redact(&fault));
-    }
-    for property in lost {
-        let reason =
-            format!("the value of `{property}` is write-only and in no state: set it in the program");
-        losses.add(place(&address), reason);
+    let mut inputs = found.inputs.clone();
+    let mut ignore_changes = BTreeSet::new();
+    // An HCL configuration sets what a program in another language would lack.
+    if of_all.naming.runtime != Runtime::Hcl {
+        let inexpressible;
+        (inputs, inexpressible) = expressible(&inputs, &shape.object);
+        for path in &inexpressible {
+            let reason = format!(
+                "YAML cannot express the number `{path}`: the stack has it, and the program ignores its changes; in another \
+                 language give it as a string"
+            );
+            losses.add(place(&address), reason);
+        }
+        for path in &inexact {
+            let reason = format!(
+                "no program can express the number `{path}`: the stack has it, and the program ignores its changes"
+            );
+            losses.add(place(&address), reason);
+        }
+        ignore_changes.extend(inexpressible.iter().chain(&inexact).map(|path| ignorable(path).to_string()));
+        let lost: Vec<&str> = lost_write_only(&saved, &shape.object).collect();
+        if let Some(fault) = fault
+            && lost.is_empty()
+            && ignore_changes.is_empty()
+        {
+            losses.add(place(&address), providers.redact(&fault));
+        }
+        for property in lost {
+            let reason =
+                format!("the value of `{property}` is write-only and in no state: set it in the program");
+            losses.add(place(&address), reason);
+        }
     }
     Ok(Adopted {
         inputs,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use hcl_edit::expr::Expression;
 use isthmus_state::{InstanceKey, ProviderConfigAddress};
 
-use super::naming::Naming;
+use super::Naming;
 use crate::cli::migrate::Runtime;
 use crate::cli::migrate::losses::Losses;
 use crate::cli::output::inform;

@@ -11,7 +11,7 @@ use isthmus_cty::json::Json;
 use isthmus_state::{ComponentAddress, EncryptedStore, ObjectAddress, ResourceAddress};
 
 use crate::cli::state::error::StateError;
-use crate::cli::state::file;
+use crate::cli::state::read_file;
 use crate::cli::state::record::Record;
 use crate::cli::state::selector::Selector;
 
@@ -33,7 +33,7 @@ impl Addresses {
         state_store: &EncryptedStore,
     ) -> Result<Self, StateError> {
         let Some(path) = path else { return Ok(Self::default()) };
-        let bytes = file::read(path)?;
+        let bytes = read_file(path)?;
         let wrong = |reason: String| StateError::Addresses { file: path.to_owned(), reason };
         let Json::Object(members) = Json::parse(&bytes).map_err(|error| wrong(error.to_string()))? else {
             return Err(wrong("it holds something else".to_owned()));

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use isthmus_cty::Value;
 use isthmus_proto::property::{Struct, Value as Property};
 
-use super::change::ChangeKind;
+use super::ChangeKind;
 use super::elements::{self, ElementChange};
 use isthmus_package::shape::{ObjectShape, Shape};
 use isthmus_translate::property::{PropertyView, unwrap};

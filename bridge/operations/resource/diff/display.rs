@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use isthmus_proto::property::Struct;
 
-use super::change::{Change, ChangeKind, Display, META};
+use super::{Change, ChangeKind, Display, META};
 use isthmus_translate::property::{self, PropertyView};
 use isthmus_translate::property_path::PropertyPath;
 

@@ -1,5 +1,7 @@
-//! Messages about interrupted operations: what took how long, what is known of the outcome, and
-//! what to do.
+//! Error texts of operations that a time limit or the user has interrupted.
+//!
+//! Each has the cause, whether the outcome is unknown, and the remedy. A provider's own diagnostics
+//! result from the stop request, and do not name its cause.
 
 use isthmus_provider::{Interruption, Limit, ProviderError};
 

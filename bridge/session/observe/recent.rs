@@ -1,4 +1,4 @@
-//! The recent log lines of a daemon, for `isthmus logs`.
+//! The recent log lines of a daemon, for `isthmus logs`, and the calls that failed last, for its status page.
 //!
 //! A line may quote values of the resources that it is about. Secrets of the session are redacted before it comes here.
 
@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use tokio::sync::watch;
+use tonic::Code;
 
+use super::observation::Observation;
 use crate::authorization::Identity;
 use crate::engine::Severity;
 
@@ -103,6 +105,63 @@ impl Lines {
     }
 }
 
+/// Where the lines of a log are remembered, and its losses counted.
+#[derive(Clone, Debug)]
+pub struct LogTap {
+    observation: Arc<Observation>,
+    identity: Identity,
+    session: Option<u64>,
+}
+
+impl LogTap {
+    /// Of a session of an identity, or of the daemon.
+    pub fn new(observation: Arc<Observation>, identity: Identity, session: Option<u64>) -> Self {
+        Self { observation, identity, session }
+    }
+
+    /// A line was sent, in which secrets are redacted.
+    pub fn line(&self, severity: Severity, text: &str) {
+        self.observation.line(&self.identity, self.session, severity, text);
+    }
+
+    /// A line was dropped.
+    pub fn dropped(&self) {
+        self.observation.line_dropped();
+    }
+}
+
+/// How many failed calls are remembered.
+const REMEMBERED: usize = 50;
+
+/// A call that failed: what, where and when, and no text, which may quote values.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    pub at: SystemTime,
+    pub rpc: &'static str,
+    /// The provider's label.
+    pub provider: Arc<str>,
+    pub code: Code,
+}
+
+/// The last failures.
+#[derive(Debug, Default)]
+pub(super) struct RecentFailures(Mutex<VecDeque<Failure>>);
+
+impl RecentFailures {
+    pub(super) fn add(&self, failure: Failure) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() == REMEMBERED {
+            all.pop_front();
+        }
+        all.push_back(failure);
+    }
+
+    /// The newest first.
+    pub(super) fn list(&self) -> Vec<Failure> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().rev().cloned().collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use isthmus_platform::process::User;
@@ -140,5 +199,16 @@ mod tests {
             lines.add(&Identity::User(User::from_id(8)), None, Severity::Warning, "one");
         }
         assert_eq!(texts(&lines, &mut lines.reader()).len(), MOST_LINES);
+    }
+
+    #[test]
+    fn the_newest_come_first_and_old_ones_are_forgotten() {
+        let failures = RecentFailures::default();
+        for rpc in ["Create"; REMEMBERED].into_iter().chain(["Read", "Delete"]) {
+            let (at, provider, code) = (SystemTime::now(), "none".into(), Code::Unknown);
+            failures.add(Failure { at, rpc, provider, code });
+        }
+        let listed: Vec<&str> = failures.list().iter().map(|failure| failure.rpc).collect();
+        assert_eq!((listed.len(), &listed[..3]), (REMEMBERED, &["Delete", "Read", "Create"][..]));
     }
 }
