@@ -75,6 +75,8 @@ async fn a_creation_that_was_killed_is_listed_and_reported_at_the_next_start() {
     engine.start().await.kill().await;
     assert_eq!(engine.shown().len(), 1, "it is told once: {:?}", engine.shown());
     assert!(isthmus(engine.home(), &["recover"]).well().stdout.contains("stuck"));
+    let others = isthmus(engine.home(), &["recover", "--package", "time"]).well().stdout;
+    assert!(!others.contains("stuck"), "{others}");
     let said = isthmus(engine.home(), &["recover", "dismiss", &number, "1700"]);
     assert!(said.code == 3 && said.stderr.contains("no operation 1700 is open"), "{said:?}");
     let said = isthmus(engine.home(), &["recover", "dismiss", &number]).well();

@@ -322,40 +322,6 @@ async fn records_of_a_stack_go_out_and_come_in_again() {
     assert!(said.code == 1 && said.stderr.contains("byte ") && said.stderr.contains("cut short"), "{said:?}");
 }
 
-#[tokio::test]
-async fn changes_whose_end_is_not_known_are_listed() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let state_store = EncryptedStore::open(directory.path(), None).await.expect("a store");
-    let key =
-        StoreKey { package: "random".to_owned(), type_name: "random_pet".to_owned(), id: String::new() };
-    let intent = Intent {
-        intention: OperationKind::Create,
-        key,
-        subject: "the dog".to_owned(),
-        prior: None,
-        companion: bytes::Bytes::new(),
-    };
-    drop(state_store.journal().begin(intent, None).await.expect("begun"));
-    let listed = isthmus(directory.path(), &["recover"]).well().stdout;
-    assert!(listed.contains("creation") && listed.contains("the dog"), "{listed}");
-    let listed = isthmus(directory.path(), &["recover", "list", "--json"]).well().stdout;
-    let listed: Json = serde_json::from_str(&listed).expect("JSON");
-    assert_eq!(
-        (&listed["operations"][0]["kind"], &listed["operations"][0]["urn"]),
-        (&json!("creation"), &json!("the dog"))
-    );
-    assert_eq!(
-        listed["operations"][0]["report"],
-        "the creation of the dog (random_pet of package random) by ".to_owned()
-            + listed["operations"][0]["report"]
-                .as_str()
-                .and_then(|report| report.split(" by ").nth(1))
-                .expect("who")
-    );
-    let others = isthmus(directory.path(), &["recover", "--package", "time", "--json"]).well().stdout;
-    assert!(others.contains("\"operations\": []"), "{others}");
-}
-
 /// The directories in a directory that a killed command has left.
 fn left_in(directory: &Path) -> usize {
     let entries = std::fs::read_dir(directory).expect("a directory");
