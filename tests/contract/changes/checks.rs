@@ -3,9 +3,9 @@
 use isthmus_proto::pulumirpc::CheckRequest;
 
 use crate::harness::engine::Severity;
-use crate::harness::{Code, Outcome, Setup, bag, json, on_both_protocols, secret};
+use crate::harness::{Code, Outcome, Setup, bag, json, on_one_protocol, secret};
 
-on_both_protocols! {
+on_one_protocol! {
     async fn keys_of_the_engines_own_pass(session: sandbox) {
         session.note().checked(&json!({"title": "Hello", "__defaults": ["priority"], "__other": {}})).await?;
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::harness::resource::Difference;
-use crate::harness::{Json, Outcome, Protocol, Setup, Stored, json, on_both_protocols};
+use crate::harness::{Json, Outcome, Protocol, Setup, Stored, json, on_one_protocol};
 
 /// So many changes are made, one or several at a time.
 const STEPS: usize = 200;
@@ -14,7 +14,7 @@ const SEED: &str = "NESTED_SETS_SEED";
 /// What the sets are called, from the outermost.
 const SETS: [&str; 3] = ["rules", "statements", "matches"];
 
-on_both_protocols! {
+on_one_protocol! {
     async fn two_hundred_random_edits_are_shown_where_they_are_and_nowhere_else(protocol) {
         let seed = match std::env::var(SEED) {
             Ok(seed) => seed.parse().expect("a seed is a number"),

@@ -7,7 +7,7 @@ use super::engine::{Engine, Step};
 use super::tofu::{isthmus, isthmus_with};
 use super::{goal, pet, text};
 use crate::harness::scripted::Ancient;
-use crate::harness::{Json, json, on_both_protocols};
+use crate::harness::{Json, json, on_one_protocol};
 
 const ADDRESS: &str = "example.com/acme/sandbox";
 
@@ -113,7 +113,7 @@ async fn an_override_of_a_developer_is_linked_as_a_file_and_not_by_an_address_th
     isthmus_with(directory.path(), &["link", &program, "--dir", &bin], &variables).well();
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn a_running_provider_is_found_by_the_address_and_not_by_the_packages_name(protocol) {
         let ancient = Ancient::start(protocol).await;
         for (key, is_found) in [("example.com/acme/ancient", true), ("zoo", false), ("ancient", false)] {
