@@ -12,6 +12,7 @@ pub(crate) mod http;
 pub(crate) mod processes;
 pub(crate) mod replicas;
 pub(crate) mod resource;
+pub(crate) mod said;
 pub(crate) mod scripted;
 pub(crate) mod session;
 pub(crate) mod settings;

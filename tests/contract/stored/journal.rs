@@ -290,7 +290,7 @@ on_one_protocol! {
         let file: Json = serde_json::from_str(&file).unwrap_or_else(|_| panic!("no JSON: {code:?} {file}"));
         assert_eq!(file["resources"][0]["id"], "region/twice", "{file}");
         // The key is that of the journal: no state store is missing.
-        let listed = isthmus(&host.directory().join("isthmus"), &["state", "list"]).well();
+        let listed = isthmus(&host.directory().join("isthmus"), &["state", "list"]).succeeded();
         assert!(listed.stderr.contains("the state store holds no objects"), "{listed:?}");
     }
 
