@@ -68,7 +68,7 @@ pub(crate) struct Misbehaviour {
     pub shutdown: Shutdown,
     /// `SANDBOX_STOP=obey|refuse|hang`: effect of `StopProvider`.
     pub stop: Stop,
-    /// `SANDBOX_CONFIGURE=accept|refuse|warn|crash|hang|quote|judge`: effect of
+    /// `SANDBOX_CONFIGURE=accept|refuse|warn|crash|quote|judge`: effect of
     /// `ConfigureProvider`.
     pub configure: Configure,
     /// `SANDBOX_CONFIGURE_DELAY=2000`: milliseconds that configuring takes, as of a slow login.
@@ -270,8 +270,6 @@ pub(crate) enum Configure {
     Warn,
     /// Crash like a panicking Go program.
     Crash,
-    /// Never respond.
-    Hang,
     /// Return an error that quotes the token.
     Quote,
     /// Return it already from `ValidateProviderConfig`.
@@ -380,11 +378,10 @@ const CONFIGURES: Choices<Configure> = (
         ("refuse", Configure::Refuse),
         ("warn", Configure::Warn),
         ("crash", Configure::Crash),
-        ("hang", Configure::Hang),
         ("quote", Configure::Quote),
         ("judge", Configure::Judge),
     ],
-    "accept, refuse, warn, crash, hang, quote or judge",
+    "accept, refuse, warn, crash, quote or judge",
 );
 const IMPORTS: Choices<ImportAnswer> = (
     &[

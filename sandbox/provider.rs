@@ -174,8 +174,7 @@ impl Provider {
     pub(crate) fn configure(&self, config: &Value) -> Diagnostics {
         #[cfg(feature = "misbehaviour")]
         match self.switches.misbehaviour.configure {
-            // `Hang` does not return.
-            Configure::Accept | Configure::Warn | Configure::Hang | Configure::Judge => {}
+            Configure::Accept | Configure::Warn | Configure::Judge => {}
             Configure::Quote => return token_refused(config).into(),
             Configure::Crash => resources::fixtures::faulty::crash(),
             Configure::Refuse => {

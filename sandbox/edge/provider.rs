@@ -15,7 +15,7 @@ use crate::call::Call;
 use crate::calls::CallRecord;
 use crate::diagnostics::Diagnostic;
 #[cfg(feature = "misbehaviour")]
-use crate::misbehaviour::{Configure, Stop};
+use crate::misbehaviour::Stop;
 use crate::protocol::Feature;
 use crate::provider::Provider;
 use crate::resource_entry::ResourceEntry;
@@ -122,12 +122,7 @@ impl Edge {
             ..CallRecord::of(call)
         });
         #[cfg(feature = "misbehaviour")]
-        {
-            if self.provider.misbehaviour().configure == Configure::Hang {
-                return std::future::pending().await;
-            }
-            tokio::time::sleep(self.provider.misbehaviour().configure_delay).await;
-        }
+        tokio::time::sleep(self.provider.misbehaviour().configure_delay).await;
         Ok(diagnostic_messages(self.provider.configure(&config)))
     }
 

@@ -22,20 +22,14 @@ mod usage;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::harness::said::Said;
+
 /// What the namespace of providers is in the cache of a machine.
 const HASHICORP: &str = "registry.opentofu.org/hashicorp";
 
 /// A user's home, with nothing in it.
 struct Machine {
     directory: tempfile::TempDir,
-}
-
-/// What a command has said.
-#[derive(Debug)]
-struct Said {
-    code: i32,
-    stdout: String,
-    stderr: String,
 }
 
 impl Machine {
@@ -74,30 +68,5 @@ impl Machine {
         std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
         std::fs::write(&path, content).expect("a file");
         path
-    }
-}
-
-impl Said {
-    fn of(command: &mut Command) -> Self {
-        let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Self {
-            code: output.status.code().unwrap_or(-1),
-            stdout: text(&output.stdout),
-            stderr: text(&output.stderr),
-        }
-    }
-
-    #[track_caller]
-    fn well(self) -> String {
-        assert_eq!(self.code, 0, "{}\n{}", self.stdout, self.stderr);
-        self.stdout
-    }
-
-    /// What it has said of a failure.
-    #[track_caller]
-    fn failed(self) -> String {
-        assert_eq!(self.code, 1, "{}\n{}", self.stdout, self.stderr);
-        self.stdout + &self.stderr
     }
 }

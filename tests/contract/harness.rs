@@ -12,6 +12,7 @@ pub(crate) mod http;
 pub(crate) mod processes;
 pub(crate) mod replicas;
 pub(crate) mod resource;
+pub(crate) mod said;
 pub(crate) mod scripted;
 pub(crate) mod session;
 pub(crate) mod settings;
@@ -33,7 +34,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 /// A test ends with the first call that fails against its expectation.
 pub(crate) type Outcome = Result<(), Status>;
 
-/// Declares tests that run once on each protocol: `async fn name(protocol) { … }`. One that begins with a session of a provider says
+/// Declares tests that run once on each protocol, because what they are about differs with it, such as a call of a provider:
+/// `async fn name(protocol) { … }`. One that begins with a session of a provider says
 /// so instead: `async fn name(host, session: sandbox) { … }`, or `(session: sandbox)` where nothing is asked of the host.
 macro_rules! on_both_protocols {
     () => {};
@@ -75,3 +77,38 @@ macro_rules! on_both_protocols {
     };
 }
 pub(crate) use on_both_protocols;
+
+/// The protocol of a test that needs either: by the length of its name, so that each protocol has half of the tests.
+pub(crate) const fn one_protocol(test: &str) -> Protocol {
+    if test.len().is_multiple_of(2) { Protocol::V5 } else { Protocol::V6 }
+}
+
+/// Declares tests in the same way that run on one of the protocols: what they are about is above the client of providers, which
+/// has both for one.
+macro_rules! on_one_protocol {
+    () => {};
+    ($(#[$attribute:meta])* async fn $name:ident($protocol:ident) $body:block $($rest:tt)*) => {
+        $(#[$attribute])*
+        #[tokio::test]
+        async fn $name() -> $crate::harness::Outcome {
+            let $protocol = $crate::harness::one_protocol(stringify!($name));
+            $body
+            Ok(())
+        }
+        on_one_protocol! { $($rest)* }
+    };
+    ($(#[$attribute:meta])* async fn $name:ident($host:ident, $session:ident: $provider:ident) $body:block $($rest:tt)*) => {
+        on_one_protocol! {
+            $(#[$attribute])*
+            async fn $name(protocol) {
+                let ($host, $session) = $crate::harness::Setup::$provider(protocol).session().await?;
+                $body
+            }
+            $($rest)*
+        }
+    };
+    ($(#[$attribute:meta])* async fn $name:ident($session:ident: $provider:ident) $body:block $($rest:tt)*) => {
+        on_one_protocol! { $(#[$attribute])* async fn $name(_host, $session: $provider) $body $($rest)* }
+    };
+}
+pub(crate) use on_one_protocol;

@@ -9,3 +9,5 @@ mod engine;
 mod matrix;
 mod random;
 mod replicas;
+
+pub(crate) use random::Dice;

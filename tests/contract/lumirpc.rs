@@ -34,7 +34,7 @@ use isthmus_translate::property;
 use tonic::transport::Channel;
 
 use crate::harness::engine::Severity;
-use crate::harness::{Outcome, Session, Setup, json, on_both_protocols, processes};
+use crate::harness::{Outcome, Session, Setup, json, on_one_protocol, processes};
 use engine::{Engine, Goal, Step};
 
 fn goal(type_token: &str, inputs: impl Into<Struct>) -> Goal {
@@ -287,7 +287,7 @@ async fn a_providers_warning_is_shown_before_the_answer() {
     assert!(shown[0].severity == Severity::Warning && shown[0].message.contains("`title`"), "{shown:?}");
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn both_services_are_on_one_port_and_no_provider_outlives_them(protocol) {
         let mut host = Setup::sandbox(protocol).named("lumi-resource-sandbox").start().await;
         let mut lumi = ResourceProviderClient::new(host.channel().await);
@@ -315,7 +315,7 @@ on_both_protocols! {
     }
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn both_services_change_resources_of_one_provider_at_the_same_time(protocol) {
         let host = Setup::sandbox(protocol).named("lumi-resource-sandbox").start().await;
         let lumi = ResourceProviderClient::new(host.channel().await);

@@ -1,8 +1,8 @@
 //! What the schemas of providers say, as packages, and as shapes of values.
 
+mod attributes;
 mod broken;
 mod documents;
-mod features;
 mod numbers;
 mod package;
 mod remembering;

@@ -7,9 +7,9 @@ mod write_only;
 
 use isthmus_proto::pulumirpc::ConfigureRequest;
 
-use crate::harness::{Json, Setup, bag, json, on_both_protocols, secret};
+use crate::harness::{Json, Setup, bag, json, on_one_protocol, secret};
 
-on_both_protocols! {
+on_one_protocol! {
     async fn what_was_secret_going_in_is_secret_coming_out(host, session: sandbox) {
         let note = session.note();
         let news = json!({

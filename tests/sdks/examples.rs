@@ -56,7 +56,7 @@ fn the_typescript_example_creates_and_destroys_its_resources() {
     workshop.project.write("index.ts", &read("typescript/index.ts"));
     workshop.take("programs/engine.ts");
     workshop.take("programs/example.ts");
-    typescript::compile_sdks(&workshop, &random(), &["index.ts", "example.ts"]);
+    typescript::compile(&workshop, &random(), &["index.ts", "example.ts"]);
     comes_and_goes(&workshop, || {
         let mut command = workshop.at_home("node");
         command.arg("js/example.js");

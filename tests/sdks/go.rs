@@ -1,4 +1,4 @@
-//! Go: all SDKs and a program on them pass the compiler and `go vet`.
+//! Go: all SDKs, a program on them and the examples of `isthmus docs` pass the compiler and `go vet`.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -6,24 +6,33 @@ use std::process::Command;
 
 use crate::harness::project::create_directory;
 use crate::packages::{self, Package};
+use crate::reference;
 use crate::workshop::{Workshop, sources};
 
 /// What comes before an SDK's package name in its module.
 pub(crate) const MODULES: &str = "github.com/pulumi/pulumi-terraform-provider/sdks/go";
 
 #[test]
-fn sdks_compile_and_show_their_types() {
+fn sdks_compile_with_a_program_and_every_example() {
     let all = packages::all();
     let workshop = Workshop::with_sdks("Go SDKs", "go", &all);
     let module = workshop.project.path("sdks/go");
     copy_module(&module);
+    for (name, code) in reference::programs(&workshop, &all, "go") {
+        create_directory(&module.join("examples").join(&name));
+        workshop.project.write(&format!("sdks/go/examples/{name}/main.go"), &code);
+    }
     let mut vet = go(&module);
     vet.args(["vet", "-mod=readonly", "./..."]).args(all.iter().map(pattern));
     workshop.run("go vet", &mut vet);
+    // Their form is the one that Go has for programs.
+    let mut format = Command::new("gofmt");
+    let ended = workshop.run("gofmt", format.arg("-l").arg(module.join("examples")));
+    assert_eq!(ended.stdout, "");
 }
 
 /// Makes the directory of the SDKs a module, with the program that uses them.
-pub(crate) fn copy_module(module: &std::path::Path) {
+fn copy_module(module: &std::path::Path) {
     for file in ["go.mod", "go.sum", "program.go"] {
         let from = sources().join("go").join(file);
         fs::copy(&from, module.join(file)).unwrap_or_else(|error| panic!("{}: {error}", from.display()));
@@ -66,10 +75,15 @@ fn pattern(package: &Package) -> String {
     format!("{MODULES}/{}/...", package.name)
 }
 
-/// The same everywhere: no C compiler, no toolchain fetched behind one's back, no workspace file from outside.
+/// The same everywhere: no C compiler, no toolchain fetched behind one's back, no workspace file from outside. The flag is that of
+/// `tests/tools/build`: what both use is compiled once, whatever the directory.
 pub(crate) fn go(module: &std::path::Path) -> Command {
     let mut command = Command::new("go");
     command.current_dir(module);
-    command.env("CGO_ENABLED", "0").env("GOTOOLCHAIN", "local").env("GOWORK", "off").env("GOFLAGS", "");
+    command
+        .env("CGO_ENABLED", "0")
+        .env("GOTOOLCHAIN", "local")
+        .env("GOWORK", "off")
+        .env("GOFLAGS", "-trimpath");
     command
 }

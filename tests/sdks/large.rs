@@ -12,7 +12,7 @@ pub(crate) fn compile(language: &str, package: &Package) -> Workshop {
     let packages = std::slice::from_ref(package);
     let workshop = Workshop::with_sdks("a large SDK", language, packages);
     match language {
-        "nodejs" => typescript::compile_sdks(&workshop, packages, &[]),
+        "nodejs" => typescript::compile(&workshop, packages, &[]),
         "python" => {
             let path = python::install(&workshop, packages);
             python::import(&workshop, &path);

@@ -1,4 +1,5 @@
-//! Programs on generated SDKs live by the real engine: everything is created, stays as it is, and is gone in the end.
+//! Programs on generated SDKs live by the real engine: everything is created, stays as it is, and is gone in the end. Compilers and
+//! type checkers judge the SDKs and all examples on them here as well, because generating SDKs takes as long as that.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -9,6 +10,7 @@ use serde_json::{Value, json};
 use crate::harness::project::create_directory;
 use crate::packages::{self, Package};
 use crate::python;
+use crate::reference;
 use crate::typescript;
 use crate::workshop::{Part, Workshop, sources};
 
@@ -102,11 +104,15 @@ fn workshop(name: &'static str, language: &str, packages: &[Package]) -> Worksho
 }
 
 #[test]
-fn a_python_program_creates_and_destroys_what_its_sdks_offer() {
+fn a_python_program_lives_and_all_modules_and_examples_have_their_types() {
     fixtures::needs!(Python);
     let all = packages::all();
     let workshop = workshop("a Python program", "python", &all);
     let path = python::install(&workshop, &all);
+    python::import(&workshop, &path);
+    python::check_types(&workshop, &path, &all);
+    python::check_types_of(&workshop, &path, &reference::programs(&workshop, &all, "python"));
+
     let program = || python_program(&workshop, "life.py", &path);
 
     let up = step(&workshop, &mut program(), "up", &json!({ "create": EVERYTHING }));
@@ -116,10 +122,19 @@ fn a_python_program_creates_and_destroys_what_its_sdks_offer() {
 }
 
 #[test]
-fn a_typescript_program_creates_and_destroys_what_its_sdks_offer() {
+fn a_typescript_program_lives_and_is_compiled_with_all_modules_and_examples() {
     let all = packages::all();
     let workshop = workshop("a TypeScript program", "nodejs", &all);
-    typescript::compile(&workshop, &all);
+    workshop.take("programs/life.ts");
+    workshop.take("programs/engine.ts");
+    create_directory(&workshop.project.path("examples"));
+    let mut programs = vec!["life.ts".to_owned()];
+    for (name, code) in reference::programs(&workshop, &all, "typescript") {
+        programs.push(format!("examples/{name}.ts"));
+        workshop.project.write(&programs[programs.len() - 1], &code);
+    }
+    typescript::compile(&workshop, &all, &programs.iter().map(String::as_str).collect::<Vec<_>>());
+
     let program = || {
         let mut command = workshop.at_home("node");
         command.arg("js/life.js");

@@ -26,6 +26,7 @@ mod go;
 mod java;
 mod large;
 mod python;
+mod reference;
 mod typescript;
 
 use std::fmt::Write as _;

@@ -91,7 +91,7 @@ fn the_plain_form_works_in_typescript() {
     let workshop = Workshop::with_sdks("plain forms in TypeScript", "nodejs", &local());
     workshop.take("programs/engine.ts");
     workshop.take("programs/plain.ts");
-    typescript::compile_sdks(&workshop, &local(), &["plain.ts"]);
+    typescript::compile(&workshop, &local(), &["plain.ts"]);
     takes_secrets(&workshop, || {
         let mut command = workshop.at_home("node");
         command.arg("js/plain.js");

@@ -1,10 +1,14 @@
-//! Python: every module can be imported, and a type checker finds what it should in a program, and nothing else.
+//! Python: every module can be imported, and type checkers find what they should in a program, and nothing in the examples of
+//! `isthmus docs` (`life.rs`).
 
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::packages::{self, Package};
+use serde_json::json;
+
+use crate::harness::project::create_directory;
+use crate::packages::Package;
 use crate::workshop::{Part, Workshop, sources};
 
 /// Installs the SDKs of these packages, from their directories and nowhere else, and returns where Python has to look for them and for
@@ -22,25 +26,19 @@ pub(crate) fn install(workshop: &Workshop, packages: &[Package]) -> OsString {
 }
 
 /// The interpreter that has Pulumi's library.
-pub(crate) fn interpreter(installed: &Path) -> std::path::PathBuf {
+pub(crate) fn interpreter(installed: &Path) -> PathBuf {
     installed.join("venv/bin/python")
 }
 
-#[test]
-fn sdks_are_imported_and_show_their_types() {
-    fixtures::needs!(Python);
-    let all = packages::all();
-    let workshop = Workshop::with_sdks("Python SDKs", "python", &all);
-    let path = install(&workshop, &all);
-    let python = |arguments: &[&str]| python(&workshop, &path, arguments);
-    import(&workshop, &path);
-
+/// Checks the types of the installed SDKs of `packages`, and of a program on them.
+pub(crate) fn check_types(workshop: &Workshop, path: &OsStr, packages: &[Package]) {
+    let python = |arguments: &[&str]| python(workshop, path, arguments);
     // What the generator writes into every SDK (a text where one may be missing; properties called like methods of dictionaries;
     // no type for nothing) is not what this is about.
     let tolerated = ["arg-type", "assignment", "return-value", "override", "var-annotated", "return"];
     let mut sdks = python(&["-m", "mypy", "--no-incremental", "--no-error-summary"]);
     sdks.args(tolerated.iter().flat_map(|code| ["--disable-error-code", code]));
-    sdks.args(all.iter().flat_map(|package| ["-p".to_owned(), format!("pulumi_{}", package.name)]));
+    sdks.args(packages.iter().flat_map(|package| ["-p".to_owned(), format!("pulumi_{}", package.name)]));
     workshop.run("mypy of the SDKs", &mut sdks);
 
     // A program is judged without such leniency, and says itself what has to be refused.
@@ -48,6 +46,27 @@ fn sdks_are_imported_and_show_their_types() {
     program.args(["--strict", "--follow-imports=silent"]);
     program.arg(sources().join("programs/life.py"));
     workshop.run("mypy of a program", &mut program);
+}
+
+/// Checks the types of programs on the installed SDKs, each with a name for its file.
+pub(crate) fn check_types_of(workshop: &Workshop, path: &OsStr, programs: &[(String, String)]) {
+    create_directory(&workshop.project.path("examples"));
+    for (name, code) in programs {
+        workshop.project.write(&format!("examples/{name}.py"), code);
+    }
+    let extra: Vec<PathBuf> = std::env::split_paths(path).collect();
+    workshop.project.write(
+        "pyrightconfig.json",
+        &json!({ "include": ["examples"], "extraPaths": extra, "typeCheckingMode": "standard" }).to_string(),
+    );
+    let mut pyright = Command::new("node");
+    pyright
+        .current_dir(workshop.project.path(""))
+        .arg(Part::Node.installed().join("node_modules/pyright/index.js"))
+        .arg("--pythonpath")
+        .arg(interpreter(&Part::Python.installed()));
+    let ended = workshop.run("pyright", &mut pyright);
+    assert!(ended.stdout.contains("0 errors, 0 warnings"), "{}", ended.stdout);
 }
 
 /// Imports every module of the installed SDKs.

@@ -1,9 +1,8 @@
-//! `isthmus docs`: its examples are programs that compilers and the engine accept, and its pages are quick, legible and accessible
-//! in a browser.
+//! `isthmus docs`: its examples in YAML are programs that the engine accepts, and its pages are quick, legible and accessible in a
+//! browser. Compilers take the examples in other languages together with the SDKs that these use (`go.rs`, `life.rs`).
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::{fs, iter};
 
@@ -14,7 +13,6 @@ use serde_json::{Value, json};
 use crate::harness::project::{Bridge, Provider, create_directory};
 use crate::packages::{self, Package};
 use crate::workshop::{Part, Workshop, sources};
-use crate::{go, python, typescript};
 
 /// The command for a package's provider.
 fn docs(workshop: &Workshop, package: &Package) -> Command {
@@ -48,87 +46,28 @@ fn example(page: &str, language: &str) -> Option<String> {
     Some(code.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&"))
 }
 
-/// A name of a file for the program of a page.
-fn file_name(package: &Package, page: &str) -> String {
-    format!("{}_{}", package.name, page.replace(|character: char| !character.is_ascii_alphanumeric(), "_"))
-}
-
-/// What the SDK of a language is without, as tests of SDKs list it.
-fn is_left_out(language: &str, package: &Package, page: &str) -> bool {
-    packages::left_out(language, package.name).iter().any(|left_out| {
-        let (kind, name) = left_out.split_once(' ').expect("a kind and a name");
-        page == format!("{kind}s/{name}")
-    })
-}
-
-#[test]
-fn examples_in_typescript_compile() {
-    let all = packages::all();
-    let workshop = Workshop::with_sdks("examples in TypeScript", "nodejs", &all);
-    create_directory(&workshop.project.path("examples"));
+/// The programs in a language on the pages of packages, each with a name for its file. Those of what no SDK in the language can
+/// have are left out, as tests of SDKs list them.
+pub(crate) fn programs(workshop: &Workshop, packages: &[Package], language: &str) -> Vec<(String, String)> {
+    let sdk = if language == "typescript" { "nodejs" } else { language };
     let mut programs = Vec::new();
-    for package in &all {
-        for (page, code) in examples(&workshop, package, "typescript") {
-            if !is_left_out("nodejs", package, &page) {
-                let file = format!("examples/{}.ts", file_name(package, &page));
-                workshop.project.write(&file, &code);
-                programs.push(file);
+    for package in packages {
+        let left_out: Vec<_> = packages::left_out(sdk, package.name)
+            .iter()
+            .map(|left_out| {
+                let (kind, name) = left_out.split_once(' ').expect("a kind and a name");
+                format!("{kind}s/{name}")
+            })
+            .collect();
+        for (page, code) in examples(workshop, package, language) {
+            if !left_out.contains(&page) {
+                let page = page.replace(|character: char| !character.is_ascii_alphanumeric(), "_");
+                programs.push((format!("{}_{page}", package.name), code));
             }
         }
     }
     assert!(programs.len() > 300, "{programs:?}");
-    typescript::compile_sdks(&workshop, &all, &programs.iter().map(String::as_str).collect::<Vec<_>>());
-}
-
-#[test]
-fn examples_in_python_have_the_types_of_the_sdks() {
-    fixtures::needs!(Python);
-    let all = packages::all();
-    let workshop = Workshop::with_sdks("examples in Python", "python", &all);
-    let path = python::install(&workshop, &all);
-    create_directory(&workshop.project.path("examples"));
-    for package in &all {
-        for (page, code) in examples(&workshop, package, "python") {
-            workshop.project.write(&format!("examples/{}.py", file_name(package, &page)), &code);
-        }
-    }
-    let extra: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    let interpreter = python::interpreter(&Part::Python.installed());
-    workshop.project.write(
-        "pyrightconfig.json",
-        &json!({ "include": ["examples"], "extraPaths": extra, "typeCheckingMode": "standard" }).to_string(),
-    );
-    let mut pyright = Command::new("node");
-    pyright
-        .current_dir(workshop.project.path(""))
-        .arg(Part::Node.installed().join("node_modules/pyright/index.js"))
-        .arg("--pythonpath")
-        .arg(interpreter);
-    let ended = workshop.run("pyright", &mut pyright);
-    assert!(ended.stdout.contains("0 errors, 0 warnings"), "{}", ended.stdout);
-}
-
-#[test]
-fn examples_in_go_pass_vet() {
-    let all = packages::all();
-    let workshop = Workshop::with_sdks("examples in Go", "go", &all);
-    let module = workshop.project.path("sdks/go");
-    for package in &all {
-        for (page, code) in examples(&workshop, package, "go") {
-            if !is_left_out("go", package, &page) {
-                let directory = format!("sdks/go/examples/{}", file_name(package, &page));
-                create_directory(&workshop.project.path(&directory));
-                workshop.project.write(&format!("{directory}/main.go"), &code);
-            }
-        }
-    }
-    go::copy_module(&module);
-    let mut vet = go::go(&module);
-    workshop.run("go vet", vet.args(["vet", "-mod=readonly", "./examples/..."]));
-    // Their form is the one that Go has for programs.
-    let mut format = Command::new("gofmt");
-    let ended = workshop.run("gofmt", format.arg("-l").arg(module.join("examples")));
-    assert_eq!(ended.stdout, "");
+    programs
 }
 
 /// One program of all resources of a package and of calls of its provider functions. A resource is called by its page.

@@ -1,4 +1,4 @@
-//! TypeScript: all SDKs and a program on them are compiled, strictly, in one run. The program is run in `life.rs`.
+//! TypeScript: all SDKs, a program on them and the examples of `isthmus docs` are compiled, strictly, in one run (`life.rs`).
 
 use std::os::unix::fs::symlink;
 use std::process::Command;
@@ -9,18 +9,11 @@ use crate::harness::project::create_directory;
 use crate::packages::Package;
 use crate::workshop::{Part, Workshop};
 
-/// Compiles the SDKs of `packages` and `life.ts`, which then can be run: `js/life.js`.
+/// Compiles the SDKs of `packages`, and programs that use them, which then can be run: `js/life.js`.
 ///
 /// An SDK's own `npm install` would compile it alone, by the options that it brings. Here one run of the compiler serves them
 /// all, by the same options; `node_modules` then shows each SDK as an installed one would be seen.
-pub(crate) fn compile(workshop: &Workshop, packages: &[Package]) {
-    workshop.take("programs/life.ts");
-    workshop.take("programs/engine.ts");
-    compile_sdks(workshop, packages, &["life.ts"]);
-}
-
-/// Compiles the SDKs of `packages`, and programs that use them.
-pub(crate) fn compile_sdks(workshop: &Workshop, packages: &[Package], programs: &[&str]) {
+pub(crate) fn compile(workshop: &Workshop, packages: &[Package], programs: &[&str]) {
     let installed = Part::Node.installed();
     let project = &workshop.project;
     create_directory(&project.path("node_modules/@pulumi"));

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::harness::engine::Severity;
 use crate::harness::resource::{Difference, Resource};
-use crate::harness::{Json, Outcome, Protocol, Setup, json, on_both_protocols, secret, unknown};
+use crate::harness::{Json, Outcome, Protocol, Setup, json, on_one_protocol, secret, unknown};
 
 /// A name that the Go bridge has made.
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
@@ -51,7 +51,7 @@ async fn a_made_up_name_gives_way_to_what_the_sdk_says_it_conflicts_with() -> Ou
     Ok(())
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn the_daemon_takes_what_the_user_wants_of_names(protocol) {
         let host = Setup::sandbox(protocol).start().await;
         let session = host.connect().await;

@@ -3,43 +3,11 @@
 use isthmus_proto::pulumirpc::CheckRequest;
 
 use crate::harness::engine::Severity;
-use crate::harness::{Code, Outcome, Setup, bag, json, on_both_protocols, secret};
+use crate::harness::{Code, Outcome, Setup, bag, json, on_one_protocol, secret};
 
-on_both_protocols! {
-    async fn a_property_that_there_is_not_is_named_with_the_one_that_was_meant(session: sandbox) {
-        let checked = session.note().check(&json!({"title": "Hello", "boddy": "World"})).await?;
-        let [(property, reason)] = &checked.failures[..] else { panic!("one failure: {checked:?}") };
-        assert_eq!(property, "", "its value may be a secret");
-        assert!(reason.starts_with("boddy: ") && reason.contains("`body`"), "{reason}");
-    }
-
-    async fn a_property_that_there_is_not_is_found_at_any_depth(session: sandbox) {
-        let server = session.resource("sandbox:index/server:Server", "server");
-        let news = json!({"name": "web", "disks": [{"mount": "/"}, {"mount": "/data", "sise": 3}]});
-        let checked = server.check(&news).await?;
-        let [(property, reason)] = &checked.failures[..] else { panic!("one failure: {checked:?}") };
-        assert_eq!(property, "");
-        assert!(reason.starts_with("disks[1].sise: ") && reason.contains("`size`"), "{reason}");
-    }
-
+on_one_protocol! {
     async fn keys_of_the_engines_own_pass(session: sandbox) {
         session.note().checked(&json!({"title": "Hello", "__defaults": ["priority"], "__other": {}})).await?;
-    }
-
-    async fn a_value_of_the_wrong_type_is_named(session: sandbox) {
-        for (property, value, wanted) in [
-            ("title", json!(["a"]), "expected a string"),
-            ("priority", json!("urgent"), "expected a number"),
-            ("pinned", json!([]), "expected a boolean"),
-            ("labels", json!("x"), "expected an object"),
-        ] {
-            let mut news = json!({"title": "Hello"});
-            news[property] = value;
-            let checked = session.note().check(&news).await?;
-            let [(at, reason)] = &checked.failures[..] else { panic!("one failure: {checked:?}") };
-            assert_eq!(at, property);
-            assert!(reason.contains(wanted), "{reason}");
-        }
     }
 
     async fn the_provider_judges_inputs_at_their_properties(session: sandbox) {
@@ -99,13 +67,6 @@ on_both_protocols! {
         assert_eq!(warning.severity, Severity::Warning);
         assert_eq!(warning.message, "This property is deprecated: Use labels. (at property `tag`)");
         assert_eq!(warning.urn, note.urn());
-    }
-
-    async fn a_record_is_judged_by_the_providers_own_library(session: conformance) {
-        let checked = session.record().check(&json!({"name": "first", "title": "invalid"})).await?;
-        let [(property, reason)] = &checked.failures[..] else { panic!("one failure: {checked:?}") };
-        assert_eq!(property, "title");
-        assert!(reason.contains("A record cannot have this title."), "{reason}");
     }
 }
 

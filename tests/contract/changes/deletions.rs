@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::harness::engine::Severity;
 use crate::harness::resource::half_made;
-use crate::harness::{Code, Host, Json, Session, Setup, Stored, json, on_both_protocols, secret};
+use crate::harness::{Code, Host, Json, Session, Setup, Stored, json, on_one_protocol, secret};
 
 /// Something that is deleted in two attempts.
 async fn in_halves(session: &Session) -> Result<Stored, tonic::Status> {
@@ -36,7 +36,7 @@ fn files(directory: &Path) -> Vec<std::path::PathBuf> {
     found
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn a_deletion_goes_on_in_the_next_run(protocol) {
         let (host, session) = Setup::sandbox(protocol).session().await?;
         let made = in_halves(&session).await?;

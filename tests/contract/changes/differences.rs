@@ -1,8 +1,8 @@
 //! Diff: what changes, what does not, and what has to be replaced.
 
-use crate::harness::{Json, Setup, json, on_both_protocols, secret};
+use crate::harness::{Json, Setup, json, on_one_protocol, secret};
 
-on_both_protocols! {
+on_one_protocol! {
     async fn a_set_in_another_order_is_the_same_set(session: conformance) {
         let record = session.record();
         let made = record.make(&json!({

@@ -69,38 +69,6 @@ on_both_protocols! {
         assert!(host.objects().is_empty());
     }
 
-    async fn what_the_framework_half_made_is_kept_and_replaced(host, session: conformance) {
-        let record = session.record();
-        let inputs = record.checked(&json!({"name": "partial-one"})).await?;
-        let status = record.create(&inputs).await.expect_err("it goes wrong half way");
-        let kept = half_made(&status).expect("the engine is told what exists");
-        assert_eq!(kept.id, "partial-one-1");
-        let stored = Stored { id: kept.id, inputs: inputs.clone(), outputs: json_of(&kept.properties.expect("a bag")) };
-        let difference = record.diff(&stored, &inputs).await?;
-        assert!(!difference.replaces.is_empty(), "{difference:?}");
-        record.delete(&stored).await?;
-        assert!(host.objects().is_empty());
-    }
-
-    async fn a_creation_that_the_framework_refused_left_nothing(host, session: conformance) {
-        let status = session.record().make(&json!({"name": "fail-one"})).await.expect_err("it is never created");
-        assert_eq!(status.code(), Code::Aborted, "{status}");
-        assert!(half_made(&status).is_none());
-        assert!(host.objects().is_empty());
-    }
-
-    async fn a_refused_change_leaves_what_was(host, session: conformance) {
-        let record = session.record();
-        let made = record.make(&json!({"name": "first", "title": "One"})).await?;
-        let news = json!({"name": "first", "title": "fail-update"});
-        let status = record.update(&made, &news).await.expect_err("no record takes this title");
-        assert!(status.message().contains("No record is ever updated to this title."), "{status}");
-        assert_eq!(host.objects()[0]["title"], "One");
-        if let Some(kept) = half_made(&status) {
-            assert_eq!(json_of(&kept.properties.expect("a bag"))["title"], "One");
-        }
-    }
-
     async fn what_could_not_be_read_after_a_failed_change_is_marked_until_it_is(host, session: conformance) {
         let flaky = session.resource(LEGACY_FLAKY, "flaky");
         let made = flaky.make(&json!({"name": "x", "parts": ["a"]})).await?;

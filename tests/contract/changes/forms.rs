@@ -1,13 +1,13 @@
 //! Forms of inputs that programs bring along from Terraform and from other bridges.
 
-use crate::harness::{json, on_both_protocols, secret};
+use crate::harness::{json, on_one_protocol, secret};
 
 /// Has a list block of at most one item, `network`, and others of several, `rules`.
 const LEGACY: &str = "conformance:index/legacy:Legacy";
 /// Has attributes of an object type with the members `text` and `level`.
 const OBJECTS: &str = "conformance:index/attributeObject:AttributeObject";
 
-on_both_protocols! {
+on_one_protocol! {
     async fn the_one_block_may_be_given_as_a_list_of_one(session: conformance) {
         let legacy = session.resource(LEGACY, "it");
         let plain = json!({"name": "l", "network": {"cidr": "10.0.0.0/8"}});

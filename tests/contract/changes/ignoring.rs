@@ -1,10 +1,10 @@
 //! `ignoreChanges` where the provider plans something else all the same, as those on the older SDK may.
 
-use crate::harness::{json, on_both_protocols};
+use crate::harness::{json, on_one_protocol};
 
 const PLANNED: &str = "conformance:index/legacyPlanned:LegacyPlanned";
 
-on_both_protocols! {
+on_one_protocol! {
     /// The state has the hash of what is configured. It is what core configures when it is to stay as it is, and the provider
     /// plans the hash of that.
     async fn what_the_provider_plans_anew_from_what_it_had_stays_as_it_was(session: conformance) {

@@ -177,16 +177,6 @@ on_both_protocols! {
         legacy.delete(&changed).await?;
         assert!(host.objects().is_empty());
     }
-
-    async fn a_place_of_the_framework_lives(host, session: conformance) {
-        let place = session.resource("conformance:index/place:Place", "place");
-        let inputs = place.checked(&json!({"name": "first"})).await?;
-        let made = place.create(&inputs).await?;
-        same(&place, &inputs, &made).await?;
-        let read = place.refresh(&made).await?.expect("it is there");
-        place.delete(&read).await?;
-        assert!(host.objects().is_empty());
-    }
 }
 
 #[tokio::test]

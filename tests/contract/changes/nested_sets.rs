@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::harness::resource::Difference;
-use crate::harness::{Json, Outcome, Protocol, Setup, Stored, json, on_both_protocols};
+use crate::harness::{Json, Outcome, Protocol, Setup, Stored, json, on_one_protocol};
+use crate::kills::Dice;
 
 /// So many changes are made, one or several at a time.
 const STEPS: usize = 200;
@@ -14,14 +15,14 @@ const SEED: &str = "NESTED_SETS_SEED";
 /// What the sets are called, from the outermost.
 const SETS: [&str; 3] = ["rules", "statements", "matches"];
 
-on_both_protocols! {
+on_one_protocol! {
     async fn two_hundred_random_edits_are_shown_where_they_are_and_nowhere_else(protocol) {
         let seed = match std::env::var(SEED) {
             Ok(seed) => seed.parse().expect("a seed is a number"),
-            Err(_) => std::process::id().into(),
+            Err(_) => usize::try_from(std::process::id()).expect("32 bits"),
         };
         println!("to do this again: {SEED}={seed}");
-        edits(protocol, Random(seed)).await?;
+        edits(protocol, Dice::new(seed)).await?;
     }
 
     async fn sets_are_in_the_programs_order_from_the_preview_to_the_refresh(session: sandbox) {
@@ -61,14 +62,14 @@ on_both_protocols! {
     }
 }
 
-async fn edits(protocol: Protocol, mut random: Random) -> Outcome {
+async fn edits(protocol: Protocol, mut dice: Dice) -> Outcome {
     let (_host, session) = Setup::sandbox(protocol).session().await?;
     let firewall = session.resource("sandbox:index/firewall:Firewall", "firewall");
-    let mut stored = firewall.make(&json!({ "rules": elements(0, &mut random) })).await?;
+    let mut stored = firewall.make(&json!({ "rules": elements(0, &mut dice) })).await?;
     for step in 0..STEPS {
         let mut news = json!({ "rules": stored.inputs["rules"] });
         let expected: Vec<Option<Vec<String>>> =
-            (0..=random.below(2)).map(|_| edit(&mut news, &mut random)).collect();
+            (0..=dice.below(2)).map(|_| edit(&mut news, &mut dice)).collect();
         let checked = firewall.check_again(&stored.inputs, &news).await?;
         assert_eq!(checked.failures, []);
         let difference = firewall.diff(&stored, &checked.inputs).await?;
@@ -85,61 +86,43 @@ async fn edits(protocol: Protocol, mut random: Random) -> Outcome {
     Ok(())
 }
 
-/// Numbers that look random and are the same for the same seed (splitmix64).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        let bound = u64::try_from(bound).expect("small");
-        usize::try_from(self.next() % bound).expect("smaller")
-    }
-
-    /// A text that was not there before.
-    fn text(&mut self) -> String {
-        format!("{:x}", self.next())
-    }
+/// A text that was not there before.
+fn text(dice: &mut Dice) -> String {
+    format!("{:x}", dice.next())
 }
 
 /// Some elements of the sets of a level.
-fn elements(level: usize, random: &mut Random) -> Json {
-    Json::Array((0..1 + random.below(3)).map(|_| element(level, random)).collect())
+fn elements(level: usize, dice: &mut Dice) -> Json {
+    Json::Array((0..1 + dice.below(3)).map(|_| element(level, dice)).collect())
 }
 
-fn element(level: usize, random: &mut Random) -> Json {
+fn element(level: usize, dice: &mut Dice) -> Json {
     match level {
-        0 => json!({"name": random.text(), "statements": elements(1, random)}),
-        1 => json!({"kind": random.text(), "matches": elements(2, random)}),
-        _ => json!({"field": random.text(), "value": random.text()}),
+        0 => json!({"name": text(dice), "statements": elements(1, dice)}),
+        1 => json!({"kind": text(dice), "matches": elements(2, dice)}),
+        _ => json!({"field": text(dice), "value": text(dice)}),
     }
 }
 
 /// Changes something, and tells which changes there are to be seen, if that is certain. That a rule which changes gets another
 /// id is not shown: it is not in the program.
-fn edit(news: &mut Json, random: &mut Random) -> Option<Vec<String>> {
+fn edit(news: &mut Json, dice: &mut Dice) -> Option<Vec<String>> {
     // Into an element of each level, as deep as chance has it.
-    let depth = random.below(SETS.len());
+    let depth = dice.below(SETS.len());
     let mut path = String::new();
     let mut seen = Vec::new();
     let mut place = news;
     for set in &SETS[..depth] {
         let list = place[set].as_array_mut().expect("a set is a list");
-        let index = random.below(list.len());
+        let index = dice.below(list.len());
         path = format!("{path}{set}[{index}].");
         place = &mut list[index];
     }
     let set = SETS[depth];
     let list = place[set].as_array_mut().expect("a set is a list");
-    let index = random.below(list.len());
+    let index = dice.below(list.len());
     let here = format!("{path}{set}[{index}]");
-    match random.below(4) {
+    match dice.below(4) {
         0 => {
             list.reverse();
             return (list.len() == 1).then(Vec::new);
@@ -150,12 +133,12 @@ fn edit(news: &mut Json, random: &mut Random) -> Option<Vec<String>> {
         }
         2 if list.len() < 6 => {
             let end = list.len();
-            list.push(element(depth, random));
+            list.push(element(depth, dice));
             seen.push(format!("add {path}{set}[{end}]"));
         }
         _ => {
             let leaf = ["name", "kind", "value"][depth];
-            list[index][leaf] = json!(random.text());
+            list[index][leaf] = json!(text(dice));
             seen.push(format!("update {here}.{leaf}"));
         }
     }

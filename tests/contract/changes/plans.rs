@@ -1,7 +1,7 @@
 //! Plans that follow on others: of replacements, of what was previewed, and of what is left to do after a failure.
 
 use crate::harness::resource::{Resource, half_made};
-use crate::harness::{Code, Host, Json, Session, Stored, json, json_of, on_both_protocols, unknown};
+use crate::harness::{Code, Host, Json, Session, Stored, json, json_of, on_one_protocol, unknown};
 
 fn server(session: &Session) -> Resource {
     session.resource("sandbox:index/server:Server", "server")
@@ -16,7 +16,7 @@ fn private_of_creations(host: &Host) -> Vec<String> {
     plans.map(|call| call["private"].as_str().expect("a text").to_owned()).collect()
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn nothing_is_handed_on_to_another_process(host, session: sandbox) {
         let made = server(&session).make(&json!({"name": "web", "image": "one"})).await?;
         let news = json!({"name": "web", "image": "two"});

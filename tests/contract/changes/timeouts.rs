@@ -1,7 +1,7 @@
 //! `customTimeouts`: how they reach a provider that has timeouts, and what becomes of calls where it has none.
 
 use crate::harness::resource::{Resource, half_made};
-use crate::harness::{Code, Json, Protocol, Session, Setup, Status, Stored, json, on_both_protocols};
+use crate::harness::{Code, Json, Protocol, Session, Setup, Status, Stored, json, on_one_protocol};
 
 /// A resource with a block, one with an attribute, and one that keeps a block as HashiCorp's SDK does.
 const TOKENS: [&str; 3] = ["sandbox:index/job:Job", "sandbox:index/task:Task", "sandbox:index/chore:Chore"];
@@ -32,7 +32,7 @@ fn stop(protocol: Protocol) -> &'static str {
     if protocol == Protocol::V5 { "Stop" } else { "StopProvider" }
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn they_are_told_to_a_resource_that_has_timeouts_and_show_as_no_difference(session: sandbox) {
         for job in jobs(&session) {
             let preview = job.within(5400.0).preview_create(&json!({})).await?;

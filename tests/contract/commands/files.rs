@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
 
 use crate::harness::host::script_at;
-use crate::harness::{PATIENCE, Setup, json, on_both_protocols};
+use crate::harness::{PATIENCE, Setup, json, on_one_protocol};
 
 /// Writes the marker by which isthmus knows a directory that it has created itself.
 pub(crate) fn mark(directory: &Path, purpose: &str) {
@@ -77,7 +77,7 @@ async fn until(what: &str, mut so: impl FnMut() -> bool) {
     assert!(waited.await.is_ok(), "waited in vain until {what}");
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn a_start_removes_what_killed_daemons_left_and_nothing_of_users(protocol) {
         let temporary = Arc::new(tempfile::tempdir().expect("a directory"));
         let here = temporary.path();

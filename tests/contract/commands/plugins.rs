@@ -314,18 +314,16 @@ fn an_sdk_of_an_hcl_project_that_cannot_be_read_is_named() {
     user.write("app/Pulumi.yaml", "name: x\nruntime: hcl\n");
     let sdk = user.write("app/sdks/random/hcl.sdk.json", "");
     let put = |text: &str| std::fs::write(&sdk, text).expect("a file");
-    let damages: [(&str, &dyn Fn()); 5] = [
+    let damages: [(&str, &dyn Fn()); 3] = [
         ("not a JSON document: line 1, column 8: EOF while parsing a value", &|| put("{\"name\":")),
         ("not a JSON object", &|| put("[]")),
-        ("it is not a regular file", &|| std::fs::create_dir(&sdk).expect("a directory")),
-        ("it is not a regular file", &|| symlink("/dev/zero", &sdk).expect("a link")),
         ("it is not a regular file", &|| {
             let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
             rustix::fs::mkfifoat(rustix::fs::CWD, &sdk, mode).expect("a FIFO");
         }),
     ];
     for (reason, damage) in damages {
-        let _ = std::fs::remove_file(&sdk).or_else(|_| std::fs::remove_dir(&sdk));
+        std::fs::remove_file(&sdk).expect("the one before");
         damage();
         let warning = format!(
             "warning: failed to read {}: {reason}; the plugin versions in it are not installed\n",

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::Said;
 use super::record::{Recorded, life_of_a_record};
-use crate::harness::{Protocol, Setup, Status, json, on_both_protocols, secret};
+use crate::harness::{Protocol, Setup, Status, json, on_one_protocol, secret};
 
 impl Recorded {
     /// A replay, with nothing around it but the recording.
@@ -30,7 +30,7 @@ impl Recorded {
     }
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn the_life_of_a_resource_is_the_same_when_it_is_replayed(protocol) {
         let recorded = Recorded::new();
         let host = recorded.setup(Setup::conformance(protocol)).start().await;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::harness::{Code, Host, Outcome, Protocol, Setup, json, on_both_protocols};
+use crate::harness::{Code, Host, Outcome, Protocol, Setup, json, on_one_protocol};
 
 /// A daemon with an audit log in its directory.
 async fn audited(setup: Setup, log: &Path) -> Host {
@@ -24,7 +24,7 @@ fn outline(lines: &[Value]) -> Vec<String> {
     lines.iter().map(|line| words.map(|word| text(line, word)).join(" ")).collect()
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn what_is_changed_read_or_configured_is_on_record_without_values(protocol) {
         let directory = tempfile::tempdir().expect("a directory");
         let log = directory.path().join("audit.jsonl");

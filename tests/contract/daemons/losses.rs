@@ -3,7 +3,7 @@
 use rustix::process::Signal;
 
 use crate::harness::processes::signal;
-use crate::harness::{Code, Host, Setup, json, on_both_protocols};
+use crate::harness::{Code, Host, Setup, json, on_one_protocol};
 
 /// What the engine was told of the loss.
 pub(super) fn fallbacks(host: &Host) -> Vec<String> {
@@ -11,7 +11,7 @@ pub(super) fn fallbacks(host: &Host) -> Vec<String> {
     lines.filter(|message| message.contains("providers are started by this plugin")).collect()
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn a_run_that_has_changed_nothing_goes_on_without_its_daemon(protocol) {
         let mut host = Setup::sandbox(protocol).with_daemon().start().await;
         let session = host.session().await?;

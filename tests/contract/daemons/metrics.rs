@@ -10,7 +10,7 @@ use tokio::process::Command;
 
 use crate::harness::daemon::Daemon;
 use crate::harness::http::{exchange, get};
-use crate::harness::{Host, Outcome, Protocol, Setup, json, on_both_protocols};
+use crate::harness::{Host, Outcome, Protocol, Setup, json, on_one_protocol};
 
 /// A daemon with the port, which it chooses itself. Its provider is a file of its own: one that other tests link to is another
 /// file to the daemon each time.
@@ -98,7 +98,7 @@ async fn run(host: &Host, address: &str) -> Outcome {
     Ok(())
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn calls_providers_and_caches_are_counted(protocol) {
         let (host, address) = observed(Setup::sandbox(protocol)).await;
         run(&host, &address).await?;

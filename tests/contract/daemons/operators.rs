@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Command;
 
 use crate::harness::daemon::socket_in;
-use crate::harness::{Host, Outcome, PATIENCE, Protocol, Setup, json, on_both_protocols};
+use crate::harness::{Host, Outcome, PATIENCE, Protocol, Setup, json, on_one_protocol};
 
 fn command(directory: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_isthmus"));
@@ -24,7 +24,7 @@ async fn printed(host: &Host, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn sessions_and_processes_are_listed_with_what_they_do(protocol) {
         let host = Setup::sandbox(protocol).with_daemon().start().await.with_own_provider();
         let empty = printed(&host, &["ps"]).await;

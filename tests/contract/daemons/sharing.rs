@@ -10,9 +10,7 @@ use tonic::Code;
 use crate::harness::engine::{Line, Severity};
 use crate::harness::host::until;
 use crate::harness::processes::{children, ended, signal};
-use crate::harness::{
-    Host, Json, Outcome, Protocol, Session, Setup, Status, json, on_both_protocols, unknown,
-};
+use crate::harness::{Host, Json, Outcome, Protocol, Session, Setup, Status, json, on_one_protocol, unknown};
 
 /// Two plugins of one directory, so that they have the same daemon, environment and working directory.
 async fn two(setup: Setup) -> (Host, Host) {
@@ -39,7 +37,7 @@ fn configurations(host: &Host, protocol: Protocol) -> usize {
     host.count(call)
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn a_resource_goes_through_its_life_and_warnings_reach_the_engine(protocol) {
         let host = Setup::sandbox(protocol).with_daemon().start().await;
         let session = host.session().await?;

@@ -4,7 +4,7 @@ use isthmus_test_engine::{Collector, Span};
 use rustix::process::Signal;
 use tonic::Request;
 
-use crate::harness::{Host, Outcome, PATIENCE, Protocol, Setup, json, on_both_protocols};
+use crate::harness::{Host, Outcome, PATIENCE, Protocol, Setup, json, on_one_protocol};
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const PARENT: &str = "b7ad6b7169203331";
@@ -29,7 +29,7 @@ fn named<'a>(spans: &'a [Span], name: &str) -> &'a Span {
     spans.iter().find(|span| span.name == name).unwrap_or_else(|| panic!("{name} is not among {spans:#?}"))
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn a_call_of_an_engine_is_a_span_with_those_of_the_provider_below(protocol) {
         let collector = Collector::start();
         let setup = Setup::sandbox(protocol).with("TRACEPARENT", &format!("00-{TRACE}-{PARENT}-01"));

@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 use crate::harness::daemon::{Daemon, channel, socket_in};
 use crate::harness::host::until;
 use crate::harness::processes::{children, lives, signal};
-use crate::harness::{Code, Host, Outcome, PATIENCE, Protocol, Session, Setup, json, on_both_protocols};
+use crate::harness::{Code, Host, Outcome, PATIENCE, Protocol, Session, Setup, json, on_one_protocol};
 use crate::protocol::peers::{as_stranger, left_out};
 
 const EXECUTABLE: &str = env!("CARGO_BIN_EXE_isthmus");
@@ -74,7 +74,7 @@ fn titles(host: &Host) -> Vec<String> {
     titles
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn a_daemon_that_gets_a_signal_lets_a_long_create_end_first(protocol) {
         let (mut host, gate) = gated(Setup::sandbox(protocol).with("ISTHMUS_STOP_GRACE_PERIOD", "0.2")).await;
         let session = host.session().await?;

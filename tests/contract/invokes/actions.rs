@@ -2,7 +2,7 @@
 
 use crate::harness::engine::{Line, Severity};
 use crate::harness::processes::ended;
-use crate::harness::{Code, Json, Protocol, Setup, json, on_both_protocols, secret, unknown};
+use crate::harness::{Code, Json, Protocol, Setup, json, on_one_protocol, secret, unknown};
 
 const BROADCAST: &str = "sandbox:index/actionBroadcast:actionBroadcast";
 const INVOKE: &str = "InvokeAction";
@@ -16,7 +16,7 @@ fn nothing() -> Json {
     json!({"result": {}})
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn an_action_is_carried_out_and_tells_how_far_it_is(host, session: sandbox) {
         let arguments =
             json!({"message": "Hello", "times": 3, "password": secret("hush"), "listeners": [{"name": "Ada"}]});

@@ -6,9 +6,7 @@ use tokio::task::JoinSet;
 
 use crate::harness::engine::Severity;
 use crate::harness::processes;
-use crate::harness::{
-    Code, Host, Json, Session, Setup, Status, bag, json, on_both_protocols, secret, unknown,
-};
+use crate::harness::{Code, Host, Json, Session, Setup, Status, bag, json, on_one_protocol, secret, unknown};
 
 const TOKEN: &str = "sandbox:index/ephemeralToken:ephemeralToken";
 const LEASE: &str = "conformance:index/ephemeralLease:ephemeralLease";
@@ -30,7 +28,7 @@ fn private(host: &Host, call: &str) -> Vec<Json> {
     host.calls().iter().filter(|line| line["call"] == call).filter_map(private).collect()
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn opening_yields_secrets_and_nothing_else(host, session: sandbox) {
         let opened = session.invoke(TOKEN, &json!({"audience": "me"})).await?.expect("a token");
         assert_eq!(opened["audience"], secret("me"), "nothing of it may be stored in the clear");

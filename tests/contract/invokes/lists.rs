@@ -3,7 +3,7 @@
 use isthmus_proto::pulumirpc::{ListRequest, ListResponse};
 
 use crate::harness::processes::ended;
-use crate::harness::{Code, Session, Setup, bag, json, on_both_protocols, unknown};
+use crate::harness::{Code, Session, Setup, bag, json, on_one_protocol, unknown};
 
 const NOTE: &str = "sandbox:index/note:Note";
 
@@ -30,7 +30,7 @@ fn names(results: &[(String, String)]) -> Vec<&str> {
     names
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn what_is_listed_can_be_imported(host, session: sandbox) {
         make(&session, &["one", "two", "three"]).await?;
         let listed = session.list(all_notes()).await?;

@@ -13,20 +13,23 @@ const RESOURCES: usize = 16;
 const SLICE: usize = 10;
 
 /// What is random enough, and the same for the same seed (xorshift64*).
-pub(super) struct Dice(u64);
+pub(crate) struct Dice(u64);
 
 impl Dice {
     /// Other numbers for another seed.
-    pub(super) fn new(seed: usize) -> Self {
+    pub(crate) fn new(seed: usize) -> Self {
         Self(0x9E37_79B9_7F4A_7C15 ^ u64::try_from(seed).expect("64 bits"))
     }
 
-    pub(super) fn below(&mut self, limit: usize) -> usize {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
-        let drawn = self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33;
-        usize::try_from(drawn).expect("31 bits") % limit
+        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
+    }
+
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
+        usize::try_from(self.next() >> 33).expect("31 bits") % limit
     }
 }
 

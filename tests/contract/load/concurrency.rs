@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use super::driver::{Service, Timings, daemon};
 use super::figures::{Latency, Usage};
 use super::setting;
-use crate::harness::{PATIENCE, on_both_protocols};
+use crate::harness::{PATIENCE, on_one_protocol};
 
 /// Calls in progress at any moment: one for each resource of a stack that is ten times as large as engines handle at once.
 const CALLS: usize = 2_000;
@@ -38,7 +38,7 @@ const SPREAD: f64 = 5.0;
 /// How often the daemon's usage is read.
 const SAMPLING: Duration = Duration::from_millis(250);
 
-on_both_protocols! {
+on_one_protocol! {
     async fn many_calls_at_once_are_answered_with_bounded_memory_and_threads(protocol) {
         let host = daemon(protocol).start().await;
         let mut channels = Vec::new();

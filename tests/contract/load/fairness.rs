@@ -6,7 +6,7 @@ use isthmus_proto::property::Value;
 use isthmus_proto::pulumirpc::CreateRequest;
 use tokio::task::JoinSet;
 
-use crate::harness::{Host, Outcome, Protocol, Session, Setup, on_both_protocols};
+use crate::harness::{Host, Outcome, Protocol, Session, Setup, on_one_protocol};
 
 /// Calls that the one session makes at once.
 const FLOOD: usize = 1_000;
@@ -41,7 +41,7 @@ async fn create(session: &Session, name: String) -> Outcome {
     session.client().create(request).await.map(drop)
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn a_session_does_not_wait_behind_the_flood_of_another(protocol) {
         let (flooding, other) = start(protocol).await;
         let (flood, calm) = (flooding.session().await?, other.session().await?);

@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 
 use super::driver::{Service, Timings, daemon};
 use super::figures::Usage;
-use crate::harness::{Protocol, on_both_protocols};
+use crate::harness::{Protocol, on_one_protocol};
 
 /// Messages of a flood, at once.
 const MESSAGES: usize = 24;
@@ -33,7 +33,7 @@ fn large_note() -> Struct {
     [("title", Value::from("large")), ("body", Value::from("x".repeat(MESSAGE)))].into()
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn memory_is_given_back_after_a_flood_of_large_messages(protocol) {
         let host = daemon(protocol).start().await;
         Service::Pulumi.lifecycle(&host.channel().await, "first", &mut Timings::default()).await?;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::driver::{Timings, lifecycle};
 use super::setting;
-use crate::harness::{Host, Session, Setup, Status, json, on_both_protocols};
+use crate::harness::{Host, Session, Setup, Status, json, on_one_protocol};
 
 /// Lifecycles in each phase of the slice.
 const SLICE: u64 = 20;
@@ -90,7 +90,7 @@ async fn configured(host: &Host, token: &str) -> Result<Session, Status> {
     Ok(session)
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn a_session_is_not_disturbed_by_the_provider_of_another(protocol) {
         let lifecycles = setting("ISTHMUS_LOAD_CALLS", SLICE);
         let setup = Setup::sandbox(protocol).without_a_record().with_daemon();

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use super::driver::{Service, Timings, daemon};
 use super::figures::Usage;
 use super::setting;
-use crate::harness::on_both_protocols;
+use crate::harness::on_one_protocol;
 
 /// Lifecycles in progress: as many as an engine has resources in progress by default.
 const PARALLEL: usize = 16;
@@ -49,7 +49,7 @@ impl Tenth {
     }
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn nothing_of_a_resource_stays_in_the_daemon_when_it_is_deleted(protocol) {
         let host = daemon(protocol).start().await;
         let count = setting("ISTHMUS_LOAD_LIFECYCLES", SLICE);

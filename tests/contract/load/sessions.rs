@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::figures::Usage;
-use crate::harness::{Protocol, Setup, Status, json, on_both_protocols};
+use crate::harness::{Protocol, Setup, Status, json, on_one_protocol};
 
 /// Sessions after the first one.
 const SESSIONS: u64 = 30;
@@ -29,7 +29,7 @@ async fn usage(daemon: u32) -> Usage {
     Usage::of(daemon)
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn a_further_session_takes_no_memory_for_what_it_shares(protocol) {
         let host = match std::env::var_os("ISTHMUS_LOAD_EXECUTABLE") {
             Some(executable) => setup(protocol).build(executable.into()).start().await,

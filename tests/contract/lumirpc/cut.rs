@@ -40,7 +40,7 @@ fn assert_says(answer: Result<impl std::fmt::Debug, Status>, code: Code, words: 
     }
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn changes_that_are_broken_off_say_what_is_known_of_them(protocol) {
         let (mut host, lumi) = start(protocol).await;
         let (hanging, first) = ("hang-forever", faulty("hang-forever", "update+delete", 1));

@@ -58,7 +58,7 @@ async fn what_can_still_be_read_is_listed_exported_and_told_and_the_rest_is_name
         drop(state_store.journal().begin(intent, None).await.expect("begun"));
     }
     drop(state_store);
-    isthmus(engine.home(), &["state", "list"]).well();
+    isthmus(engine.home(), &["state", "list"]).succeeded();
     damage(engine.home(), b"randomrandom_passwordnone").await;
     damage(engine.home(), b"randomrandom_idunknown").await;
 
@@ -81,7 +81,7 @@ async fn what_can_still_be_read_is_listed_exported_and_told_and_the_rest_is_name
     assert_eq!(state["resources"][0]["instances"][0]["attributes"]["id"], pet, "{state}");
     assert_eq!(state["resources"].as_array().map(Vec::len), Some(1), "{state}");
     assert!(exported.stderr.contains("random_password"), "{exported:?}");
-    isthmus(engine.home(), &["state", "show", &format!("random_pet/{pet}")]).well();
+    isthmus(engine.home(), &["state", "show", &format!("random_pet/{pet}")]).succeeded();
     let shown = isthmus(engine.home(), &["state", "show", "random_password/none"]);
     assert!(shown.code == 3 && shown.stderr.contains("isthmus state rm"), "{shown:?}");
 
@@ -96,9 +96,9 @@ async fn what_can_still_be_read_is_listed_exported_and_told_and_the_rest_is_name
     let [warned] = &warned[..] else { panic!("one warning, not {warned:?}") };
     assert!(warned.contains(&format!("recover dismiss {change}`")), "{warned}");
 
-    let removed = isthmus(engine.home(), &["state", "rm", &record]).well();
+    let removed = isthmus(engine.home(), &["state", "rm", &record]).succeeded();
     assert_eq!(removed.stdout, format!("removed record {record}, which was damaged\n"));
-    let dismissed = isthmus(engine.home(), &["recover", "dismiss", &change]).well();
+    let dismissed = isthmus(engine.home(), &["recover", "dismiss", &change]).succeeded();
     assert!(dismissed.stdout.starts_with(&format!("dismissed {change}: ")), "{dismissed:?}");
-    isthmus(engine.home(), &["state", "list"]).well();
+    isthmus(engine.home(), &["state", "list"]).succeeded();
 }

@@ -98,9 +98,9 @@ impl Engine {
         std::fs::rename(directory.join(format!("terraform-provider-{package}")), &provider).expect("moved");
         std::fs::remove_file(directory.join(format!("lumi-resource-{package}"))).expect("removed");
         let words = ["link", provider.to_str().expect("text"), "--dir", directory.to_str().expect("text")];
-        let said = super::tofu::isthmus(directory, &words).well();
+        let said = super::tofu::isthmus(directory, &words).succeeded();
         assert!(said.stdout.starts_with("linked: "), "{said:?}");
-        let again = super::tofu::isthmus(directory, &words).well();
+        let again = super::tofu::isthmus(directory, &words).succeeded();
         assert!(again.stdout.starts_with("linked already: "), "{again:?}");
         engine
     }
@@ -118,7 +118,7 @@ impl Engine {
         let words = ["link", address, "1.0.0", "--as", package, "--dir", &text(directory)];
         let variables =
             [("PULUMI_DYNAMIC_TF_PLUGIN_CACHE_DIR", text(&cache)), ("ISTHMUS_OFFLINE", "true".to_owned())];
-        super::tofu::isthmus_with(directory, &words, &variables).well();
+        super::tofu::isthmus_with(directory, &words, &variables).succeeded();
         engine
     }
 

@@ -88,7 +88,7 @@ async fn what_the_legacy_engine_has_made_is_planned_by_opentofu_without_a_change
     }
     let id = |name: &str| &ids.iter().find(|(known, _)| known == name).expect("a resource").1;
 
-    let listed = isthmus(&home, &["state", "list"]).well().stdout;
+    let listed = isthmus(&home, &["state", "list"]).well();
     assert_eq!(listed.lines().count(), 8, "{listed}");
     let addresses = json!({
         "random_pet.dog": format!("random_pet/{}", id("dog")),
@@ -114,7 +114,7 @@ async fn what_the_legacy_engine_has_made_is_planned_by_opentofu_without_a_change
         "--output",
         file.to_str().expect("a path in UTF-8"),
     ];
-    isthmus(&home, &words).well();
+    isthmus(&home, &words).succeeded();
     project.write(&json!({
         "random_pet": { "dog": { "length": 2, "prefix": "big" } },
         "random_password": { "one": { "length": 12 }, "two": { "length": 12 } },
@@ -131,7 +131,7 @@ async fn what_the_legacy_engine_has_made_is_planned_by_opentofu_without_a_change
 
     // An apply, which changes nothing, writes the state in OpenTofu's own way: all that we wrote is still there.
     let before = state(&file);
-    project.tofu(&["apply", "-auto-approve", "-no-color", "-refresh=false"]).well();
+    project.tofu(&["apply", "-auto-approve", "-no-color", "-refresh=false"]).succeeded();
     let after = state(&file);
     for old in &before.instances {
         let new = instance(&after, &old.address.to_string());
@@ -206,7 +206,7 @@ async fn what_opentofu_has_applied_is_known_to_the_legacy_service_without_a_chan
         "conformance_record": { "whole": whole },
         "conformance_passport": { "mine": { "name": "mine" } },
     }));
-    project.tofu(&["apply", "-auto-approve", "-no-color"]).well();
+    project.tofu(&["apply", "-auto-approve", "-no-color"]).succeeded();
     let file = project.state_file();
     let applied = state(&file);
 
@@ -215,14 +215,14 @@ async fn what_opentofu_has_applied_is_known_to_the_legacy_service_without_a_chan
         .to_vec();
     let mut words = vec!["state", "import", file.to_str().expect("a path in UTF-8")];
     words.extend(options.iter().map(String::as_str));
-    let imported = isthmus_with(&home, &words, &settings).well().stdout;
+    let imported = isthmus_with(&home, &words, &settings).well();
     assert!(imported.ends_with("8 added, 0 already there, 0 replaced, 0 not imported\n"), "{imported}");
-    let again = isthmus_with(&home, &words, &settings).well().stdout;
+    let again = isthmus_with(&home, &words, &settings).well();
     assert!(again.ends_with("0 added, 8 already there, 0 replaced, 0 not imported\n"), "{again}");
 
     // What goes out again is what came in.
     let exported = directory.path().join("exported.tfstate");
-    isthmus(&home, &["state", "export", "--output", exported.to_str().expect("a path in UTF-8")]).well();
+    isthmus(&home, &["state", "export", "--output", exported.to_str().expect("a path in UTF-8")]).succeeded();
     for new in state(&exported).instances {
         let old = instance(&applied, &new.address.to_string()).clone();
         assert_eq!(sorted(&new), sorted(&old), "{}", old.address);
@@ -235,7 +235,7 @@ async fn what_opentofu_has_applied_is_known_to_the_legacy_service_without_a_chan
     let quota = value.member("settings").and_then(|settings| settings.member("quota"));
     assert_eq!(quota, Some(&Document::Number("12345678901234567890123.45".to_owned())));
 
-    let listed = isthmus(&home, &["state", "list", "--json"]).well().stdout;
+    let listed = isthmus(&home, &["state", "list", "--json"]).well();
     let listed: Json = serde_json::from_str(&listed).expect("JSON");
     let listed = listed["records"].as_array().expect("an array");
     let id = |address: &str| {

@@ -193,7 +193,7 @@ async fn tombstones_are_not_shown_by_the_commands_about_the_store() {
     };
     tokio::time::timeout(Duration::from_secs(60), ended).await.expect("nothing is open any more");
     for words in [&["state", "list"][..], &["state", "list", "--json"], &["state", "export"]] {
-        let said = isthmus(&home, words).well();
+        let said = isthmus(&home, words).succeeded();
         assert!(!said.stdout.contains("web") && !said.stderr.contains("web"), "{words:?}: {said:?}");
     }
     let said = isthmus(&home, &["state", "show", "sandbox_note/web"]);
@@ -217,7 +217,7 @@ async fn a_delete_that_contradicts_every_record_is_refused_and_reaches_no_provid
     assert_eq!(plugin.bodies(), ["made"]);
 
     // Also after the record is gone: the provider's object is compared then.
-    assert!(isthmus(&plugin.home(), &["state", "rm", &number]).well().stdout.contains("removed record"));
+    assert!(isthmus(&plugin.home(), &["state", "rm", &number]).well().contains("removed record"));
     let changes = plugin.changes();
     assert_refused(plugin.delete(&other).await, &["the provider's object", "`body`", "delete it by hand"]);
     assert_eq!((plugin.changes(), plugin.bodies()), (changes, vec!["made".to_owned()]));
@@ -264,7 +264,7 @@ async fn removing_the_record_is_the_way_out_when_the_record_is_older_than_the_ob
         &["cannot update", "`body`", &command],
     );
     assert_eq!(plugin.bodies(), ["newest"]);
-    isthmus(&home, &["state", "rm", &number]).well();
+    isthmus(&home, &["state", "rm", &number]).succeeded();
     let later = plugin.update(&updated, note("web", "later")).await.expect("it is imported");
     assert_eq!(plugin.bodies(), ["later"]);
     plugin.delete(&later).await.expect("deleted");
@@ -304,7 +304,7 @@ async fn an_object_that_was_created_again_with_the_same_properties_can_be_delete
     assert_eq!(first.all(), second.all(), "nothing tells them apart");
     // Even when its record is lost.
     let number = plugin.only_record().await;
-    isthmus(&plugin.home(), &["state", "rm", &number]).well();
+    isthmus(&plugin.home(), &["state", "rm", &number]).succeeded();
     plugin.delete(&second).await.expect("deleted");
     assert_eq!(plugin.bodies(), Vec::<String>::new());
 
@@ -358,7 +358,7 @@ async fn an_object_that_is_like_none_of_several_records_is_not_deleted_for_any()
     // The way out that the error names.
     let records = plugin.state_store().await.list(None).await.expect("records");
     let oldest = records.iter().map(|record| record.0.number.0).min().expect("two");
-    isthmus(&plugin.home(), &["state", "rm", &oldest.to_string()]).well();
+    isthmus(&plugin.home(), &["state", "rm", &oldest.to_string()]).succeeded();
     plugin.delete(&second).await.expect("its object was changed outside, and is deleted all the same");
     assert_eq!(plugin.bodies(), Vec::<String>::new());
 }
@@ -380,10 +380,10 @@ async fn what_is_gone_without_a_record_counts_as_deleted_from_then_on() {
     let plugin = Plugin::start(setup()).await;
     let first = plugin.create(note("web", "first")).await;
     plugin.host.lose_object();
-    isthmus(&plugin.home(), &["state", "rm", &plugin.only_record().await]).well();
+    isthmus(&plugin.home(), &["state", "rm", &plugin.only_record().await]).succeeded();
     plugin.delete(&first).await.expect("there is nothing under its id");
     let second = plugin.create(note("web", "second")).await;
-    isthmus(&plugin.home(), &["state", "rm", &plugin.only_record().await]).well();
+    isthmus(&plugin.home(), &["state", "rm", &plugin.only_record().await]).succeeded();
     plugin.delete(&first).await.expect("it was deleted before");
     assert_eq!(plugin.bodies(), ["second"]);
     plugin.delete(&second).await.expect("deleted");
@@ -423,7 +423,7 @@ async fn neither_a_difference_nor_an_update_takes_another_object_for_the_deleted
     assert_eq!((plugin.changes(), plugin.bodies()), (changes, vec!["second".to_owned()]));
 
     // And one that nothing is known of.
-    isthmus(&plugin.home(), &["state", "rm", &plugin.only_record().await]).well();
+    isthmus(&plugin.home(), &["state", "rm", &plugin.only_record().await]).succeeded();
     assert_eq!(plugin.diff(&first, note("web", "news")).await.expect("compared"), ["id"]);
     assert_refused(plugin.update(&first, note("web", "news")).await, &["does not exist any more"]);
     let unknown = Known { inputs: note("web", "never created"), ..first };
@@ -477,13 +477,13 @@ async fn a_repeated_delete_leaves_the_file_alone_that_has_the_name_by_then() {
 async fn an_object_that_was_imported_into_the_store_is_not_deleted_for_another() {
     let plugin = Plugin::start(setup()).await;
     let made = plugin.create(note("web", "made")).await;
-    let exported = isthmus(&plugin.home(), &["state", "export"]).well().stdout;
+    let exported = isthmus(&plugin.home(), &["state", "export"]).well();
     let file = plugin.host.directory().join("terraform.tfstate");
     std::fs::write(&file, exported).expect("written");
-    isthmus(&plugin.home(), &["state", "rm", &plugin.only_record().await]).well();
+    isthmus(&plugin.home(), &["state", "rm", &plugin.only_record().await]).succeeded();
     let provider = format!("sandbox={}", plugin.host.provider());
     let words = ["state", "import", "--provider", &provider, file.to_str().expect("text")];
-    isthmus(&plugin.home(), &words).well();
+    isthmus(&plugin.home(), &words).succeeded();
     let mut other = made.clone();
     other.outputs.insert("body", "other");
     assert_refused(plugin.delete(&other).await, &["`body`", "isthmus state rm"]);

@@ -229,10 +229,10 @@ fn inspect_file(directory: &Path, file: &Path, more: &[&str]) -> Said {
 
 #[track_caller]
 fn assert_shows(sequence: &SequenceFile, text: &str, json: &str) {
-    let shown = inspect(sequence, &[]).well();
+    let shown = inspect(sequence, &[]).succeeded();
     assert!(shown.stderr.contains("private") && shown.stderr.contains("may change"), "{shown:?}");
     assert_eq!(shown.stdout, text);
-    let shown = inspect(sequence, &["--json"]).well().stdout;
+    let shown = inspect(sequence, &["--json"]).well();
     assert_eq!(shown.lines().count(), 1, "{shown}");
     let mut shown: Json = serde_json::from_str(&shown).expect("JSON");
     let root = shown.as_object_mut().expect("an object");
@@ -265,7 +265,7 @@ fn a_plan_of_any_release_is_shown_whole_as_text_and_as_json() {
 #[test]
 fn secrets_of_a_stack_are_shown_only_when_they_are_asked_for() {
     for sequence in [SequenceFile::State(state()), SequenceFile::Plan(plan())] {
-        let shown = inspect(&sequence, &["--secrets"]).well().stdout;
+        let shown = inspect(&sequence, &["--secrets"]).well();
         // The value, the private data, and an input.
         for secret in ["hunter2", "aHVudGVyMw==", "hunter4"] {
             assert!(shown.contains(secret), "{secret}: {shown}");
@@ -318,7 +318,7 @@ fn records_that_only_a_newer_release_knows_are_shown_by_key_or_type() {
     plan.push(record("PlanPriorStateElem", &PlanPriorStateElem { key, raw }));
 
     let state = SequenceFile::State([state(), unknown.to_vec()].concat());
-    let shown = inspect(&state, &[]).well().stdout;
+    let shown = inspect(&state, &[]).well();
     let in_state = r#"unknown_records:
   - key: "NEWKof\u{7} something"
     type: type.googleapis.com/tfstackdata1.Newest
@@ -328,21 +328,21 @@ fn records_that_only_a_newer_release_knows_are_shown_by_key_or_type() {
     content: "(secret)"
 "#;
     assert_eq!(shown, include_str!("stacks/state.txt").to_owned() + in_state);
-    let shown: Json = serde_json::from_str(&inspect(&state, &["--json"]).well().stdout).expect("JSON");
+    let shown: Json = serde_json::from_str(&inspect(&state, &["--json"]).well()).expect("JSON");
     let newest = json!({ "type": newer().type_url, "content": "(secret)" });
     let of_key = |key: &str| json!({ "key": key, "type": newer().type_url, "content": "(secret)" });
     assert_eq!(
         shown["unknown_records"],
         json!([of_key("NEWKof\u{7} something"), of_key("OTPToutput.newer")])
     );
-    let shown = inspect(&state, &["--json", "--secrets"]).well().stdout;
+    let shown = inspect(&state, &["--json", "--secrets"]).well();
     assert!(shown.contains("aHVudGVyNQ=="), "{shown}");
 
-    let shown = inspect(&SequenceFile::Plan(plan.clone()), &[]).well().stdout;
+    let shown = inspect(&SequenceFile::Plan(plan.clone()), &[]).well();
     let in_plan =
         "unknown_records:\n  - type: type.googleapis.com/tfstackdata1.Newest\n    content: \"(secret)\"\n";
     assert!(shown.contains(in_plan) && shown.contains("  - key: \"NEWKof\\u{7} something\"\n"), "{shown}");
-    let shown = inspect(&SequenceFile::Plan(plan), &["--json"]).well().stdout;
+    let shown = inspect(&SequenceFile::Plan(plan), &["--json"]).well();
     let shown: Json = serde_json::from_str(&shown).expect("JSON");
     assert_eq!(shown["unknown_records"], json!([newest]));
     assert_eq!(shown["prior_state"]["unknown_records"], json!([of_key("NEWKof\u{7} something")]));

@@ -1,8 +1,9 @@
 //! OpenTofu on a project of its own, and `isthmus state` beside it.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
+pub(crate) use crate::harness::said::Said;
 use crate::harness::{Json, json};
 
 /// The providers, each with the address that projects know it by.
@@ -19,14 +20,6 @@ pub(crate) struct Project {
     directory: PathBuf,
     /// What the conformance provider is told by its environment.
     settings: Vec<(&'static str, String)>,
-}
-
-/// What a program has said.
-#[derive(Debug)]
-pub(crate) struct Said {
-    pub(crate) code: i32,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
 }
 
 impl Project {
@@ -87,7 +80,7 @@ impl Project {
             .envs(self.settings.iter().map(|(name, value)| (name, value)))
             .current_dir(&self.directory)
             .stdin(Stdio::null());
-        said(command.output().expect("OpenTofu starts"))
+        Said::of(&mut command)
     }
 }
 
@@ -106,22 +99,5 @@ pub(crate) fn isthmus_with(home: &Path, words: &[&str], variables: &[(&'static s
         .env("HOME", home)
         .envs(variables.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::null());
-    said(command.output().expect("isthmus starts"))
-}
-
-fn said(output: Output) -> Said {
-    Said {
-        code: output.status.code().unwrap_or(-1),
-        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
-}
-
-impl Said {
-    /// What it has said, when it went well.
-    #[track_caller]
-    pub(crate) fn well(self) -> Self {
-        assert_eq!(self.code, 0, "{}\n{}", self.stdout, self.stderr);
-        self
-    }
+    Said::of(&mut command)
 }

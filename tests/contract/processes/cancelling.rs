@@ -1,7 +1,7 @@
 //! Calls that do not come to an end when they are asked to: whoever waits for them is told so.
 
 use crate::harness::processes::ended;
-use crate::harness::{Code, Protocol, Setup, json, on_both_protocols};
+use crate::harness::{Code, Protocol, Setup, json, on_one_protocol};
 
 use rustix::process::Signal;
 
@@ -24,7 +24,7 @@ async fn idle_connections_do_not_keep_a_daemon_alive_that_is_told_to_end() {
     }
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn what_hangs_on_after_a_second_cancel_is_answered(protocol) {
         let (host, session) = Setup::sandbox(protocol).with("ISTHMUS_STOP_GRACE_PERIOD", "0.3").session().await?;
         let faulty = session.faulty();

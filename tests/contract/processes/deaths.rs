@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use crate::harness::processes::{ended, lives};
-use crate::harness::{Code, Setup, Status, Stored, json, on_both_protocols};
+use crate::harness::{Code, Setup, Status, Stored, json, on_one_protocol};
 
-on_both_protocols! {
+on_one_protocol! {
     async fn a_provider_that_dies_while_it_applies_may_have_done_it(session: sandbox) {
         let status = session.faulty().make(&json!({"mode": "crash"})).await.expect_err("the provider dies");
         assert_eq!(status.code(), Code::Unknown, "{status}");

@@ -7,9 +7,9 @@ use rustix::process::Signal;
 
 use crate::harness::processes::ended;
 use crate::harness::resource::half_made;
-use crate::harness::{Protocol, Setup, json, on_both_protocols};
+use crate::harness::{Protocol, Setup, json, on_one_protocol};
 
-on_both_protocols! {
+on_one_protocol! {
     async fn an_interrupt_ends_it_in_order(protocol) {
         let (mut host, session) = Setup::sandbox(protocol).session().await?;
         session.note().make(&json!({"title": "Hello"})).await?;

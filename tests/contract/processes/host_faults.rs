@@ -7,7 +7,7 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, prlimit};
 
 use crate::harness::host::until;
 use crate::harness::processes::{self, ended};
-use crate::harness::{Host, Setup, json, on_both_protocols};
+use crate::harness::{Host, Setup, json, on_one_protocol};
 use crate::services::driver::{At, Service};
 
 /// Sets a soft limit of the daemon, and returns what it was.
@@ -17,7 +17,7 @@ fn limit(host: &Host, resource: Resource, current: Option<u64>) -> Rlimit {
         .expect("an allowed limit")
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn directories_may_have_names_with_spaces_newlines_quotes_and_unicode(protocol) {
         for service in [Service::Today, Service::Legacy] {
             let directory = tempfile::Builder::new().prefix("a b\n'c' \"d\" $e ü→").tempdir().expect("a directory");

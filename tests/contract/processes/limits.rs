@@ -8,7 +8,7 @@ use isthmus_proto::pulumirpc::resource_provider_client::ResourceProviderClient;
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 
 use crate::harness::engine::{Line, Severity};
-use crate::harness::{PATIENCE, Setup, json, on_both_protocols};
+use crate::harness::{PATIENCE, Setup, json, on_one_protocol};
 
 /// The plugin under one of its names, started by a shell that sets a limit first.
 fn limited(directory: &Path, limit: &str, name: &str) -> Command {
@@ -63,7 +63,7 @@ fn a_low_soft_limit_is_raised() {
     assert_eq!(limit, Some(own.maximum.unwrap_or(4096).min(4096)));
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn neither_the_daemon_nor_a_provider_leaves_a_core_dump(protocol) {
         let setup = Setup::sandbox(protocol).after("ulimit -S -c \"$(ulimit -H -c)\"");
         let (host, session) = setup.session().await?;

@@ -8,7 +8,7 @@ use isthmus_proto::property::{Struct, Value};
 use isthmus_proto::pulumirpc;
 
 use crate::harness::host::until;
-use crate::harness::{Code, PATIENCE, Setup, json, on_both_protocols};
+use crate::harness::{Code, PATIENCE, Setup, json, on_one_protocol};
 
 fn legacy_note(body: &str) -> Struct {
     [("title", Value::from("hello")), ("body", body.into())].into()
@@ -29,7 +29,7 @@ fn impossible_titles() -> Vec<(&'static str, Value)> {
     ]
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn what_changes_nothing_ends_when_the_engine_gives_it_up(host, session: sandbox) {
         let faulty = session.faulty();
         let hanging = |during: &str| json!({"mode": "hang-forever", "during": during});

@@ -10,7 +10,7 @@ use tower::{Service as _, ServiceExt as _};
 
 use crate::harness::engine::Line;
 use crate::harness::resource::half_made;
-use crate::harness::{Code, Setup, json, on_both_protocols};
+use crate::harness::{Code, Setup, json, on_one_protocol};
 
 /// A request whose bag is bytes: a property bag of the project's own could not even be made so deep.
 #[derive(Clone, PartialEq, prost::Message)]
@@ -38,7 +38,7 @@ fn is_printable(what: &str, text: &str) {
     assert!(!text.contains(['\u{202e}', '\u{2066}']), "the writing direction, {what}: {text:?}");
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn what_a_provider_says_cannot_take_the_terminal_over(protocol) {
         let setup = Setup::sandbox(protocol).with("SANDBOX_ODD", "usable").with("TF_LOG", "TRACE");
         let (host, session) = setup.session().await?;

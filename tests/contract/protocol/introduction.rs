@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt as _;
 use isthmus_proto::pulumirpc::ConstructRequest;
 use tonic::codegen::http::uri::PathAndQuery;
 
-use crate::harness::{Code, Outcome, Protocol, Setup, json, on_both_protocols};
+use crate::harness::{Code, Outcome, Protocol, Setup, json, on_one_protocol};
 
 #[tokio::test]
 async fn the_handshake_says_what_the_daemon_takes() -> Outcome {
@@ -19,7 +19,7 @@ async fn the_handshake_says_what_the_daemon_takes() -> Outcome {
     Ok(())
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn the_version_is_the_plugins_until_a_provider_is_chosen(protocol) {
         let host = Setup::sandbox(protocol).start().await;
         let session = host.greeted().await?;

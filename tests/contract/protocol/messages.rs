@@ -2,9 +2,9 @@
 
 use crate::harness::engine::{Line, Severity};
 use crate::harness::resource::half_made;
-use crate::harness::{Setup, json, json_of, on_both_protocols};
+use crate::harness::{Setup, json, json_of, on_one_protocol};
 
-on_both_protocols! {
+on_one_protocol! {
     async fn a_warning_is_shown_once_with_its_resource(host, session: sandbox) {
         let note = session.note();
         // The provider says it when it validates; so it does in Check, in the preview and in Create.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::harness::engine::Severity;
-use crate::harness::{Json, Protocol, Setup, json, on_both_protocols};
+use crate::harness::{Json, Protocol, Setup, json, on_one_protocol};
 
 /// Level and component of each line that the provider writes in the lifecycle of a resource of each library, but for the few
 /// of go-plugin when a process starts and ends, which have no component, and for which there is no variable.
@@ -44,7 +44,7 @@ const ALL: [&str; 5] = ["conformance", "sdk.framework", "sdk.helper_schema", "sd
 /// Calls that flood the log.
 const CALLS: usize = 20;
 
-on_both_protocols! {
+on_one_protocol! {
     async fn without_a_level_a_provider_writes_warnings_and_errors_only(protocol) {
         assert_eq!(written(protocol, &[]).await?, BTreeSet::new());
         assert_eq!(written(protocol, &[("TF_LOG", "off")]).await?, BTreeSet::new());

@@ -10,7 +10,7 @@ use tonic::codegen::http;
 use tonic::transport::Channel;
 use tower::{Service as _, ServiceExt as _};
 
-use crate::harness::{Code, Host, Setup, Status, json, on_both_protocols};
+use crate::harness::{Code, Host, Setup, Status, json, on_one_protocol};
 
 const SERVICES: [(&str, &str); 2] = [
     ("pulumirpc.ResourceProvider", include_str!("../../../proto/pulumirpc/provider.proto")),
@@ -83,7 +83,7 @@ async fn prepared(protocol: crate::harness::Protocol) -> Result<(Host, Channel),
     Ok((host, channel))
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn a_request_that_is_no_message_is_invalid_in_every_call(protocol) {
         let (host, channel) = prepared(protocol).await?;
         let calls = calls();

@@ -1,9 +1,9 @@
 //! Several connections and many calls at once on one process.
 
 use crate::harness::engine::Engine;
-use crate::harness::{Setup, json, on_both_protocols};
+use crate::harness::{Setup, json, on_one_protocol};
 
-on_both_protocols! {
+on_one_protocol! {
     async fn each_session_tells_its_own_engine(protocol) {
         let host = Setup::sandbox(protocol).attachable().start().await;
         let other_engine = Engine::start().await;

@@ -9,12 +9,12 @@ use isthmus_common::Platform;
 use crate::harness::engine::{Line, Severity};
 use crate::harness::host::place;
 use crate::harness::scripted::Ancient;
-use crate::harness::{Code, Json, Outcome, Protocol, Session, Setup, Status, json, on_both_protocols};
+use crate::harness::{Code, Json, Outcome, Protocol, Session, Setup, Status, json, on_one_protocol};
 
 const GO_BRIDGE: &str = "PULUMI_BRIDGE_REATTACH_PROVIDERS";
 const TERRAFORM: &str = "TF_REATTACH_PROVIDERS";
 
-on_both_protocols! {
+on_one_protocol! {
     async fn the_newest_cached_version_that_will_do_is_chosen(protocol) {
         let host = Setup::sandbox(protocol).start().await;
         for version in ["1.2.0", "1.10.0", "2.0.0-rc1", "3.0.0"] {

@@ -6,47 +6,6 @@ use crate::harness::engine::Severity;
 use crate::harness::{Code, Json, Setup, json, on_both_protocols, secret, unknown};
 
 on_both_protocols! {
-    async fn a_good_configuration_comes_back_as_it_came(protocol) {
-        let host = Setup::conformance(protocol).start().await;
-        let session = host.parameterized().await?;
-        // Engines add the version, and must get it back.
-        let news = json!({"region": "north", "version": "0.0.0"});
-        let checked = session.check_config(&json!({}), &news).await?;
-        assert_eq!(checked.failures, []);
-        assert_eq!(checked.inputs, news);
-    }
-
-    async fn what_has_structure_may_come_as_json(protocol) {
-        let host = Setup::conformance(protocol).start().await;
-        let session = host.parameterized().await?;
-        for endpoints in [
-            json!([{"url": "https://a.example", "insecure": true}]),
-            json!("[{\"url\": \"https://a.example\", \"insecure\": true}]"),
-        ] {
-            let checked = session.check_config(&json!({}), &json!({"endpoints": endpoints})).await?;
-            assert_eq!(checked.failures, []);
-            let stored: Json = match &checked.inputs["endpoints"] {
-                Json::String(text) => serde_json::from_str(text).expect("JSON"),
-                structured => structured.clone(),
-            };
-            assert_eq!(stored, json!([{"url": "https://a.example", "insecure": true}]));
-            session.diff_config(&checked.inputs, &checked.inputs).await?;
-        }
-    }
-
-    async fn the_provider_judges_its_configuration(protocol) {
-        let host = Setup::conformance(protocol).start().await;
-        let session = host.parameterized().await?;
-        let checked = session.check_config(&json!({}), &json!({"region": "invalid"})).await?;
-        let [(property, reason)] = &checked.failures[..] else { panic!("one failure: {checked:?}") };
-        assert_eq!(property, "region");
-        assert_eq!(
-            reason,
-            "could not validate provider configuration: Invalid region. There is no region of that name. Check `pulumi \
-             config get conformance:region`."
-        );
-    }
-
     async fn a_provider_may_judge_several_settings_at_once(protocol) {
         let host = Setup::conformance(protocol).start().await;
         let session = host.parameterized().await?;

@@ -7,9 +7,9 @@ use isthmus_proto::pulumirpc::parameterize_request;
 use tokio::task::JoinSet;
 
 use crate::harness::engine::Severity;
-use crate::harness::{Code, Json, Outcome, Protocol, Setup, Status, json, on_both_protocols};
+use crate::harness::{Code, Json, Outcome, Protocol, Setup, Status, json, on_one_protocol};
 
-on_both_protocols! {
+on_one_protocol! {
     async fn the_value_in_an_sdk_chooses_the_provider_that_it_was_made_for(protocol) {
         let host = Setup::sandbox(protocol).start().await;
         let session = host.greeted().await?;

@@ -10,7 +10,7 @@ use prost::Message as _;
 use tonic::transport::Endpoint;
 use tower::{Service as _, ServiceExt as _};
 
-use crate::harness::{Code, Host, Session, Setup, Status, json, on_both_protocols};
+use crate::harness::{Code, Host, Session, Setup, Status, json, on_one_protocol};
 
 /// A package schema of eight megabytes.
 const LARGE: (&str, &str) = ("SANDBOX_RESOURCES", "100x200");
@@ -61,7 +61,7 @@ async fn text(session: &Session) -> Result<String, Status> {
     Ok(answer.await?.schema)
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn a_second_process_sends_what_the_first_has_rendered(protocol) {
         let setup = Setup::sandbox(protocol).with(LARGE.0, LARGE.1);
         let first = acquainted(&setup).await?;

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use crate::harness::engine::Severity;
-use crate::harness::{Code, Host, Json, Outcome, Protocol, Session, Setup, Status, json, on_both_protocols};
+use crate::harness::{Code, Host, Json, Outcome, Protocol, Session, Setup, Status, json, on_one_protocol};
 
 /// Where [`Setup`]s of this file put switches of the sandbox that are to change without the environment doing so.
 const SWITCHES: &str = "switches";
@@ -65,7 +65,7 @@ fn references(part: &Json) -> Vec<String> {
     }
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn a_large_provider_is_described_as_a_whole_with_and_without_its_process(protocol) {
         // The answers both ways are beyond what gRPC takes by default, which is 4 MiB.
         let setup = Setup::sandbox(protocol).with("SANDBOX_RESOURCES", "100x200");

@@ -1,6 +1,6 @@
 //! Secrets of the provider's configuration, in what repeats them.
 
-use crate::harness::{Json, Protocol, Setup, Status, json, on_both_protocols, secret};
+use crate::harness::{Json, Protocol, Setup, Status, json, on_one_protocol, secret};
 
 /// What a data source, and a record's title, repeat of the configured region.
 async fn repeated(protocol: Protocol, region: Json) -> Result<[Json; 2], Status> {
@@ -12,7 +12,7 @@ async fn repeated(protocol: Protocol, region: Json) -> Result<[Json; 2], Status>
     Ok([found.expect("a record")["region"].clone(), record.outputs["title"].clone()])
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn what_repeats_a_secret_of_the_configuration_is_secret(protocol) {
         let repeated = repeated(protocol, secret("hidden-region")).await?;
         assert_eq!(repeated, [secret("hidden-region"), secret("in hidden-region")]);

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 use isthmus_proto::pulumirpc::ErrorResourceInitFailed;
 
 use crate::harness::resource::half_made;
-use crate::harness::{Host, Json, Outcome, Protocol, Session, Setup, json, on_both_protocols, secret};
+use crate::harness::{Host, Json, Outcome, Protocol, Session, Setup, json, on_one_protocol, secret};
 
 const LEAK: &str = "sandbox:index/leak:Leak";
 const WORD: &str = "zaffre";
@@ -52,7 +52,7 @@ async fn odd(protocol: Protocol) -> Result<(Host, Session), crate::harness::Stat
     Setup::sandbox(protocol).with("SANDBOX_ODD", "usable").session().await
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn an_error_that_quotes_a_secret_is_redacted_in_every_form(protocol) {
         let (host, session) = odd(protocol).await?;
         let leak = session.resource(LEAK, "leak");

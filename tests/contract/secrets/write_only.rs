@@ -1,11 +1,11 @@
 //! Write-only values: they reach the provider, are never in outputs, and an engine stores them as secrets or not at all.
 
-use crate::harness::{Json, Setup, json, on_both_protocols, secret};
+use crate::harness::{Json, Setup, json, on_one_protocol, secret};
 
 /// The setting that keeps only a hash.
 const SETTING: (&str, &str) = ("ISTHMUS_WRITE_ONLY", "hash");
 
-on_both_protocols! {
+on_one_protocol! {
     async fn without_the_setting_the_engine_stores_them_as_secrets(host, session: conformance) {
         let record = session.record();
         let inputs = record.checked(&json!({"name": "first", "passwordWo": "sesame", "passwordWoVersion": 1})).await?;

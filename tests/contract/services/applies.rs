@@ -114,7 +114,7 @@ rules! {
         client.host.signal(Signal::INT);
         client.host.exit().await;
         let home = client.host.directory().join("isthmus");
-        let intents = isthmus(&home, &["recover"]).well().stdout;
+        let intents = isthmus(&home, &["recover"]).well();
         let unknown: Vec<&str> = intents.lines().filter(|line| line.contains("unknown")).collect();
         assert!(matches!(unknown[..], [only] if only.contains("sandbox_faulty")), "{intents}");
     }

@@ -109,7 +109,7 @@ rules! {
         let found = client.note().look_up(&made.id).await?.expect("it is there");
         assert_eq!(found["title"], "Hello");
         if at.service == Service::Legacy {
-            let listed = isthmus(Path::new(home), &["state", "list"]).well();
+            let listed = isthmus(Path::new(home), &["state", "list"]).succeeded();
             assert!(listed.stderr.contains("the state store holds no objects"), "{listed:?}");
         }
     }

@@ -30,19 +30,6 @@ on_both_protocols! {
         session.cancel().await?;
     }
 
-    async fn state_of_the_old_sdk_is_upgraded_by_the_provider(session: conformance) {
-        let legacy = session.resource("conformance:index/legacy:Legacy", "legacy");
-        let made = legacy.make(&json!({"name": "first", "title": "One"})).await?;
-        let mut outputs = made.outputs.clone();
-        let bag = outputs.as_object_mut().expect("a bag");
-        let title = bag.remove("title").expect("a title");
-        bag.insert("oldTitle".to_owned(), title);
-        bag.insert("__meta".to_owned(), json!("{}"));
-        let old = Stored { outputs, ..made.clone() };
-        let difference = legacy.diff(&old, &made.inputs).await?;
-        assert!(!difference.some, "{difference:?}");
-    }
-
     async fn a_refresh_passes_over_what_inputs_of_an_older_schema_do_not_say_any_more(protocol) {
         let setup = |version| Setup::conformance(protocol).with("CONFORMANCE_SCHEMA_VERSION", version);
         let (host, session) = setup("0").session().await?;

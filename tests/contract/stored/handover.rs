@@ -4,7 +4,7 @@
 //! whose state is more than attributes.
 
 use crate::harness::resource::{Difference, Resource, half_made};
-use crate::harness::{Host, Session, Setup, Status, Stored, json, json_of, on_both_protocols, secret};
+use crate::harness::{Host, Session, Setup, Status, Stored, json, json_of, on_one_protocol, secret};
 
 /// This program and the Go bridge beside one provider and its objects.
 struct Both {
@@ -24,7 +24,7 @@ impl Both {
     }
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn a_resource_without_an_id_goes_over_and_back(protocol) {
         let both = Both::start(Setup::sandbox(protocol).with("SANDBOX_ODD", "usable")).await?;
         for (token, inputs) in [

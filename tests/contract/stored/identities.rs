@@ -1,7 +1,7 @@
 //! What resources are known by: ids of every kind, resources without one, and identities.
 
 use crate::harness::resource::{Resource, half_made};
-use crate::harness::{Json, Session, Setup, Stored, json, json_of, on_both_protocols};
+use crate::harness::{Json, Session, Setup, Stored, json, json_of, on_one_protocol};
 
 fn odd(session: &Session, name: &str) -> Resource {
     session.resource(&format!("sandbox:index/odd{name}:Odd{name}"), "odd")
@@ -22,7 +22,7 @@ async fn lives_on(resource: &Resource, made: Stored) -> Result<Stored, tonic::St
     Ok(read)
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn an_id_that_is_no_text_is_written_as_text(protocol) {
         let (host, session) = Setup::sandbox(protocol).with("SANDBOX_ODD", "true").session().await?;
         for (name, inputs, id) in [

@@ -1,7 +1,7 @@
 //! Where stored state comes from: what is kept of it, resources that become another type, and state that cannot be used.
 
 use crate::harness::resource::Resource;
-use crate::harness::{Code, Json, Session, Setup, Stored, json, on_both_protocols, secret};
+use crate::harness::{Code, Json, Session, Setup, Stored, json, on_one_protocol, secret};
 
 fn memo(session: &Session) -> Resource {
     session.resource("sandbox:index/memo:Memo", "memo")
@@ -16,7 +16,7 @@ fn names_since(host: &crate::harness::Host, before: usize) -> Vec<String> {
     host.call_names().split_off(before)
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn state_says_which_type_of_which_provider_wrote_it(session: sandbox) {
         let note = session.note();
         let made = note.make(&json!({"title": "Hello"})).await?;

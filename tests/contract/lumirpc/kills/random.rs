@@ -12,6 +12,7 @@ use super::super::engine::{Engine, Goal, Plugin};
 use super::super::{goal, sandbox};
 use super::{expect_reports, survey};
 use crate::harness::{Protocol, processes};
+use crate::kills::Dice;
 
 /// How many resources a program has.
 const RESOURCES: usize = 20;
@@ -75,19 +76,6 @@ async fn expect_no_process(mark: &str) -> Duration {
         }
         assert!(since.elapsed() < LIMIT, "processes are left: {left:?}");
         tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-}
-
-/// Numbers that are random enough, and the same for the same seed (xorshift64*).
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        let drawn = self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33;
-        usize::try_from(drawn).expect("31 bits") % limit
     }
 }
 
@@ -155,7 +143,7 @@ async fn whatever_is_killed(victim: Victim, protocol: Protocol) {
     let runs = setting("ISTHMUS_KILLS").unwrap_or(SLICE);
     let seed = setting("ISTHMUS_KILL_SEED").unwrap_or(1);
     println!("ISTHMUS_KILLS={runs} ISTHMUS_KILL_SEED={seed}");
-    let mut dice = Dice(0x9E37_79B9_7F4A_7C15 ^ u64::try_from(seed).expect("64 bits"));
+    let mut dice = Dice::new(seed);
     let (mut engine, objects) = sandbox().await;
     engine.has_a_process();
     engine.set("SANDBOX_PROTOCOL", &protocol.to_string());

@@ -68,7 +68,7 @@ fn exported(home: &Path, more: &[&str]) -> BTreeMap<String, Any> {
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("exported");
     let out = file.to_str().expect("a path in UTF-8");
-    isthmus(home, &[&["state", "export", "--format", "stacks", "--output", out], more].concat()).well();
+    isthmus(home, &[&["state", "export", "--format", "stacks", "--output", out], more].concat()).succeeded();
     let bytes = Bytes::from(std::fs::read(&file).expect("a file"));
     let SequenceFile::State(records) = SequenceFile::read(&bytes, Kind::State).expect("a state") else {
         panic!("no state")
@@ -83,15 +83,15 @@ async fn a_stack_is_exported_record_by_record_as_it_was_imported() {
     let directory = tempfile::tempdir().expect("a directory");
     let home = directory.path().join("home");
     let given = [others(), pets()].concat();
-    let said = import_records(&home, &given, &[]).await.well();
+    let said = import_records(&home, &given, &[]).await.succeeded();
     assert!(said.stdout.starts_with("other records of the stack: 6 added\n"), "{said:?}");
     assert!(said.stdout.ends_with("4 added, 0 already there, 0 replaced, 0 not imported\n"), "{said:?}");
     assert!(said.stderr.contains("warning: discarded, as their keys require: dropped\n"), "{said:?}");
-    let said = import_records(&home, &given, &[]).await.well();
+    let said = import_records(&home, &given, &[]).await.succeeded();
     assert!(said.stdout.starts_with("other records of the stack: 6 in the store already\n"), "{said:?}");
     assert!(said.stdout.ends_with("0 added, 4 already there, 0 replaced, 0 not imported\n"), "{said:?}");
 
-    let shown = isthmus(&home, &["state", "show", "--json", "random_pet/able-dog"]).well().stdout;
+    let shown = isthmus(&home, &["state", "show", "--json", "random_pet/able-dog"]).well();
     let shown: Json = serde_json::from_str(&shown).expect("JSON");
     assert_eq!(shown["records"][0]["component"], r#"component.main["eu"]"#);
 
@@ -105,14 +105,14 @@ async fn a_stack_is_exported_record_by_record_as_it_was_imported() {
     assert_eq!(exported(&home, &[]), expected);
     let file = directory.path().join("exported");
     let out = file.to_str().expect("a path in UTF-8");
-    let said = isthmus(&home, &["state", "export", "--format", "stacks", "--output", out]).well();
+    let said = isthmus(&home, &["state", "export", "--format", "stacks", "--output", out]).succeeded();
     assert_eq!(said.stdout, format!("wrote 4 objects and 6 other records of a stack to {out}\n"));
 
     // What is exported can be imported again, into this store and into another one.
     let entries: Vec<StateRecord> =
         expected.iter().map(|(key, content)| entry(key, content.clone())).collect();
     for home in [home, directory.path().join("other")] {
-        import_records(&home, &entries, &[]).await.well();
+        import_records(&home, &entries, &[]).await.succeeded();
         assert_eq!(exported(&home, &[]), expected);
     }
 }
@@ -122,7 +122,7 @@ async fn another_state_of_a_stack_is_imported_only_as_the_user_decides() {
     let directory = tempfile::tempdir().expect("a directory");
     let home = directory.path().join("home");
     let (first, mut second) = (others(), [others(), pets()[..2].to_vec()].concat());
-    import_records(&home, &first, &[]).await.well();
+    import_records(&home, &first, &[]).await.succeeded();
     second.retain(|record| !record.key.starts_with("keeP"));
     second.push(entry("OTPToutput.address", record("DynamicValue", &secret("hunter5"))));
     second.push(entry("VRBLvar.size", record("DynamicValue", &dynamic("large"))));
@@ -138,14 +138,14 @@ async fn another_state_of_a_stack_is_imported_only_as_the_user_decides() {
     assert!(said.stderr.contains(differ) && !said.stderr.contains("hunter"), "{said:?}");
     assert_eq!(exported(&home, &[]), old, "nothing is imported, and no object");
 
-    let said = import_records(&home, &second, &["--on-conflict", "both"]).await.well();
+    let said = import_records(&home, &second, &["--on-conflict", "both"]).await.succeeded();
     assert!(said.stdout.starts_with("other records of the stack: 1 added\n"), "{said:?}");
     assert!(said.stderr.contains("has another record: OTPToutput.address\n"), "{said:?}");
     let mut both = old;
     both.insert("VRBLvar.size".to_owned(), new["VRBLvar.size"].clone());
     assert_eq!(contents(exported(&home, &[])), both);
 
-    let said = import_records(&home, &second, &["--on-conflict", "replace"]).await.well();
+    let said = import_records(&home, &second, &["--on-conflict", "replace"]).await.succeeded();
     assert!(said.stdout.starts_with("other records of the stack: 4 replaced the stored ones\n"), "{said:?}");
     let changed = "replaced or removed, because the state store has another record: OTPToutput.address, \"keeP\\u{7}\"\n";
     assert!(said.stderr.contains(changed) && !said.stderr.contains("hunter"), "{said:?}");
@@ -182,10 +182,10 @@ async fn of_two_first_imports_at_once_one_is_stored_whole() {
 async fn the_records_of_a_stack_are_listed_without_values_and_removed() {
     let directory = tempfile::tempdir().expect("a directory");
     let home = directory.path().join("home");
-    let list = |more: &[&str]| isthmus(&home, &[&["state", "list", "--stack"], more].concat()).well().stdout;
+    let list = |more: &[&str]| isthmus(&home, &[&["state", "list", "--stack"], more].concat()).well();
     assert_eq!(list(&[]), "NUMBER  KIND  ADDRESS\n");
     assert!(list(&["--json"]).contains("\"records\": []"));
-    import_records(&home, &others(), &[]).await.well();
+    import_records(&home, &others(), &[]).await.succeeded();
     let table = list(&[]);
     let rows: Vec<Vec<&str>> = table.lines().map(|row| row.split_whitespace().collect()).collect();
     let shown: Vec<&[&str]> = rows.iter().map(|row| &row[1..]).collect();
@@ -210,7 +210,7 @@ async fn the_records_of_a_stack_are_listed_without_values_and_removed() {
     );
 
     assert_eq!(isthmus(&home, &["state", "rm", number, "VRBLvar.none"]).code, 3, "there is no such input");
-    let said = isthmus(&home, &["state", "rm", number, "VRBLvar.token"]).well();
+    let said = isthmus(&home, &["state", "rm", number, "VRBLvar.token"]).succeeded();
     assert!(said.stdout.starts_with(&format!("removed record {number}, OTPToutput.address\n")), "{said:?}");
     let kept: Vec<String> = exported(&home, &[]).into_keys().collect();
     assert_eq!(kept, [r#"CMPTcomponent.main["eu"]"#, "keeP\u{7}"]);
@@ -220,7 +220,7 @@ async fn the_records_of_a_stack_are_listed_without_values_and_removed() {
 async fn a_damaged_record_of_a_stack_is_reported_removed_and_imported_again() {
     let directory = tempfile::tempdir().expect("a directory");
     let home = directory.path().join("home");
-    import_records(&home, &others(), &[]).await.well();
+    import_records(&home, &others(), &[]).await.succeeded();
     let whole = exported(&home, &[]);
     damage(&home, b"output.address").await;
 
@@ -235,9 +235,9 @@ async fn a_damaged_record_of_a_stack_is_reported_removed_and_imported_again() {
         let is_named = said.stderr.contains("OTPToutput.address, the record of OTPT");
         assert!(said.code == 1 && is_named && said.stderr.contains("is damaged"), "{said:?}");
     }
-    let said = isthmus(&home, &["state", "rm", number]).well();
+    let said = isthmus(&home, &["state", "rm", number]).succeeded();
     assert_eq!(said.stdout, format!("removed record {number}, which was damaged\n"));
-    import_records(&home, &others(), &["--on-conflict", "both"]).await.well();
+    import_records(&home, &others(), &["--on-conflict", "both"]).await.succeeded();
     assert_eq!(exported(&home, &[]), whole);
 }
 
@@ -267,13 +267,13 @@ async fn an_update_by_the_legacy_engine_keeps_the_component_of_an_object() {
     let records: Vec<StateRecord> = records.map(|(key, content)| entry(&key, content)).collect();
     let time = tokio::task::spawn_blocking(|| fixtures::tools::tool("terraform-provider-time"));
     let time = format!("--provider=time={}", time.await.expect("a provider").display());
-    import_records(&home, &records, &[&time]).await.well();
+    import_records(&home, &records, &[&time]).await.succeeded();
     let imported = exported(&home, &[]);
 
     let mut engine = engine.with_store_in(&home);
     let done = engine.deploy(&[offset(8.0)]).await.expect("updated");
     assert_eq!(done, [("later".to_owned(), Step::Update)]);
-    let shown = isthmus(&home, &["state", "list", "--json"]).well().stdout;
+    let shown = isthmus(&home, &["state", "list", "--json"]).well();
     let shown: Json = serde_json::from_str(&shown).expect("JSON");
     assert_eq!(shown["records"][0]["component"], r#"component.main["eu"]"#);
 

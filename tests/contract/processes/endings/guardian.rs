@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use crate::harness::engine::Severity;
 use crate::harness::host::EngineInput;
 use crate::harness::processes::{children, ended, lives, signal};
-use crate::harness::{Host, Setup, json, on_both_protocols};
+use crate::harness::{Host, Setup, json, on_one_protocol};
 
 /// The most memory that a guardian may have for itself. What is not optimised has tables for the loader that are as
 /// large again, all of which it has to fill in.
@@ -50,7 +50,7 @@ fn private_kib(process: u32) -> u64 {
     kib("Private_Clean:") + kib("Private_Dirty:")
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn a_guardian_is_the_parent_of_a_provider_in_a_session_of_its_own(protocol) {
         let (host, _session) = Setup::sandbox(protocol).session().await?;
         let (guardian, provider) = guardian_and_provider(&host);

@@ -73,7 +73,7 @@ async fn the_store_of_the_legacy_service_and_what_commands_show_of_it_have_no_va
         |words: &[&str], passphrase: &str| isthmus_with(&home, words, &[(PASSPHRASE, passphrase.to_owned())]);
     let shown =
         run(&["state", "show", "--json", "--secrets", &format!("sandbox_secret/{}", made.id)], &passphrase)
-            .well();
+            .succeeded();
     let shown: Json = serde_json::from_str(&shown.stdout).expect("JSON");
     search
         .known("computed sensitive attribute", shown["records"][0]["value"]["value"].as_str().expect("text"));

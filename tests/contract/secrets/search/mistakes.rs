@@ -8,7 +8,7 @@ use tonic::codegen::http::uri::PathAndQuery;
 use super::marks::Search;
 use crate::harness::resource::half_made;
 use crate::harness::settings::Settings;
-use crate::harness::{Json, Protocol, json, on_both_protocols, secret};
+use crate::harness::{Json, Protocol, json, on_one_protocol, secret};
 
 const LEAK: &str = "sandbox:index/leak:Leak";
 const SIGNATURE: &str = "4dabf18193072939515e22adb298388d";
@@ -44,7 +44,7 @@ fn not_utf8(name: &str, text: &str) -> Bytes {
     field(1, &[field(1, name.as_bytes()), field(2, &value)].concat()).into()
 }
 
-on_both_protocols! {
+on_one_protocol! {
     async fn no_mistake_of_a_program_writes_a_value_in_the_clear(protocol) {
         let search = part(protocol);
         let host = search.sandbox(protocol).start().await;
