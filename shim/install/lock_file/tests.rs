@@ -117,7 +117,7 @@ fn constraints_have_one_form() {
 fn errors_have_their_position() {
     let block = |inside: &str| format!("provider \"registry.opentofu.org/a/b\" {{\n  {inside}\n}}\n");
     for (text, expected) in [
-        ("provider \"", "lock:1:10: expected `{`".to_owned()),
+        ("provider \"", "lock:1:10: this string has no end".to_owned()),
         ("x = 1", "lock:1:1: this name has no meaning here".to_owned()),
         ("provider {}", "lock:1:1: a provider is written".to_owned()),
         ("provider = 1", "lock:1:1: a provider is written".to_owned()),
@@ -138,7 +138,7 @@ fn errors_have_their_position() {
         (&block("version = \"1.0.0\"\n  x = 1"), "lock:3:3: this name has no meaning here".to_owned()),
         (
             &block("version = \"1.0.0\"\n  version = \"1.0.0\""),
-            "lock:3:3: invalid attribute; expected unique attribute key".to_owned(),
+            "lock:3:3: this was already set at 2:3".to_owned(),
         ),
         (
             &block("version = \"1.0.0\"\n  constraints = \"~>1\""),
