@@ -118,7 +118,8 @@ impl<'t> Parser<'t> {
         let mut braces = 0_usize;
         self.bump();
         loop {
-            if braces == 0 && self.accept_text("${") {
+            if braces == 0 && self.text[self.at..].starts_with("${") {
+                self.at += "${".len();
                 braces = 1;
                 text.push_str("${");
                 continue;
@@ -225,12 +226,6 @@ impl<'t> Parser<'t> {
         Ok(self.next()? == Some(sign) && self.bump().is_some())
     }
 
-    fn accept_text(&mut self, text: &str) -> bool {
-        let is_next = self.text[self.at..].starts_with(text);
-        self.at += if is_next { text.len() } else { 0 };
-        is_next
-    }
-
     fn peek(&self) -> Option<char> {
         self.text[self.at..].chars().next()
     }
@@ -243,19 +238,20 @@ impl<'t> Parser<'t> {
 
     /// The characters up to the first that does not belong.
     fn taken(&mut self, belongs: impl Fn(char) -> bool) -> &'t str {
-        let rest = &self.text[self.at..];
-        let taken = &rest[..rest.find(|character| !belongs(character)).unwrap_or(rest.len())];
+        let taken = self.upcoming(belongs);
         self.at += taken.len();
         taken
     }
 
-    /// The word that is next; it may be empty.
-    fn word(&self) -> &'t str {
+    /// The same, not consumed.
+    fn upcoming(&self, belongs: impl Fn(char) -> bool) -> &'t str {
         let rest = &self.text[self.at..];
-        let belongs = |character: char| {
-            is_letter(character) || character.is_numeric() || matches!(character, '-' | '.')
-        };
         &rest[..rest.find(|character| !belongs(character)).unwrap_or(rest.len())]
+    }
+
+    /// The word that is next, not consumed; it may be empty.
+    fn word(&self) -> &'t str {
+        self.upcoming(|character| is_letter(character) || character.is_numeric() || "-.".contains(character))
     }
 
     fn position(&mut self) -> Position {
