@@ -174,8 +174,6 @@ fn number(text: &str) -> Option<Content> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     /// A tree in one line: `name[label](...)` for blocks, `name=value` for the rest.
@@ -342,35 +340,6 @@ mod tests {
             let start = std::time::Instant::now();
             assert!(read(text.as_bytes()).starts_with('('), "{} bytes", text.len());
             assert!(start.elapsed() < std::time::Duration::from_secs(4), "{:?}", start.elapsed());
-        }
-    }
-
-    const SAMPLE: &str = "plugin_cache_dir = \"$HOME/é\" # c\ncredentials \"h\" {\n token = \"t\"\n}\nprovider_installation {\n \
-                          dev_overrides { \"a/b\" = \"/x\" }\n network_mirror {\n url = \"u${t}\"\n include = [\"a/*\", -2.5e1, \
-                          true]\n }\n}\n/* end */";
-    const JSON: &str = r#"{"a": {"h": {"t": "\u00e9"}}, "b": [{"c": [true, null, -1.5e3]}, {}], "d": "é"}"#;
-
-    proptest! {
-        #[test]
-        fn damaged_bytes_are_answered(
-            sample in prop::sample::select(vec![SAMPLE, JSON]),
-            damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..4_u8), 0..6),
-        ) {
-            let mut bytes = sample.as_bytes().to_vec();
-            for (place, byte, kind) in damage {
-                if bytes.is_empty() { break; }
-                let place = place.index(bytes.len());
-                match kind {
-                    0 => bytes[place] = byte,
-                    1 => { bytes.remove(place); }
-                    2 => bytes.insert(place, byte),
-                    _ => bytes.truncate(place),
-                }
-            }
-            if let Err(error) = parse(&bytes) {
-                let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
-                prop_assert!(error.position.line <= lines + 1);
-            }
         }
     }
 }
