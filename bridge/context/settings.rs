@@ -218,11 +218,17 @@ pub fn find(name: &str) -> Result<Setting, String> {
     })
 }
 
-/// Settings of earlier versions, and what to do instead. What they protected is not left open: each is an error.
-pub(crate) const REMOVED: [(&str, &str); 2] = [
+/// Settings of earlier versions, and what to do instead. What they protected is not left open, and a resource that one named is not
+/// replaced because its name is another one: each is an error.
+pub(crate) const REMOVED: [(&str, &str); 3] = [
     (
         "ISTHMUS_ALLOW_USERS",
         "a daemon serves its own user and root: unset it, and run a daemon for each user",
+    ),
+    (
+        "ISTHMUS_NAME_PROPERTIES",
+        "the names of the legacy engine's resources come from their programs: give each resource that it named a `urnName` with the \
+         name that it has, and unset it",
     ),
     (
         "ISTHMUS_POLICY",

@@ -87,7 +87,7 @@ pub(crate) fn addresses(bytes: &[u8]) {
 /// It sorts hashes when it adds one, but not those that it has read; hence a comparison of lines, and
 /// one of what we make of both.
 pub(crate) fn lock_file(bytes: &[u8]) {
-    // Our parser allows line breaks and control characters in strings. And Go escapes what its version of
+    // Our parser allows control characters in strings. And Go escapes what its version of
     // Unicode does not know, where we write each character as it is: so only characters that all versions know.
     let is_known = |character: char| match character {
         '\n' | '\t' | ' '..='~' => true,

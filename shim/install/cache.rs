@@ -5,7 +5,6 @@
 //! contents must not prevent finding it. Entries that are no usable version are skipped, and
 //! reported if no version is found.
 
-mod beside;
 mod inventory;
 pub(crate) mod lock;
 pub(crate) mod record;
@@ -239,6 +238,13 @@ impl fmt::Display for NotCached {
             _ => formatter.write_str(")"),
         }
     }
+}
+
+/// The file next to a package with the package's name and `ending`, which belongs to it.
+fn beside(package: &Path, ending: &str) -> PathBuf {
+    let mut name = package.file_name().unwrap_or_default().to_owned();
+    name.push(ending);
+    package.with_file_name(name)
 }
 
 /// Platform directories of a version.

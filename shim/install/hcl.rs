@@ -1,28 +1,25 @@
 //! The files of Terraform and OpenTofu that isthmus reads itself: the CLI configuration, with its
 //! JSON form, and the dependency lock file.
 //!
-//! `hcl-edit` parses them; the result is a tree of named items with their positions, without
-//! interpretation. Both tools still read the CLI configuration by HCL 1, whose only documented
-//! syntax that HCL 2 lacks is the quoted names in `dev_overrides`. As an object, HCL 2 has them too,
-//! so that block is parsed as one. A file's first character decides between the two forms (`{` is
-//! JSON), whatever the file is called.
+//! Both tools still read the CLI configuration by HCL 1. It is looser than HCL 2, and files of users
+//! need that: quoted names (`"hashicorp/random" = "/dir"`), blocks and several arguments in one line.
+//! Parsers of HCL 2 refuse these, and Rust has none of HCL 1. The dependency lock file is in HCL 2,
+//! but its possible contents are the same in both.
+//!
+//! The result is a tree of named items with their positions, without interpretation. A file's first
+//! character decides between the two forms (`{` is JSON), whatever the file is called.
+
+mod json;
+mod native;
 
 use std::borrow::Cow;
 use std::fmt;
 
-use hcl_edit::Span;
-use hcl_edit::expr::{Array, Expression, Object, ObjectKey};
-use hcl_edit::structure::{self, BlockLabel, Structure};
-use hcl_edit::template::{Element, Template};
-
-/// Size limit of a file. The parser compares each name in an object with all others.
+/// Size limit of a file.
 const LONGEST: usize = 1 << 18;
 
-/// What HCL 1 does not require.
-const FORM: &str = " (each argument and each block needs a line of its own, and names have no quotes)";
-
-/// The block whose names are in quotes.
-const QUOTED_NAMES: &str = "dev_overrides";
+/// Maximum nesting; valid settings have a depth of four.
+const DEEPEST: usize = 32;
 
 /// A position in a text, counted in characters from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,12 +81,14 @@ pub(crate) struct Value {
 pub(crate) enum Content {
     Null,
     Bool(bool),
+    /// A whole number, as in the file.
     Number(String),
+    /// Another number, which no setting is.
+    Fraction,
     /// Templates in it are as in the file.
     String(String),
     List(Vec<Value>),
     Body(Body),
-    Expression,
 }
 
 impl Content {
@@ -99,10 +98,10 @@ impl Content {
             Self::Null => "null",
             Self::Bool(_) => "true or false",
             Self::Number(_) => "a number",
+            Self::Fraction => "a number with a fraction or an exponent",
             Self::String(_) => "a string",
             Self::List(_) => "a list",
             Self::Body(_) => "a block",
-            Self::Expression => "an expression without quotes",
         }
     }
 }
@@ -115,168 +114,66 @@ pub struct SyntaxError {
     reason: Cow<'static, str>,
 }
 
+impl SyntaxError {
+    fn new(position: Position, reason: impl Into<Cow<'static, str>>) -> Self {
+        Self { position, reason: reason.into() }
+    }
+
+    fn too_deep(position: Position) -> Self {
+        Self::new(position, format!("there are more than {DEEPEST} blocks or lists in each other"))
+    }
+}
+
 /// Parses a file.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Body, SyntaxError> {
     if bytes.len() > LONGEST {
-        let reason = format!("the file is longer than {LONGEST} bytes").into();
-        return Err(SyntaxError { position: Position::START, reason });
+        return Err(SyntaxError::new(Position::START, format!("the file is longer than {LONGEST} bytes")));
     }
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let valid = std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
-        let reason = "the file is not in UTF-8 here".into();
-        SyntaxError { position: Position::START.behind(valid), reason }
+        SyntaxError::new(Position::START.behind(valid), "the file is not in UTF-8 here")
     })?;
-    let content = text.trim_start();
-    let is_json = content.starts_with('{');
-    let (before, text) = if is_json {
-        (&text[..text.len() - content.len()], content.trim_end().into())
-    } else {
-        ("", as_hcl_2(text))
-    };
-    let start = Position::START.behind(before);
-    let mut reader = Reader { text: &text, at: 0, position: start, is_json };
-    let parsed = if is_json {
-        hcl_edit::parser::parse_expr(&text).map(|value| Some(reader.object(value.as_object()?)))
-    } else {
-        hcl_edit::parser::parse_body(&text).map(|body| Some(reader.body(&body)))
-    };
-    let body = parsed.map_err(|error| {
-        // All of the message is the parser's own.
-        let position = start.behind(text.get(..error.location().offset()).unwrap_or(&text));
-        let message = error.message();
-        let is_form = !is_json && ["newline", "expected `=`"].iter().any(|part| message.contains(part));
-        let form = if is_form { FORM } else { "" };
-        SyntaxError { position, reason: format!("{message}{form}").into() }
-    })?;
-    body.ok_or(SyntaxError { position: start, reason: "the file is not a JSON object".into() })
+    if text.trim_start().starts_with('{') { json::parse(text) } else { native::parse(text) }
 }
 
-/// A text of HCL 1 in which the block with quoted names is an object.
-fn as_hcl_2(text: &str) -> Cow<'_, str> {
-    let mut parts = text.split(QUOTED_NAMES);
-    let mut parsed = Cow::Borrowed(parts.next().unwrap_or_default());
-    for part in parts {
-        let is_block = part.trim_start().starts_with('{');
-        let sign = if is_block { "=" } else { "" };
-        // The sign takes the place of a space, so that positions stay.
-        let behind = if is_block { part.strip_prefix([' ', '\t']).unwrap_or(part) } else { part };
-        parsed.to_mut().extend([QUOTED_NAMES, sign, behind]);
-    }
-    parsed
-}
-
-/// Converts what the parser returns, in the order of the text.
-struct Reader<'t> {
+/// The position in a text that is read from its start to its end, so that no part is counted twice.
+struct Cursor<'t> {
     text: &'t str,
-    /// The offset of the last position.
     at: usize,
     position: Position,
-    is_json: bool,
 }
 
-impl<'t> Reader<'t> {
-    fn position(&mut self, node: &impl Span) -> Position {
-        let offset = node.span().unwrap_or_default().start;
+impl<'t> Cursor<'t> {
+    fn new(text: &'t str) -> Self {
+        Self { text, at: 0, position: Position::START }
+    }
+
+    /// The position of a byte; of the last one if that is behind it.
+    fn position(&mut self, offset: usize) -> Position {
         self.position = self.position.behind(self.text.get(self.at..offset).unwrap_or_default());
         self.at = self.at.max(offset);
         self.position
     }
-
-    /// The text of a node, as it is in the file.
-    fn source(&self, node: &impl Span) -> &'t str {
-        self.text.get(node.span().unwrap_or_default()).unwrap_or_default().trim()
-    }
-
-    fn key(&mut self, node: &impl Span, text: &str) -> Key {
-        Key { position: self.position(node), text: text.to_owned() }
-    }
-
-    fn body(&mut self, body: &structure::Body) -> Body {
-        let items = body.iter().map(|structure| match structure {
-            Structure::Attribute(attribute) => {
-                let name = self.key(&attribute.key, &attribute.key);
-                Item { name, labels: Vec::new(), is_assigned: true, value: self.value(&attribute.value) }
-            }
-            Structure::Block(block) => {
-                let name = self.key(&block.ident, &block.ident);
-                let labels = block.labels.iter().map(|label| match label {
-                    BlockLabel::Ident(label) => self.key(label, label),
-                    BlockLabel::String(label) => self.key(label, label),
-                });
-                let labels = labels.collect();
-                let position = self.position(&block.body);
-                let value = Value { position, content: Content::Body(self.body(&block.body)) };
-                Item { name, labels, is_assigned: false, value }
-            }
-        });
-        Body { items: items.collect() }
-    }
-
-    /// In JSON, a list of objects represents several blocks of one name.
-    fn object(&mut self, object: &Object) -> Body {
-        let mut items = Vec::new();
-        for (key, value) in object.iter() {
-            let name = match key {
-                ObjectKey::Ident(name) => self.key(name, name),
-                ObjectKey::Expression(Expression::String(name)) => self.key(name, name),
-                // A name with dots is an expression to the parser.
-                ObjectKey::Expression(other) => self.key(other, self.source(other)),
-            };
-            let values = match value.expr() {
-                Expression::Array(blocks) if self.is_json && is_blocks(blocks) => {
-                    blocks.iter().map(|block| self.value(block)).collect()
-                }
-                value => vec![self.value(value)],
-            };
-            items.extend(values.into_iter().map(|value| Item {
-                name: name.clone(),
-                labels: Vec::new(),
-                is_assigned: !self.is_json,
-                value,
-            }));
-        }
-        Body { items }
-    }
-
-    fn value(&mut self, value: &Expression) -> Value {
-        let position = self.position(value);
-        let content = match value {
-            Expression::Null(_) => Content::Null,
-            Expression::Bool(value) => Content::Bool(**value),
-            Expression::Number(_) => Content::Number(self.source(value).to_owned()),
-            Expression::String(text) => Content::String(escaped(text)),
-            Expression::StringTemplate(template) => Content::String(self.template(template)),
-            Expression::Array(values) => {
-                Content::List(values.iter().map(|value| self.value(value)).collect())
-            }
-            Expression::Object(object) => Content::Body(self.object(object)),
-            _ => Content::Expression,
-        };
-        Value { position, content }
-    }
-
-    fn template(&self, template: &Template) -> String {
-        let elements = template.iter().map(|element| match element {
-            Element::Literal(text) => Cow::Owned(escaped(text)),
-            other => Cow::Borrowed(self.text.get(other.span().unwrap_or_default()).unwrap_or_default()),
-        });
-        elements.collect()
-    }
 }
 
-/// A literal as HCL 1 has it, where `$${` has no meaning of its own.
-fn escaped(text: &str) -> String {
-    text.replace("${", "$${").replace("%{", "%%{")
-}
-
-fn is_blocks(values: &Array) -> bool {
-    !values.is_empty() && values.iter().all(Expression::is_object)
+/// A number as in the file; `None` if it is none.
+fn number(text: &str) -> Option<Content> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let hexadecimal = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"));
+    let is_whole = match hexadecimal {
+        Some(digits) => !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit()),
+        None => digits.bytes().all(|byte| byte.is_ascii_digit()),
+    };
+    // Neither a sign alone nor the names that Rust has for infinity.
+    let is_number = digits.starts_with(|digit: char| digit.is_ascii_digit());
+    match is_number && is_whole {
+        true => Some(Content::Number(text.to_owned())),
+        false => text.parse::<f64>().ok().filter(|_| is_number).map(|_| Content::Fraction),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     /// A tree in one line: `name[label](...)` for blocks, `name=value` for the rest.
@@ -299,7 +196,7 @@ mod tests {
                 format!("[{}]", values.iter().map(shown_value).collect::<Vec<_>>().join(","))
             }
             Content::Body(body) => shown(body),
-            Content::Expression => "?".to_owned(),
+            Content::Fraction => "#fraction".to_owned(),
         }
     }
 
@@ -308,84 +205,141 @@ mod tests {
     }
 
     #[test]
-    fn files_of_users_are_read_in_both_forms() {
+    fn files_of_users_are_read() {
         for (text, expected) in [
             ("", "()"),
             ("  \n\t# nothing\r\n// at /* all\n/* or\n * more */", "()"),
-            ("a = 1.5\nb = true\nc = -1\nd = word", "(a=#1.5 b=true c=#-1 d=?)"),
-            ("a = [\n  \"x\", # why\n  \"$HOME/é\",\n]", r#"(a=["x","$HOME/é"])"#),
+            ("plugin_cache_dir = \"$HOME/é\"", r#"(plugin_cache_dir="$HOME/é")"#),
+            ("a = 1 b = true c = -1.5e3 d = 0x1F e = 0012", "(a=#1 b=true c=#fraction d=#0x1F e=#0012)"),
+            ("a = [\n  \"x\", # why\n  \"y\",\n]", r#"(a=["x","y"])"#),
+            ("a = [1, [2], {b = 3}, []]", "(a=[#1,[#2],(b=#3),[]])"),
             ("credentials \"h\" {\n  token = \"t\"\n}", r#"(credentials[h](token="t"))"#),
-            ("s = {\n providers.v1 = 0012\n n = 1.50\n}", "(s=(providers.v1=#0012 n=#1.50))"),
             ("credentials = { \"h\" = { token = \"t\" } }", r#"(credentials=(h=(token="t")))"#),
             (
-                "p {\n  dev_overrides {\n    \"a/null\" = \"/x\"\n\n    \"b\" = \"/y\"\n  }\n  direct {}\n}",
-                r#"(p(dev_overrides=(a/null="/x" b="/y") direct()))"#,
+                "p { dev_overrides { \"a/null\" = \"/x\", \"b\" = \"/y\" } direct { exclude = [\"c/*\"] } }",
+                r#"(p(dev_overrides(a/null="/x" b="/y") direct(exclude=["c/*"])))"#,
             ),
-            ("dev_overrides{ \"a\" = \"/x\" }\r\n", r#"(dev_overrides=(a="/x"))"#),
-            (r#"a = "q\"\\\n\t\u00e9""#, r#"(a="q\"\\\n\té")"#),
-            (r#"a = "${ x }/x-$${y}""#, r#"(a="${ x }/x-$${y}")"#),
-            (" \n{ \"a\": 1,\n \"b\": [true, null, \"x\"] }\n", r#"(a#1 b[true,null,"x"])"#),
-            (r#"{"credentials": {"h": {"token": "\u00e9"}}}"#, r#"(credentials(h(token"é")))"#),
-            // A list of blocks is several blocks.
-            (r#"{"p": [{"direct": [{}, {"include": []}]}]}"#, "(p(direct() direct(include[])))"),
+            (
+                "host \"h\" { services { \"providers.v1\" = \"https://h/\" } }",
+                r#"(host[h](services(providers.v1="https://h/")))"#,
+            ),
+            (
+                "host \"h\" { services = { providers.v1 = \"https://h/\", b = \"/\", }, }",
+                r#"(host[h](services=(providers.v1="https://h/" b="/")))"#,
+            ),
+            ("\"a-b\".c_1 = \"\"\r\nb = \"x\"\r\n", "1:6: this character has no meaning here"),
+            ("a-b.c_1 = \"\"\r\nb = \"x\"\r\n", r#"(a-b.c_1="" b="x")"#),
+            (r#"a = "q\"\\\n\t\u00e9\U0001F600\101\x41""#, r#"(a="q\"\\\n\té😀AA")"#),
+            (r#"a = "${ x }/x-$${y}-${"y"}""#, r#"(a="${ x }/x-$${y}-${\"y\"}")"#),
+            ("a = \"${\n{}}\"", "(a=\"${\\n{}}\")"),
+            ("a = <<EOF\nx\n  y\nEOF\nb = 1", r#"(a="x\n  y\n" b=#1)"#),
+            ("a = <<-EOF\r\n  x\r\n    y\r\n  EOF\r\n", r#"(a="x\n  y\n")"#),
+            ("a = <<-EOF\n x\n   y\n  EOF", r#"(a=" x\n   y\n")"#),
+            ("a = <<EOF\nEOF\n", r#"(a="")"#),
         ] {
             assert_eq!(read(text.as_bytes()), expected, "{text}");
         }
     }
 
     #[test]
-    fn errors_have_their_position() {
+    fn the_json_form_is_json() {
         for (text, expected) in [
+            ("{}", "()"),
+            (" \n{ \"a\":\n 1, \"b\"\n: [true, null, \"x\"] }\n", r#"(a#1 b[true,null,"x"])"#),
             (
-                "a = 1 b = 2",
-                "1:7: expected newline or eof (each argument and each block needs a line of its own",
+                r#"{"credentials": {"h": {"token": "\u00e9\ud83d\ude00\/${x}%{y}$${z}"}}}"#,
+                r#"(credentials(h(token"é😀/${x}%{y}$${z}")))"#,
             ),
-            ("p { direct {} }", "1:12: invalid attribute; expected `=` (each argument and each block needs"),
-            ("p {\n é = 1\n \"x\" = 2\n}", "3:2: invalid block body; expected `}`, newline or identifier ("),
-            ("a {\n  b = 1\n", "2:8: invalid block body; expected `}`, newline"),
-            ("a = 1\nb = 2\na = 3", "3:1: invalid attribute; expected unique attribute key"),
-            ("\n\n{\"é\" 1}", "3:7: invalid object value assignment; expected `=` or `:`"),
-            ("{} x", "1:3: unexpected token"),
-            ("\n{} == {}", "2:1: the file is not a JSON object"),
-            ("\u{feff}a = 1", "1:1: unexpected token"),
+            // A list of blocks is several blocks, and a name may occur more than once.
+            (
+                r#"{"p": [{"direct": [{}, {"include": []}], "m": {"a": 1}, "m": {"a": 2}}]}"#,
+                "(p(direct() direct(include[]) m(a#1) m(a#2)))",
+            ),
+            (r#"{"a": -1.5E+3, "b": 0, "c": "", "d": 1e400}"#, r#"(a#fraction b#0 c"" d#fraction)"#),
         ] {
-            let error = read(text.as_bytes());
-            assert!(error.starts_with(expected), "{text}: {error}");
+            assert_eq!(read(text.as_bytes()), expected, "{text}");
+        }
+        let body = parse("{\n \"é\": { \"b\":\n  [ 1,  2 ] } }".as_bytes())
+            .unwrap_or_else(|error| panic!("{error}"));
+        let Content::Body(inner) = &body.items[0].value.content else { panic!("{body:?}") };
+        let Content::List(values) = &inner.items[0].value.content else { panic!("{body:?}") };
+        let positions = [body.items[0].name.position, inner.items[0].name.position, values[1].position];
+        assert_eq!(positions.map(|position| position.to_string()), ["2:2", "2:9", "3:9"]);
+    }
+
+    #[test]
+    fn errors_have_their_position() {
+        const ESCAPE: &str = "a backslash cannot be followed by this; write \\\\ for a backslash itself";
+        for (text, expected) in [
+            ("a", "1:2: found the end of the file, where = or { should be"),
+            ("a = ", "1:5: found the end of the file, where a value should be"),
+            ("a = b", "1:5: found a word without quotes, where a value should be"),
+            ("a {\n  b = 1\n", "3:1: found the end of the file, where } should be"),
+            ("\n  }", "2:3: found }, where a name should be"),
+            ("a = [1 2]", "1:8: found a number, where , or ] should be"),
+            ("a = [1,", "1:8: found the end of the file, where a value or ] should be"),
+            ("a b = 1", "1:5: found =, where { of a block should be"),
+            ("true = 1", "1:1: found a word without quotes, where a name should be"),
+            ("a { {} }", "1:5: found {, where a name should be"),
+            ("a = 1\nb = 2\n\"a\" = 3", "3:1: this was already set at 1:1; it can be set once only"),
+            ("a = \"x", "1:5: this string has no end"),
+            ("a = \"x\ny\"", "1:5: this string has no end"),
+            ("a = \"${x\"", "1:5: this string has no end"),
+            ("é = /* ", "1:5: this comment has no end"),
+            ("a = <<EOF\nx", "1:5: this heredoc has no end"),
+            ("a = <EOF\nx", "1:5: a heredoc starts with << and a name, and nothing else in its line"),
+            ("a = << \nx", "1:5: a heredoc starts with << and a name, and nothing else in its line"),
+            (r#"a = "\q""#, &format!("1:6: {ESCAPE}")),
+            (r#"a = "\ud800""#, &format!("1:6: {ESCAPE}")),
+            (r#"a = "\xff""#, &format!("1:6: {ESCAPE}")),
+            (r#"a = "\u+123""#, &format!("1:6: {ESCAPE}")),
+            ("a = 0x", "1:5: this is not a number"),
+            ("a = 1.2.3", "1:5: this is not a number"),
+            ("a = -", "1:5: this is not a number"),
+            ("a = -inf", "1:5: this is not a number"),
+            ("a = ;", "1:5: this character has no meaning here"),
+            ("\u{feff}a = 1", "1:1: this character has no meaning here"),
+            ("\n\n{\"é\" 1}", "3:6: expected `:`"),
+            ("{\"a\": 1", "1:7: EOF while parsing an object"),
+            ("{\"a\": 1,}", "1:9: expected a name in quotes; JSON has no comma behind the last member"),
+            ("{\"a\": x}", "1:7: expected value"),
+            ("{\"a\": \"\\ud800\"}", "1:7: unexpected end of hex escape"),
+            ("{} x", "1:4: trailing characters"),
+            ("\n{} == {}", "2:4: trailing characters"),
+        ] {
+            assert_eq!(read(text.as_bytes()), expected, "{text}");
         }
         assert_eq!(read(b"a = \"\n\xff"), "2:1: the file is not in UTF-8 here");
         assert_eq!(read(&vec![b' '; LONGEST + 1]), "1:1: the file is longer than 262144 bytes");
-        for open in ["a {\n", "a = [", "{\"a\":"] {
-            let error = read(open.repeat(5000).as_bytes());
-            assert!(!error.starts_with('('), "{open}: {error}");
+    }
+
+    #[test]
+    fn nesting_has_a_limit_in_both_forms() {
+        for (start, open, close, end) in [
+            ("", "a {", "}", ""),
+            ("", "a = {", "}", ""),
+            ("a = ", "[", "]", ""),
+            ("{\"a\": ", "[", "]", "}"),
+        ] {
+            let nested =
+                |depth| read(format!("{start}{}{}{end}", open.repeat(depth), close.repeat(depth)).as_bytes());
+            assert!(nested(DEEPEST).starts_with('('), "{}", nested(DEEPEST));
+            assert!(nested(5000).contains("more than 32"), "{}", nested(5000));
         }
     }
 
-    const SAMPLE: &str = "plugin_cache_dir = \"$HOME/é\" # c\ncredentials \"h\" {\n token = \"t\"\n}\nprovider_installation {\n \
-                          dev_overrides { \"a/b\" = \"/x\" }\n network_mirror {\n url = \"u${t}\"\n include = [\"a/*\", -2.5e1, \
-                          true]\n }\n}\n/* end */";
-    const JSON: &str = r#"{"a": {"h": {"t": "\u00e9"}}, "b": [{"c": [true, null, -1.5e3]}, {}], "d": "é"}"#;
-
-    proptest! {
-        #[test]
-        fn damaged_bytes_are_answered(
-            sample in prop::sample::select(vec![SAMPLE, JSON]),
-            damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..4_u8), 0..6),
-        ) {
-            let mut bytes = sample.as_bytes().to_vec();
-            for (place, byte, kind) in damage {
-                if bytes.is_empty() { break; }
-                let place = place.index(bytes.len());
-                match kind {
-                    0 => bytes[place] = byte,
-                    1 => { bytes.remove(place); }
-                    2 => bytes.insert(place, byte),
-                    _ => bytes.truncate(place),
-                }
-            }
-            if let Err(error) = parse(&bytes) {
-                let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
-                prop_assert!(error.position.line <= lines + 1);
-            }
+    /// A parser that compares each name with all others takes 9 s.
+    #[test]
+    fn the_longest_file_is_read_at_once() {
+        let names = |one: fn(usize) -> String, sign| (0..20_000).map(one).collect::<Vec<_>>().join(sign);
+        for text in [
+            format!("a = {{ {} }}", names(|index| format!("n{index}=1"), " ")),
+            names(|index| format!("n{index}{{}}"), " "),
+            format!("{{{}}}", names(|index| format!("\"n{index}\":1"), ",")),
+        ] {
+            let start = std::time::Instant::now();
+            assert!(read(text.as_bytes()).starts_with('('), "{} bytes", text.len());
+            assert!(start.elapsed() < std::time::Duration::from_secs(4), "{:?}", start.elapsed());
         }
     }
 }

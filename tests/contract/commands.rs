@@ -1,5 +1,6 @@
 //! The commands about providers, as people and scripts use them.
 
+mod cli_configuration;
 mod consent;
 mod docs;
 mod doctor;

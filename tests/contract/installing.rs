@@ -324,7 +324,7 @@ async fn a_broken_configuration_is_told_with_its_place() -> Outcome {
     world.publish(&host, "1.2.0");
     for (text, wanted) in [
         ("provider_installation {\n  mirror {}\n}\n", ":5:3: unknown installation method"),
-        ("plugin_cache_dir = \n", ":4:20: "),
+        ("plugin_cache_dir = word\n", ":4:20: found a word without quotes"),
     ] {
         world.configure(text);
         let status = refused(&host, &["acme/sandbox"]).await?;
@@ -358,7 +358,7 @@ async fn what_of_the_configuration_has_no_effect_is_told_with_a_failure() -> Out
     let lock = world.path("lock.hcl");
     let locked = world.setup().with("ISTHMUS_LOCK_FILE", lock.to_str().expect("a path in UTF-8"));
     let status = refused(&locked.start().await, &["acme/sandbox"]).await?;
-    says(&status, &["lock.hcl:1:11: ", "\nwarning: ", wanted]);
+    says(&status, &["lock.hcl:2:1: found the end of the file", "\nwarning: ", wanted]);
     // So is a file that a variable names and that is not there.
     let missing = world.path("missing.tfrc");
     let missing = world.setup().with("TF_CLI_CONFIG_FILE", missing.to_str().expect("a path in UTF-8"));

@@ -407,6 +407,7 @@ mod tests {
             ("ISTHMUS_STORE", b"mysql://me:sesame@host"),
             ("ISTHMUS_WRITE_ONLY", b"hash\xff"),
             ("ISTHMUS_PROVIDER_META", b"tok-SECRET-hunter2"),
+            ("ISTHMUS_NAME_PROPERTIES", b"{}"),
         ]));
         let text = error.expect_err("much is wrong").to_string();
         let lines: Vec<&str> = text.lines().collect();
@@ -429,6 +430,8 @@ mod tests {
                 "  ISTHMUS_STORE: unknown scheme \"mysql\"; expected a file, or \
                  `postgres://USER:PASSWORD@HOST/DATABASE`",
                 "  ISTHMUS_WRITE_ONLY=\"hash\\xFF\": not UTF-8; expected `hash` or `secret`",
+                "  ISTHMUS_NAME_PROPERTIES is no longer a setting: the names of the legacy engine's resources come from their \
+                 programs: give each resource that it named a `urnName` with the name that it has, and unset it",
                 "help: correct or unset these variables; `isthmus explain settings` describes them all",
             ]
         );

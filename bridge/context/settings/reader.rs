@@ -68,7 +68,7 @@ impl<'a> Reader<'a> {
         self.parsed(setting, value, Showing::Nothing, parse)
     }
 
-    /// Settings of earlier versions that protected something.
+    /// Settings of earlier versions, without which something else would happen.
     pub(super) fn refuse_removed(&mut self) {
         for (name, instead) in REMOVED {
             if self.variables.get(OsStr::new(name)).is_some_and(|value| !value.is_empty()) {

@@ -17,7 +17,7 @@ use isthmus_common::{blocking, open_lock_file};
 use isthmus_platform::files::try_lock_for_process;
 use tokio::sync::OwnedMutexGuard;
 
-use super::beside::beside;
+use super::beside;
 
 /// Maximum delay between attempts.
 const LONGEST_PAUSE: Duration = Duration::from_millis(200);

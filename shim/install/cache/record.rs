@@ -15,7 +15,7 @@ use isthmus_common::scratch::ScratchDirectory;
 use isthmus_common::{FileStamp, Links, open_regular, read_regular};
 use serde::{Deserialize, Serialize};
 
-use super::beside::beside;
+use super::beside;
 use crate::FileSum;
 
 /// Version of the format; records of others are ignored.

@@ -116,8 +116,6 @@ fn pieces(text: &str) -> Result<Vec<Piece>, TemplateFault> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     fn patterns(texts: &[&str]) -> Vec<ProviderPattern> {
@@ -170,12 +168,5 @@ mod tests {
             RepositoryTemplate::parse("r/${namespace}/${type}", &patterns(&["*/*"])).expect("a template");
         let fault = template.repository(&ProviderAddress::parse("a/bücher").expect("an address"));
         assert!(matches!(fault, Err(TemplateFault::Repository(_))), "{fault:?}");
-    }
-
-    proptest! {
-        #[test]
-        fn any_template_is_answered(text in "(\\$|%|\\{|\\}|type|\\PC){0,12}") {
-            let _ = RepositoryTemplate::parse(&text, &[]);
-        }
     }
 }

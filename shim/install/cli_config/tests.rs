@@ -151,7 +151,8 @@ fn the_documented_example_says_where_providers_come_from() {
           },
           "direct": [{"exclude": ["example.com/*/*"]}]
         }}"#;
-    for text in [native, json] {
+    let in_one_line = native.replace('\n', " ");
+    for text in [native, &in_one_line, json] {
         let config = config(text);
         assert_eq!(config.warnings, []);
         let installation = config.provider_installation.expect("it is there");
@@ -195,6 +196,8 @@ fn tokens_and_hosts_and_helpers_are_read_in_every_form() {
         r#"credentials "Example.com" { token = "t" }
            host "x.com:443" { services = { "providers.v1" = "/p/" } }
            credentials_helper "vault" { args = ["-a", "b"] }"#,
+        r#"credentials "Example.com" { token = "t" } host "x.com" { services { "providers.v1" = "/p/", } }
+           credentials_helper "vault" { args = ["-a", "b",], }"#,
         r#"credentials = { "example.com" = { token = "t" } }
            host = { "x.com" = { services = { "providers.v1" = "/p/" } } }
            credentials_helper "vault" { args = ["-a", "b"] }"#,
@@ -309,12 +312,10 @@ fn what_is_no_file_is_waited_for_only_if_a_variable_names_it() {
 #[test]
 fn what_has_no_meaning_is_refused_with_its_place() {
     for (text, expected) in [
-        ("a = 1 b = 2", "1:7: expected newline or eof (each argument and each block needs a line of its own"),
-        ("{\"a\": }", "1:7: invalid expression; expected "),
-        (
-            "plugin_cache_dir = word",
-            "\"plugin_cache_dir\" is an expression without quotes, but must be a string",
-        ),
+        ("a = 1 b", "1:8: found the end of the file, where = or { should be"),
+        ("{\"a\": }", "1:7: expected value"),
+        ("plugin_cache_dir = word", "1:20: found a word without quotes, where a value should be"),
+        ("plugin_cache_dir = 1.5", "is a number with a fraction or an exponent, but must be a string"),
         ("plugin_cache_dir = []", "1:20: \"plugin_cache_dir\" is a list, but must be a string"),
         ("plugin_cache_may_break_dependency_lock_file = \"true\"", "is a string, but must be true or false"),
         (
@@ -357,6 +358,12 @@ fn what_has_no_meaning_is_refused_with_its_place() {
         (
             "provider_installation {\n direct { download_retry_count = -1 }\n}",
             "a whole number, and not a negative one",
+        ),
+        ("registry_protocols { retry_count = 010 }", "a whole number, and not a negative one"),
+        ("registry_protocols { retry_count = 0x3 }", "a whole number, and not a negative one"),
+        (
+            "provider_installation {\n dev_overrides = {}\n}",
+            "2:2: the block \"dev_overrides\" is written dev_overrides { \"ADDRESS\" = \"DIRECTORY\" }",
         ),
         (
             "provider_installation {\n oci_mirror { repository_template = \"r/x\" }\n}",

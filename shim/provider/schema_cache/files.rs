@@ -30,7 +30,7 @@ use isthmus_common::{Links, open_regular};
 use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
 
-use super::names::{is_ours, is_unfinished, unfinished};
+use super::names::{UNFINISHED, is_ours};
 use crate::schema::{ResponseBytes, Span};
 
 /// The magic number.
@@ -139,8 +139,9 @@ impl Files {
     pub(super) fn begin(&self, name: &str) -> io::Result<Unfinished> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)?;
         // `tempfile` makes it readable by its owner alone.
-        let mut file = tempfile::Builder::new().prefix(&unfinished(name)).tempfile_in(&self.directory)?;
-        file.write_all(&[0; HEADER])?;
+        let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(&self.directory)?;
+        // Valid when it is finished; until then it shows that the file is of the cache.
+        file.write_all(&header("", b"", 0))?;
         Ok(Unfinished { path: self.directory.join(name), name: name.to_owned(), file, length: 0 })
     }
 
@@ -158,15 +159,13 @@ impl Files {
         let removable = entries.filter_map(|entry| {
             let metadata = entry.metadata().ok()?;
             let used = metadata.modified().ok()?;
-            let name = entry.file_name().into_string().ok().filter(|name| is_ours(name))?;
-            if is_unfinished(&name) {
-                // A younger one may be in the midst of being written.
-                if now.duration_since(used).is_ok_and(|age| age > USED) {
-                    remove(&entry.path());
-                }
-                return None;
+            let name = entry.file_name().into_string().ok()?;
+            // A younger one may be in the midst of being written.
+            let is_old = || now.duration_since(used).is_ok_and(|age| age > USED);
+            if name.starts_with(UNFINISHED) && is_old() && has_magic(&entry.path()) {
+                remove(&entry.path());
             }
-            Some((used, metadata.len(), entry.path()))
+            is_ours(&name).then(|| (used, metadata.len(), entry.path()))
         });
         let mut files: Vec<(SystemTime, u64, PathBuf)> = removable.collect();
         let (mut bytes, mut count) = (files.iter().map(|(_, size, _)| size).sum::<u64>(), files.len());
@@ -345,19 +344,24 @@ mod tests {
             let file = File::options().write(true).open(files.directory.join(name)).expect("a file");
             file.set_modified(SystemTime::now() - Duration::from_secs(hours * 3600)).expect("a file of ours");
         };
-        let abandoned = format!("{}Ab12xy", unfinished(NAME));
+        let unfinished = header("", b"", 0);
         for number in 0..8 {
             files.write(&name(number), b"content").expect("a file");
             age(&name(number), 10 - number as u64);
         }
         let of_others = format!("program-{:032}", 9);
-        for other in ["notes.txt", ".unfinished-novel", "schema-of-my-house", &abandoned, &of_others] {
+        for other in ["notes.txt", ".unfinished-novel", "schema-of-my-house", &of_others] {
             std::fs::write(files.directory.join(other), "text").expect("a file");
             age(other, 1000);
         }
+        for (abandoned, hours) in [(".unfinished-Ab12xy", 2), (".unfinished-Cd34zw", 0)] {
+            std::fs::write(files.directory.join(abandoned), unfinished).expect("a file");
+            age(abandoned, hours);
+        }
         files.touch(&name(0));
         files.sweep();
-        assert_eq!(files.names("").len(), 12, "all but the abandoned one");
+        assert_eq!(files.names("").len(), 13, "all but the abandoned one");
+        std::fs::remove_file(files.directory.join(".unfinished-Cd34zw")).expect("it is being written");
 
         files.limits.files = 8;
         files.sweep();

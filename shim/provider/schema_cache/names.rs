@@ -19,7 +19,7 @@ use super::binary::{ExecutableDigest, Program};
 use crate::schema::Fingerprint;
 
 /// Prefix of files that are being written, or were abandoned.
-const UNFINISHED: &str = ".unfinished-";
+pub(super) const UNFINISHED: &str = ".unfinished-";
 const SIGHTING: &str = "program-";
 const ENTRY: &str = "schema-of-";
 const ANSWER: &str = "schema-";
@@ -31,24 +31,12 @@ const SHORT: usize = 16;
 
 /// Whether the cache gives such names, or another version of it does.
 pub(super) fn is_ours(name: &str) -> bool {
-    let unfinished = name.strip_prefix(UNFINISHED).and_then(|rest| rest.rsplit_once('.'));
-    let name = unfinished.map_or(name, |(name, _)| name);
     let is_digest = |part: &str| {
         part.len() >= 2 * SHORT && part.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f' | b'-'))
     };
     [SIGHTING, ENTRY, ANSWER, DOCUMENT, MARK]
         .iter()
         .any(|prefix| name.strip_prefix(prefix).is_some_and(is_digest))
-}
-
-/// Whether it is the name of a file that is being written, or was abandoned.
-pub(super) fn is_unfinished(name: &str) -> bool {
-    name.starts_with(UNFINISHED)
-}
-
-/// Beginning of the name of a file that is being written.
-pub(super) fn unfinished(name: &str) -> String {
-    format!("{UNFINISHED}{name}.")
 }
 
 /// Name of the digest of a file in this state.
@@ -118,7 +106,6 @@ mod tests {
             format!("schema-{long}"),
             format!("document-{long}"),
             format!("variable-{long}"),
-            format!(".unfinished-variable-{long}.Ab12xy"),
         ] {
             assert!(is_ours(&ours), "{ours}");
         }
@@ -129,7 +116,6 @@ mod tests {
             &format!("schema-{}", "AB".repeat(32)),
             &format!("schema-{long}.json"),
             "document-1",
-            ".unfinished-novel.txt",
             "é",
         ] {
             assert!(!is_ours(other), "{other}");

@@ -30,7 +30,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use isthmus_common::permissions::{PRIVATE_DIRECTORY, create_directories};
-use isthmus_common::{blocking, fail_point};
+use isthmus_common::{NotRegular, blocking, fail_point};
 use tokio::sync::OnceCell;
 
 use super::intent::{
@@ -388,11 +388,17 @@ impl JournalFiles {
         let (path, keys) = (self.directory.clone(), Arc::clone(self.keys().await?));
         let scanned = blocking(move || {
             fail_point("journal-scanning");
-            // On a full disk the files stay as they are, and can be read.
-            directory::compact(&path, &keys).ok();
-            directory::scan(&path, &keys)
+            // On a full disk the files stay as they are, and can be read. What is in the place of the lock
+            // would let them stay for ever.
+            if let Err(error) = directory::compact(&path, &keys)
+                && let Some(error) = NotRegular::of(&error)
+            {
+                let path = path.join(directory::LOCK);
+                return Ok(Err(JournalFilesError::NotRegular { path, error }));
+            }
+            directory::scan(&path, &keys).map(Ok)
         });
-        scanned.await.map(Some).map_err(|error| self.failed(error))
+        scanned.await.map_err(|error| self.failed(error))?.map(Some)
     }
 
     fn failed(&self, error: io::Error) -> JournalFilesError {

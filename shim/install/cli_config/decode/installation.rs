@@ -10,7 +10,7 @@ use crate::cli_config::{
     ConfigFault, InstallationMethod, MethodLocation, PatternError, ProviderInstallation, ProviderPattern,
     RepositoryTemplate,
 };
-use crate::hcl::{Body, Content, Item};
+use crate::hcl::{Body, Item};
 
 pub(super) fn read(reader: &mut Reader<'_>, body: &Body) -> Decoded<()> {
     for item in body.items.iter().filter(|item| item.name.text == "provider_installation") {
@@ -38,11 +38,7 @@ pub(super) fn read(reader: &mut Reader<'_>, body: &Body) -> Decoded<()> {
 }
 
 fn overrides(item: &Item, overrides: &mut BTreeMap<ProviderAddress, PathBuf>) -> Decoded<()> {
-    // The parser reads this block as an object.
-    let Content::Body(body) = &item.value.content else {
-        return Err(item.value.wrong("dev_overrides", "a block"));
-    };
-    for item in &body.items {
+    for item in &item.block("dev_overrides { \"ADDRESS\" = \"DIRECTORY\" }")?.items {
         let address = ProviderAddress::parse(&item.name.text)
             .map_err(|_| Located { position: item.name.position, fault: ConfigFault::Address })?;
         overrides.insert(address, Path::new(item.value.text("dev_overrides")?).components().collect());

@@ -46,11 +46,14 @@ impl Body {
         }
     }
 
-    /// A non-negative whole number, in quotes or not.
+    /// A non-negative whole number, in quotes or not. OpenTofu reads one that begins with 0 as octal or
+    /// hexadecimal, which is not what is meant.
     pub(super) fn count(&self, name: &str) -> Decoded<Option<u32>> {
         let Some(value) = self.argument(name) else { return Ok(None) };
         let number = match &value.content {
-            Content::Number(text) | Content::String(text) => text.parse().ok(),
+            Content::Number(text) | Content::String(text) => {
+                text.parse().ok().filter(|number: &u32| number.to_string() == *text)
+            }
             _ => None,
         };
         number.map(Some).ok_or_else(|| value.wrong(name, "a whole number, and not a negative one"))

@@ -21,7 +21,7 @@ use crate::journal::intent::FileId;
 
 /// Whoever holds this file locked may remove files: a directory that is listed while names come and go may
 /// show neither a file nor the one that it was compacted to. Readers share the lock.
-const LOCK: &str = "lock";
+pub(super) const LOCK: &str = "lock";
 
 /// How long a reader waits for the lock. A process that was suspended while it compacts must not stop all
 /// others; what they miss then, the next reader sees.

@@ -300,19 +300,26 @@ async fn what_is_no_file_is_named_and_kept_and_hides_no_other_file() {
 }
 
 #[tokio::test]
-async fn without_a_file_to_lock_all_is_read_and_nothing_is_removed() {
-    let home = home();
-    for name in ["one", "two"] {
-        begin(&process(&home), name).await;
+async fn without_a_file_to_lock_nothing_is_removed_and_the_error_says_what_to_do() {
+    for (kind, what) in NO_FILES {
+        let home = home();
+        for name in ["one", "two"] {
+            begin(&process(&home), name).await;
+        }
+        let path = home.path().join("journal/lock");
+        fs::remove_file(&path).ok();
+        put(what, &path);
+        let reader = process(&home);
+        begin(&reader, "three").await;
+        let error = reader.open_intents().await.err().map(|error| isthmus_common::error_chain(&error));
+        let error = error.unwrap_or_else(|| panic!("{what} is in the place of the lock"));
+        for part in [&path.display().to_string(), kind, "help: move away"] {
+            assert!(error.contains(part), "{what}: {error}");
+        }
+        assert_eq!(files(&home).len(), 3, "{what}");
+        fs::rename(&path, home.path().join("journal/away")).expect("it is moved away");
+        assert_eq!((open(&reader).await.len(), files(&home).len()), (3, 2), "{what}");
     }
-    let path = home.path().join("journal/lock");
-    fs::remove_file(&path).ok();
-    put("fifo", &path);
-    let reader = process(&home);
-    assert_eq!((open(&reader).await.len(), files(&home).len()), (2, 2));
-    begin(&reader, "three").await;
-    fs::remove_file(&path).expect("it is moved away");
-    assert_eq!((open(&reader).await.len(), files(&home).len()), (3, 2));
 }
 
 #[tokio::test]
