@@ -23,13 +23,13 @@ const LARGE_BLOCK: libc::c_int = 64 * 1024;
 
 /// The memory of calls, connections and background tasks.
 #[derive(Clone, Debug, Default)]
-pub struct Memory(Arc<Notify>);
+pub struct MemoryReleaser(Arc<Notify>);
 
 /// Something that uses memory until this is dropped.
 #[derive(Debug)]
 pub struct MemoryUse(Arc<Notify>);
 
-impl Memory {
+impl MemoryReleaser {
     /// Notes that something uses memory.
     pub fn used(&self) -> MemoryUse {
         MemoryUse(Arc::clone(&self.0))
