@@ -27,7 +27,7 @@ use files::PriorFile;
 use isthmus_context::project::names_file::NamesFile;
 use isthmus_context::settings::Settings;
 use isthmus_package::parameters::Arguments;
-use isthmus_reference::{Kind, Members};
+use isthmus_reference::{Members, PageKind};
 use isthmus_session::daemon::{Instance, open_package};
 use isthmus_session::engine::EngineLog;
 use isthmus_session::process_context::{ProcessContext, StartedBy};
@@ -144,7 +144,7 @@ impl Inspect {
         let package = &instance.package;
         let members = Members::of(package);
         let member = members.find(&package.identity().name, &self.resource)?;
-        if member.kind != Kind::Resource {
+        if member.kind != PageKind::Resource {
             return Err(InspectError::Kind { name: self.resource.clone(), kind: member.kind.name() });
         }
         let shape = package.resource(&member.terraform)?;

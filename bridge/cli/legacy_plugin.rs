@@ -30,7 +30,7 @@ use isthmus_services::config;
 use isthmus_services::lumirpc::identity;
 use isthmus_services::serve::{Listener, ServeError};
 use isthmus_session::daemon::{self, Daemon, Instance, ProviderSource};
-use isthmus_session::engine::{Engine, EngineError, EngineLog, Generation, LogLine, Severity};
+use isthmus_session::engine::{Engine, EngineError, EngineLog, Generation};
 use isthmus_session::error_code::{of_open_store, of_start};
 use isthmus_session::process_context::{ProcessContext, StartedBy};
 
@@ -115,11 +115,11 @@ async fn serve(
         .map_err(|error| StartError::Engine { package: package.to_owned(), error })?;
     let log = EngineLog::start(Some(engine));
     for message in settings.warnings.iter().cloned() {
-        log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
+        log.warn(message);
     }
     if settings.record.is_some() {
         let message = format!("{} has no effect: only sessions of today's engines are recorded", RECORD.name);
-        log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
+        log.warn(message);
     }
     let path = std::env::var_os("PATH");
     let configured = settings.provider.clone().or_else(|| linked(program, path.as_deref()));
@@ -178,7 +178,7 @@ pub(crate) async fn start(
     let (address, warning) = blocking(find).await;
     let identity = identity(package, address.as_ref(), &executable);
     for message in warning.into_iter().chain(context.withheld_from(&identity.provider_type)) {
-        log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
+        log.warn(message);
     }
     let source = match &address {
         Some(address) => ProviderSource::at(address, executable, context.environment())?,
@@ -190,7 +190,7 @@ pub(crate) async fn start(
     let instance = Instance::start(identity, source, context, log, &mut warnings).await?;
     for warning in &warnings {
         let message = warning.to_string();
-        log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
+        log.warn(message);
     }
     Ok(instance)
 }
@@ -264,7 +264,7 @@ async fn configure(instance: &Instance, variables: Struct, log: &EngineLog) -> R
     if let Ok(shape) = instance.package.config_shape() {
         for warning in &warnings.diagnostics {
             let message = resource::describe(warning, &shape.object);
-            log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
+            log.warn(message);
         }
     }
     outcome.map_err(|error| {

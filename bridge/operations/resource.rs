@@ -45,7 +45,9 @@ pub use engine_state::EngineState;
 pub use error::{MissingKey, OperationError, Partial, StateError};
 pub use failure::{Failure, InputPath, Inputs};
 pub use foreign::{Adoption, InputForms, Released, adopt, release};
-pub use operations::{Caller, JournalError, Memory, OperationJournal, Operations, Origin, Reports, mark};
+pub use operations::{
+    Caller, JournalError, JournaledResource, OperationJournal, Operations, Origin, Reports, mark,
+};
 pub use plan_memory::{EarlierPlans, PlanMemory};
 pub use prior::Prior;
 pub use read::{Found, import, read, refresh};

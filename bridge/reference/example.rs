@@ -14,7 +14,7 @@ mod yaml;
 use call::{Call, Form};
 use value::Arguments;
 
-use super::member::{Kind, Member};
+use super::member::{Member, PageKind};
 use isthmus_package::catalogue::Package;
 use isthmus_package::function::FunctionShape;
 use isthmus_package::names::tokens::member_name;
@@ -25,15 +25,15 @@ use isthmus_package::shape::{ResourceShape, Shape};
 pub(super) fn of_shape(package: &Package, member: &Member, shape: &ResourceShape) -> Vec<Example> {
     let has_arguments = shape.object.fields.iter().any(|field| field.required || field.optional);
     let (form, types) = match member.kind {
-        Kind::Configuration => (Form::Provider, TypeNames::of_provider(package, shape)),
-        Kind::Resource => (Form::Resource, TypeNames::of_resource(package, shape)),
+        PageKind::Configuration => (Form::Provider, TypeNames::of_provider(package, shape)),
+        PageKind::Resource => (Form::Resource, TypeNames::of_resource(package, shape)),
         _ => {
             // An action has an empty result, and a data source the values of all its fields.
-            let has_result = member.kind == Kind::Action || !shape.object.fields.is_empty();
+            let has_result = member.kind == PageKind::Action || !shape.object.fields.is_empty();
             (Form::Named { has_arguments, has_result }, TypeNames::of_data_source(package, shape))
         }
     };
-    let autonamed = (member.kind == Kind::Resource).then(|| shape.autonamed()).flatten();
+    let autonamed = (member.kind == PageKind::Resource).then(|| shape.autonamed()).flatten();
     let arguments = Arguments { types: Some(&types), form }.of_object(&shape.object, autonamed);
     let name = if form == Form::Provider { "Provider" } else { member_name(&member.token) };
     let call = Call {
@@ -42,7 +42,7 @@ pub(super) fn of_shape(package: &Package, member: &Member, shape: &ResourceShape
         token: &member.token,
         arguments,
         go_name: go::function_name(package, form, name),
-        exports: member.kind == Kind::DataSource && !shape.object.fields.is_empty(),
+        exports: member.kind == PageKind::DataSource && !shape.object.fields.is_empty(),
         omitted: 0,
     };
     examples(&call)

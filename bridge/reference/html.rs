@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::prose;
 use isthmus_package::catalogue::Package;
-use layout::{Place, page};
+use layout::{PageDepth, page};
 
 /// The page of a path without a page.
 pub(super) fn not_found(package: &Package) -> String {
@@ -22,7 +22,7 @@ pub(super) fn not_found(package: &Package) -> String {
         h1 { "Page not found" }
         p { "This page does not exist. " a href="/index.html" { "All pages" } " are on the first one." }
     };
-    page(package, Place::Anywhere, "Page not found", &content)
+    page(package, PageDepth::Anywhere, "Page not found", &content)
 }
 
 pub(crate) const STYLE: &str = include_str!("html/style.css");

@@ -15,7 +15,7 @@ mod terminal;
 mod upstream;
 
 pub use example::Language;
-pub use member::{Kind, MemberError, Members};
+pub use member::{MemberError, Members, PageKind};
 pub use property::type_text;
 pub use prose::text as plain_text;
 pub use site::{File, Site};

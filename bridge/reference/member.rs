@@ -8,7 +8,7 @@ use isthmus_package::names::tokens::{Tokens, member_name, nearest};
 
 /// The kind of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum PageKind {
     Configuration,
     Resource,
     DataSource,
@@ -17,7 +17,7 @@ pub enum Kind {
     Action,
 }
 
-impl Kind {
+impl PageKind {
     /// What stands before a name of this kind in references of configurations, and in files of chosen names.
     fn prefix(self) -> Option<&'static str> {
         match self {
@@ -32,7 +32,7 @@ impl Kind {
 /// A subject of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    pub kind: Kind,
+    pub kind: PageKind,
     /// Terraform's name; the provider's type for the configuration.
     pub terraform: String,
     /// Pulumi's token; of the configuration that of the explicit provider.
@@ -57,7 +57,7 @@ fn meant(nearest: Option<&str>) -> String {
     nearest.map(|name| format!("\nhelp: did you mean {name}?")).unwrap_or_default()
 }
 
-impl Kind {
+impl PageKind {
     pub const ALL: [Self; 6] = [
         Self::Configuration,
         Self::Resource,
@@ -127,7 +127,7 @@ impl Member {
     /// without cases.
     pub fn path(&self) -> String {
         let mut path = self.kind.directory().to_owned();
-        if self.kind == Kind::Configuration {
+        if self.kind == PageKind::Configuration {
             path.push_str("configuration");
         } else {
             for character in self.terraform.chars() {
@@ -150,7 +150,7 @@ impl Members {
     pub fn of(package: &Package) -> Self {
         let identity = package.identity();
         let mut members = vec![Member {
-            kind: Kind::Configuration,
+            kind: PageKind::Configuration,
             terraform: identity.provider_type.clone(),
             token: format!("pulumi:providers:{}", identity.name),
         }];
@@ -163,11 +163,11 @@ impl Members {
             }));
             members[first..].sort_by(|one, other| one.name().cmp(other.name()));
         };
-        add(Kind::Resource, package.resources());
-        add(Kind::DataSource, package.data_sources());
-        add(Kind::Function, package.functions());
-        add(Kind::EphemeralResource, package.ephemeral_resources());
-        add(Kind::Action, package.actions());
+        add(PageKind::Resource, package.resources());
+        add(PageKind::DataSource, package.data_sources());
+        add(PageKind::Function, package.functions());
+        add(PageKind::EphemeralResource, package.ephemeral_resources());
+        add(PageKind::Action, package.actions());
         Self(members)
     }
 
@@ -196,7 +196,7 @@ impl Members {
         };
         let mut found: Vec<&Member> = self.0.iter().filter(is_meant).collect();
         // Terraform's name alone is that of the resource, as in Terraform; the provider's type is rarely meant.
-        if let Some(resource) = found.iter().find(|member| member.kind == Kind::Resource) {
+        if let Some(resource) = found.iter().find(|member| member.kind == PageKind::Resource) {
             found = vec![*resource];
         }
         match found[..] {
@@ -230,12 +230,12 @@ mod tests {
             assert_eq!(path(name), Ok("data-sources/test_pet.html".to_owned()), "{name}");
         }
         let ephemeral = Member {
-            kind: Kind::EphemeralResource,
+            kind: PageKind::EphemeralResource,
             terraform: "test_pet".to_owned(),
             token: "test:index/openPet:openPet".to_owned(),
         };
         let found = Members(vec![ephemeral]).find("test", "ephemeral.test_pet").map(|member| member.kind);
-        assert!(matches!(found, Ok(Kind::EphemeralResource)), "{found:?}");
+        assert!(matches!(found, Ok(PageKind::EphemeralResource)), "{found:?}");
         assert_eq!(path("parseName"), Ok("functions/parse_name.html".to_owned()));
         assert_eq!(path("pulumi:providers:test"), Ok("configuration.html".to_owned()));
         let unknown = path("test_pett").unwrap_err();
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn no_name_leads_out_of_its_directory() {
         let named = |terraform: &str| Member {
-            kind: Kind::Resource,
+            kind: PageKind::Resource,
             terraform: terraform.to_owned(),
             token: String::new(),
         };

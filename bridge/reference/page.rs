@@ -5,7 +5,7 @@ use std::sync::Arc;
 use isthmus_provider::schema::CatalogueError;
 
 use super::example::{self, Example};
-use super::member::{Kind, Member};
+use super::member::{Member, PageKind};
 use super::property::{Properties, Property};
 use super::prose::summary;
 use isthmus_package::catalogue::{Package, TokenError};
@@ -16,7 +16,7 @@ use isthmus_package::shape::{Field, IdRule, ResourceShape, Shape};
 /// A page.
 #[derive(Debug)]
 pub struct Page {
-    pub kind: Kind,
+    pub kind: PageKind,
     /// Pulumi's name, such as `random.Pet`.
     pub title: String,
     pub token: String,
@@ -54,28 +54,30 @@ impl Page {
     pub fn of(package: &Package, member: &Member) -> Result<Self, TokenError> {
         let terraform = &member.terraform;
         match member.kind {
-            Kind::Configuration => match package.config_shape() {
+            PageKind::Configuration => match package.config_shape() {
                 Ok(shape) => Ok(Self::shaped(package, member, &shape)),
                 Err(TokenError::Schema(CatalogueError::Unknown { .. })) => Ok(Self::empty(package, member)),
                 Err(error) => Err(error),
             },
-            Kind::Resource => Ok(Self::shaped(package, member, &*package.passing_resource(terraform)?)),
-            Kind::DataSource => Ok(Self::shaped(package, member, &*package.passing_data_source(terraform)?)),
-            Kind::Function => Ok(Self::function(package, member, &*package.function(terraform)?)),
-            Kind::EphemeralResource => {
+            PageKind::Resource => Ok(Self::shaped(package, member, &*package.passing_resource(terraform)?)),
+            PageKind::DataSource => {
+                Ok(Self::shaped(package, member, &*package.passing_data_source(terraform)?))
+            }
+            PageKind::Function => Ok(Self::function(package, member, &*package.function(terraform)?)),
+            PageKind::EphemeralResource => {
                 let mut page = Self::shaped(package, member, &*package.ephemeral_resource(terraform)?);
                 // Nothing of it may be stored in the clear.
                 page.outputs.iter_mut().for_each(|output| output.secret = true);
                 Ok(page)
             }
-            Kind::Action => Ok(Self::shaped(package, member, &*package.action(terraform)?)),
+            PageKind::Action => Ok(Self::shaped(package, member, &*package.action(terraform)?)),
         }
     }
 
     fn empty(package: &Package, member: &Member) -> Self {
         let identity = package.identity();
         let title = match member.kind {
-            Kind::Configuration => format!("{} configuration", identity.name),
+            PageKind::Configuration => format!("{} configuration", identity.name),
             _ => format!("{}.{}", identity.name, member.name()),
         };
         Self {
@@ -98,11 +100,11 @@ impl Page {
         let names = &Names::of(&shape.object);
         let mut properties = Properties::new(package, names);
         // A resource's Pulumi id is no property; it is described beside its import.
-        let is_shown = |field: &&Field| member.kind != Kind::Resource || field.pulumi != "id";
+        let is_shown = |field: &&Field| member.kind != PageKind::Resource || field.pulumi != "id";
         let fields = || shape.object.named().filter(is_shown);
         let mut inputs = properties.of(fields().filter(|field| field.required || field.optional));
         let outputs = properties.of(fields().filter(|field| !(field.required || field.optional)));
-        if member.kind == Kind::Resource
+        if member.kind == PageKind::Resource
             && let Some(autonamed) = shape.autonamed()
         {
             for input in inputs.iter_mut().filter(|input| input.name == autonamed.pulumi) {
@@ -115,8 +117,8 @@ impl Page {
             examples: example::of_shape(package, member, shape),
             inputs,
             outputs,
-            import: (member.kind == Kind::Resource).then(|| import(member, shape)),
-            can_be_listed: member.kind == Kind::Resource
+            import: (member.kind == PageKind::Resource).then(|| import(member, shape)),
+            can_be_listed: member.kind == PageKind::Resource
                 && package.list(&member.terraform).is_some_and(|list| list.is_ok()),
             ..Self::empty(package, member)
         }
@@ -148,15 +150,17 @@ impl Page {
     /// The title of the section of what a program sets.
     pub(crate) fn inputs_title(&self) -> &'static str {
         match self.kind {
-            Kind::Configuration | Kind::Resource => "Inputs",
-            Kind::DataSource | Kind::Function | Kind::EphemeralResource | Kind::Action => "Arguments",
+            PageKind::Configuration | PageKind::Resource => "Inputs",
+            PageKind::DataSource | PageKind::Function | PageKind::EphemeralResource | PageKind::Action => {
+                "Arguments"
+            }
         }
     }
 
     /// The title of the section of what the provider sets.
     pub(crate) fn outputs_title(&self) -> &'static str {
         match self.kind {
-            Kind::Function => "Result",
+            PageKind::Function => "Result",
             _ => "Outputs",
         }
     }
@@ -164,9 +168,9 @@ impl Page {
     /// A sentence about what a result holds besides.
     pub(crate) fn note_on_outputs(&self) -> Option<&'static str> {
         match self.kind {
-            Kind::Resource => Some("All inputs are outputs too, besides those that are write-only."),
-            Kind::DataSource | Kind::EphemeralResource => Some("All arguments are outputs too."),
-            Kind::Configuration | Kind::Function | Kind::Action => None,
+            PageKind::Resource => Some("All inputs are outputs too, besides those that are write-only."),
+            PageKind::DataSource | PageKind::EphemeralResource => Some("All arguments are outputs too."),
+            PageKind::Configuration | PageKind::Function | PageKind::Action => None,
         }
     }
 }
@@ -200,12 +204,12 @@ pub(super) struct Digest {
 pub(super) fn digest(package: &Package, member: &Member) -> Digest {
     let terraform = &member.terraform;
     let shape = match member.kind {
-        Kind::Configuration => package.config_shape(),
-        Kind::Resource => package.passing_resource(terraform),
-        Kind::DataSource => package.passing_data_source(terraform),
-        Kind::EphemeralResource => package.ephemeral_resource(terraform),
-        Kind::Action => package.action(terraform),
-        Kind::Function => {
+        PageKind::Configuration => package.config_shape(),
+        PageKind::Resource => package.passing_resource(terraform),
+        PageKind::DataSource => package.passing_data_source(terraform),
+        PageKind::EphemeralResource => package.ephemeral_resource(terraform),
+        PageKind::Action => package.action(terraform),
+        PageKind::Function => {
             let Ok(function) = package.function(terraform) else { return Digest::default() };
             let names = &Names::of_function(&function);
             let description = documentation(package, names, &function.description, function.description_kind);

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::{Value, json};
 
 use super::html;
-use super::member::{Kind, Member, MemberError, Members};
+use super::member::{Member, MemberError, Members, PageKind};
 use super::page::{Digest, Page, digest};
 use super::upstream::Documents;
 use isthmus_package::catalogue::{Package, TokenError};
@@ -116,14 +116,14 @@ impl Site {
 fn search_script(members: &Members, digests: &[Digest]) -> String {
     let entries: Vec<Value> =
         members.all().iter().zip(digests).map(|(member, digest)| entry(member, digest)).collect();
-    let kinds = Kind::ALL.map(Kind::name);
+    let kinds = PageKind::ALL.map(PageKind::name);
     format!("isthmusReference={};\n", json!({ "kinds": kinds, "members": entries }))
 }
 
-/// Kind, Pulumi's name, Terraform's name, path, properties.
+/// PageKind, Pulumi's name, Terraform's name, path, properties.
 fn entry(member: &Member, digest: &Digest) -> Value {
-    let name = if member.kind == Kind::Configuration { "configuration" } else { member.name() };
-    let kind = Kind::ALL.iter().position(|kind| *kind == member.kind);
+    let name = if member.kind == PageKind::Configuration { "configuration" } else { member.name() };
+    let kind = PageKind::ALL.iter().position(|kind| *kind == member.kind);
     json!([kind, name, member.terraform, member.path(), digest.properties.join(" ")])
 }
 

@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use sha2::{Digest as _, Sha256};
 
-use super::member::{Kind, Member, Members};
+use super::member::{Member, Members, PageKind};
 use super::page::Page;
 use isthmus_package::catalogue::Package;
 use isthmus_package::described::{Described, Text};
@@ -26,14 +26,14 @@ pub struct Documents(BTreeMap<String, String>);
 /// Where the page about a member may be, relative to the repository, the best place first.
 pub fn candidates(provider_type: &str, member: &Member) -> Vec<String> {
     let (today, before) = match member.kind {
-        Kind::Configuration => {
+        PageKind::Configuration => {
             return vec!["docs/index.md".to_owned(), "website/docs/index.html.markdown".to_owned()];
         }
-        Kind::Resource => ("resources", Some("r")),
-        Kind::DataSource => ("data-sources", Some("d")),
-        Kind::Function => ("functions", Some("functions")),
-        Kind::EphemeralResource => ("ephemeral-resources", Some("ephemeral-resources")),
-        Kind::Action => ("actions", Some("actions")),
+        PageKind::Resource => ("resources", Some("r")),
+        PageKind::DataSource => ("data-sources", Some("d")),
+        PageKind::Function => ("functions", Some("functions")),
+        PageKind::EphemeralResource => ("ephemeral-resources", Some("ephemeral-resources")),
+        PageKind::Action => ("actions", Some("actions")),
     };
     let full = member.terraform.as_str();
     // A name that leads elsewhere is of no file.
@@ -101,7 +101,7 @@ impl Documents {
     /// The overview of the package for Pulumi's registry, from the provider's first page.
     pub fn overview(&self, package: &Package) -> String {
         let members = Members::of(package);
-        let configuration = members.all().iter().find(|member| member.kind == Kind::Configuration);
+        let configuration = members.all().iter().find(|member| member.kind == PageKind::Configuration);
         let page = configuration.and_then(|member| Page::of(package, member).ok());
         let text = configuration.and_then(|member| self.of(member)).unwrap_or_default();
         markdown::overview(package, text, page.as_ref())
@@ -157,10 +157,10 @@ mod tests {
     fn the_places_of_a_page_are_those_of_the_registry() {
         let member =
             |kind, terraform: &str| Member { kind, terraform: terraform.to_owned(), token: String::new() };
-        let found = candidates("random", &member(Kind::Resource, "random_pet"));
+        let found = candidates("random", &member(PageKind::Resource, "random_pet"));
         assert_eq!(found[..2], ["docs/resources/pet.md", "website/docs/r/pet.html.markdown"]);
         assert!(found.contains(&"docs/resources/random_pet.md".to_owned()), "{found:?}");
-        assert!(candidates("random", &member(Kind::Resource, "random_../../x")).is_empty());
+        assert!(candidates("random", &member(PageKind::Resource, "random_../../x")).is_empty());
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub(crate) async fn invoke(
     let Invocation { session, instance, provider, token, arguments, preview } = invocation;
     let outputs = session.accepts_outputs_of_invokes();
     let package = &instance.package;
-    let kind = Kind::of(package, token).inspect_err(|_| provider.note_failure())?;
+    let kind = Invoked::of(package, token).inspect_err(|_| provider.note_failure())?;
     let (member_kind, terraform) = kind.member();
     let plain_results =
         session.settings().plain_results.as_ref().or(package.choices().plain_results.as_ref());
@@ -40,21 +40,21 @@ pub(crate) async fn invoke(
     let keep_secrets = session.accepts_secrets() && !is_plain;
     let result_options = ResultOptions { keep_secrets, preview, outputs };
     let result = match kind {
-        Kind::DataSource(_) => {
+        Invoked::DataSource(_) => {
             let shape = package.data_source_by_token(token)?;
             let arguments = canonical_arguments(arguments, &shape, warnings);
             data_source::read(instance, provider, shape, &arguments, result_options, warnings).await?
         }
-        Kind::Function(_) => {
+        Invoked::Function(_) => {
             let shape = package.function_by_token(token)?;
             function::call(provider, &shape, arguments, instance.settings().exact_numbers, warnings).await?
         }
-        Kind::EphemeralResource(terraform) => {
+        Invoked::EphemeralResource(terraform) => {
             let shape = package.ephemeral_resource(terraform)?;
             let arguments = &canonical_arguments(arguments, &shape, warnings);
             ephemeral::open(Invocation { arguments, ..invocation }, shape, keep_secrets, warnings).await?
         }
-        Kind::Action(terraform) => {
+        Invoked::Action(terraform) => {
             let shape = package.action(terraform)?;
             let arguments = &canonical_arguments(arguments, &shape, warnings);
             action::carry_out(Invocation { arguments, ..invocation }, shape, warnings).await?
@@ -87,19 +87,19 @@ fn canonical_arguments(
 /// Whether the invocation must run to completion: otherwise something would stay open or
 /// incomplete.
 pub(crate) fn must_end(package: &Package, token: &str) -> bool {
-    matches!(Kind::of(package, token), Ok(Kind::EphemeralResource(_) | Kind::Action(_)))
+    matches!(Invoked::of(package, token), Ok(Invoked::EphemeralResource(_) | Invoked::Action(_)))
 }
 
 /// What a token names, with Terraform's name.
 #[derive(Clone, Copy)]
-enum Kind<'a> {
+enum Invoked<'a> {
     DataSource(&'a str),
     Function(&'a str),
     EphemeralResource(&'a str),
     Action(&'a str),
 }
 
-impl<'a> Kind<'a> {
+impl<'a> Invoked<'a> {
     /// The kind of a token. No two kinds share a token.
     fn of(package: &'a Package, token: &str) -> Result<Self, TokenError> {
         if let Some(terraform) = package.data_sources().terraform(token) {

@@ -136,8 +136,7 @@ impl ResourceProvider for PulumiService {
         };
         let schema = match session.package().await {
             None => {
-                session.warn(NO_PROVIDER.to_owned(), "");
-                session.flush_logs(true).await;
+                session.warn_now([NO_PROVIDER.to_owned()]).await;
                 schema::base_schema(&session.context().plugin_version().to_string()).into()
             }
             Some(package) => {

@@ -36,7 +36,7 @@ use isthmus_provider::schema_cache::SchemaCache;
 use isthmus_state::{EncryptedStore, LazyEncryptedStore};
 use tokio_util::task::TaskTracker;
 
-use crate::engine::{EngineLog, LogLine, Severity};
+use crate::engine::EngineLog;
 use crate::observe::{LogTap, Observation};
 use crate::process_context::{ProcessContext, StartedBy};
 use isthmus_context::home::{self, OpenStoreError, StateDirectoryError};
@@ -53,7 +53,7 @@ pub use instance::{ConfigureError, Instance, ProviderProcess};
 pub use inventory::{Inventory, ProcessView, SessionView};
 pub use leases::{Leases, MOST_LEASES, NoRoom};
 pub use listings::{Listings, Paused};
-pub use memory::Memory;
+pub use memory::MemoryReleaser;
 pub use open_intents::UnconfirmedCreations;
 pub use open_package::{OpenPackageError, open_package};
 pub use pool::Pool;
@@ -88,7 +88,7 @@ pub struct Daemon {
     schema_cache_warned: AtomicBool,
     /// What must complete before the process ends: changes in progress, providers shutting down.
     tasks: TaskTracker,
-    memory: Memory,
+    memory: MemoryReleaser,
     /// What is immutable of the providers of sessions.
     packages: Packages,
     /// The processes that sessions share; each session has its own without it.
@@ -147,7 +147,7 @@ impl Daemon {
             invalid_settings,
             schema_cache_warned: AtomicBool::new(false),
             tasks: TaskTracker::new(),
-            memory: Memory::default(),
+            memory: MemoryReleaser::default(),
             packages: Packages::default(),
             pool,
             observation,
@@ -166,13 +166,13 @@ impl Daemon {
     }
 
     /// The memory that calls and tasks use.
-    pub fn memory(&self) -> &Memory {
+    pub fn memory(&self) -> &MemoryReleaser {
         &self.memory
     }
 
     /// Shows a warning that concerns no resource.
     pub fn warn(&self, message: String) {
-        self.log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
+        self.log.warn(message);
     }
 
     /// This process's context.
@@ -215,7 +215,7 @@ impl Daemon {
         let state_store = self.state_store.as_ref().map_err(StateDirectoryError::clone)?.open().await?;
         if !self.state_store_warned.swap(true, Ordering::Relaxed) {
             for message in state_store.warnings() {
-                self.log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
+                self.log.warn(message);
             }
         }
         Ok(state_store)

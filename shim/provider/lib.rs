@@ -51,5 +51,5 @@ pub use limit::{Interruption, Limit};
 pub use list::{ListRequest, Listed, Listing};
 pub use observer::{CallMessages, CallObserver, CallReport};
 pub use resource::{
-    Action, ApplyFailure, EarlierPlan, ForeignObject, Handover, Object, Plan, Resource, StoredObject,
+    Action, ApplyFailure, EarlierPlan, ForeignObject, Object, Plan, ReplacementData, Resource, StoredObject,
 };

@@ -28,7 +28,7 @@ use isthmus_known_secrets::Retention;
 pub use apply::ApplyFailure;
 pub use final_plan::EarlierPlan;
 pub use moving::ForeignObject;
-pub use plan::{Action, Handover, Plan};
+pub use plan::{Action, Plan, ReplacementData};
 pub use upgrade::StoredObject;
 
 /// A resource type of a provider.

@@ -97,9 +97,9 @@ impl Target<'_> {
 
     /// Removes the entry whose key is `given`, properties about to be returned for the object `id`.
     pub(super) async fn overtake_failed_delete(&self, id: &str, given: &Struct) {
-        let Some(memory) = self.memory else { return };
-        let key = self.journal_key_of(memory.urn, id);
-        self.forget(&key, memory.operations, given).await;
+        let Some(journaled) = self.journaled else { return };
+        let key = self.journal_key_of(journaled.urn, id);
+        self.forget(&key, journaled.operations, given).await;
     }
 
     async fn forget(&self, key: &StoreKey, operations: &Operations, sent: &Struct) {
@@ -117,8 +117,8 @@ impl Target<'_> {
     }
 
     fn journal_key(&self) -> Option<(StoreKey, &Operations)> {
-        let memory = self.memory.as_ref()?;
-        Some((self.journal_key_of(memory.urn, memory.id), memory.operations))
+        let journaled = self.journaled.as_ref()?;
+        Some((self.journal_key_of(journaled.urn, journaled.id), journaled.operations))
     }
 
     fn journal_key_of(&self, urn: &str, id: &str) -> StoreKey {

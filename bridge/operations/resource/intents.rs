@@ -20,7 +20,7 @@ use isthmus_state::{
 };
 use prost::Message as _;
 
-use super::operations::{Memory, OperationsError};
+use super::operations::{JournaledResource, OperationsError};
 use super::state_manager::Created;
 use super::{OperationError, Target, reports};
 
@@ -31,7 +31,7 @@ const MOMENT: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct EngineIntent<'a> {
     target: &'a Target<'a>,
-    memory: Memory<'a>,
+    journaled: JournaledResource<'a>,
     open: OpenIntent,
 }
 
@@ -45,33 +45,33 @@ impl<'a> Target<'a> {
         &'a self,
         intention: OperationKind,
     ) -> Result<Option<EngineIntent<'a>>, OperationError> {
-        let Some(memory) = self.memory else { return Ok(None) };
+        let Some(journaled) = self.journaled else { return Ok(None) };
         if intention == OperationKind::Create {
-            self.report_lost_creations(&memory);
-            memory.operations.doubt(memory.urn, memory.caller).await;
+            self.report_lost_creations(&journaled);
+            journaled.operations.doubt(journaled.urn, journaled.caller).await;
         }
         let intent = Intent {
             intention,
             key: StoreKey {
                 package: self.package.name.clone(),
                 type_name: self.shape.terraform_type.to_string(),
-                id: memory.id.to_owned(),
+                id: journaled.id.to_owned(),
             },
-            subject: memory.urn.to_owned(),
+            subject: journaled.urn.to_owned(),
             // The engine stores it.
             prior: None,
-            companion: memory.caller.origin(self.package),
+            companion: journaled.caller.origin(self.package),
         };
         fail_point("intent-begins");
         let asked = (Instant::now(), SystemTime::now());
-        let begun = memory.operations.begin(intent.clone()).await;
+        let begun = journaled.operations.begin(intent.clone()).await;
         fail_point("intent-written");
         match begun {
             Ok(id) => {
                 // This process may have slept, and another replica may have reported the operation as interrupted.
                 let slept = asked.0.elapsed().max(asked.1.elapsed().unwrap_or_default());
                 if slept > MOMENT {
-                    let held = memory.operations.is_held(id).await;
+                    let held = journaled.operations.is_held(id).await;
                     match held.map_err(|error| isthmus_common::error_chain(&error)) {
                         Ok(true) => {}
                         Ok(false) => return Err(OperationError::Overtaken),
@@ -87,22 +87,22 @@ impl<'a> Target<'a> {
                     marks: Marks::default(),
                     object: Bytes::new(),
                 };
-                Ok(Some(EngineIntent { target: self, memory, open }))
+                Ok(Some(EngineIntent { target: self, journaled, open }))
             }
-            Err(error) if memory.operations.are_shared() => {
+            Err(error) if journaled.operations.are_shared() => {
                 Err(OperationError::NotJournalled { reason: isthmus_common::error_chain(&error) })
             }
             Err(error) => {
                 let consequence = "An operation that this process does not complete will not be reported.";
-                memory.operations.warn("Failed to write the journal", &error, consequence, &self.warnings);
+                journaled.operations.warn("Failed to write the journal", &error, consequence, &self.warnings);
                 Ok(None)
             }
         }
     }
 
     /// The engine creates a resource of which it was not told that it was created before.
-    fn report_lost_creations(&self, memory: &Memory<'_>) {
-        for lost in memory.operations.lost_creations(memory.urn, memory.caller) {
+    fn report_lost_creations(&self, journaled: &JournaledResource<'_>) {
+        for lost in journaled.operations.lost_creations(journaled.urn, journaled.caller) {
             fail_point("lost-creation-found");
             self.report(lost.id, reports::of_lost_creation(&lost));
         }
@@ -120,32 +120,32 @@ impl EngineIntent<'_> {
         };
         self.open.intent.key.id.clone_from(id);
         let object = encoded(properties);
-        let Self { target, memory, open } = self;
+        let Self { target, journaled, open } = self;
         fail_point("outcome-known");
-        warn_of(memory.operations.made(open, memory.caller, object).await, &memory, target);
+        warn_of(journaled.operations.made(open, journaled.caller, object).await, &journaled, target);
         fail_point("outcome-written");
     }
 
     /// Records that an update or a deletion has succeeded.
     pub(super) async fn changed(self) {
-        let Self { target, memory, open } = self;
+        let Self { target, journaled, open } = self;
         fail_point("outcome-known");
-        memory.operations.superseded(memory.urn, memory.id).await;
+        journaled.operations.superseded(journaled.urn, journaled.id).await;
         // There may be no further call about it: the engine forgets what is deleted.
-        warn_of(memory.operations.changed(open.id).await, &memory, target);
+        warn_of(journaled.operations.changed(open.id).await, &journaled, target);
         fail_point("outcome-written");
     }
 
     /// Records what is known of a failed change.
     pub(super) async fn failed(self, error: &OperationError) {
-        let Self { target, memory, open } = self;
+        let Self { target, journaled, open } = self;
         let recorded = match known_of_unknown_outcome(error) {
-            Some(known) => memory.operations.unknown(open, memory.caller, &known).await,
+            Some(known) => journaled.operations.unknown(open, journaled.caller, &known).await,
             // Nothing was made or changed, or the engine gets what was.
-            None => memory.operations.settle(&[open.id], true).await,
+            None => journaled.operations.settle(&[open.id], true).await,
         };
         fail_point("failure-recorded");
-        warn_of(recorded, &memory, target);
+        warn_of(recorded, &journaled, target);
     }
 }
 
@@ -166,11 +166,11 @@ fn known_of_unknown_outcome(error: &OperationError) -> Option<String> {
     }
 }
 
-fn warn_of(recorded: Result<(), OperationsError>, memory: &Memory<'_>, target: &Target<'_>) {
+fn warn_of(recorded: Result<(), OperationsError>, journaled: &JournaledResource<'_>, target: &Target<'_>) {
     if let Err(error) = recorded {
         let summary = "Failed to record the outcome of an operation in the journal";
         let consequence = "It may be reported as interrupted, although it was not.";
-        memory.operations.warn(summary, &error, consequence, &target.warnings);
+        journaled.operations.warn(summary, &error, consequence, &target.warnings);
     }
 }
 

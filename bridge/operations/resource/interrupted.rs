@@ -3,7 +3,7 @@
 //! The engine knows the resource, and repeats what it has no answer to. But the program may not want it any
 //! more; then the engine compares it with a state that may not be true. A read shows whether it is.
 
-use super::operations::{Memory, mark};
+use super::operations::{JournaledResource, mark};
 use super::prior::Prior;
 use super::read::read;
 use super::{Target, reports};
@@ -12,7 +12,7 @@ impl Target<'_> {
     /// Before a comparison: if an earlier change of the resource was interrupted, looks what came of it, and
     /// warns if the object differs from the engine's state.
     pub async fn examine_interrupted_change(&self, prior: &Prior) {
-        let Some(Memory { urn, id, operations, .. }) = self.memory else { return };
+        let Some(JournaledResource { urn, id, operations, .. }) = self.journaled else { return };
         let Some(open) = operations.interrupted_change(urn, id) else { return };
         // If it cannot be read, the next comparison tells.
         let (found, _) = self.warnings.aside(read(self, prior)).await;

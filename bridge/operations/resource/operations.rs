@@ -36,7 +36,7 @@ const RUNS: u32 = 2;
 
 /// How the journal names a resource of today's engine.
 #[derive(Clone, Copy, Debug)]
-pub struct Memory<'a> {
+pub struct JournaledResource<'a> {
     pub urn: &'a str,
     /// The engine's id for it; empty before it is created.
     pub id: &'a str,

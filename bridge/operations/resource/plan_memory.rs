@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use isthmus_proto::property::Struct;
-use isthmus_provider::{Action, EarlierPlan, Handover, Plan, Resource};
+use isthmus_provider::{Action, EarlierPlan, Plan, ReplacementData, Resource};
 use prost::Message as _;
 
 use super::prior::Prior;
@@ -54,7 +54,7 @@ struct Remembered {
 struct Entry {
     creation: Latest,
     change: Latest,
-    handover: Option<Handover>,
+    handover: Option<ReplacementData>,
     moved: Option<Moved>,
     noted: u64,
 }
@@ -109,7 +109,7 @@ impl EarlierPlans<'_> {
     }
 
     /// Takes the handover of the plan that required a replacement.
-    pub(super) fn take_handover(&self) -> Option<Handover> {
+    pub(super) fn take_handover(&self) -> Option<ReplacementData> {
         let mut taken = None;
         self.plans.update(&self.key, |entry| taken = entry.handover.take());
         taken
@@ -183,7 +183,7 @@ impl Entry {
 
     fn size(&self, key: &str) -> usize {
         let plans = self.creation.iter().chain(self.change.iter()).map(|plan| plan.size());
-        let handover = self.handover.as_ref().map_or(0, Handover::size);
+        let handover = self.handover.as_ref().map_or(0, ReplacementData::size);
         // The object has about the size of its properties.
         let moved = self.moved.as_ref().map_or(0, |moved| 2 * moved.stored.encoded_len());
         OVERHEAD + 2 * key.len() + plans.sum::<usize>() + handover + moved

@@ -52,8 +52,8 @@ pub async fn refresh(
     let prior = target.stored(&with_id(properties, id, &target.shape)).await?;
     // Whether it is there or not, the engine takes what was found for its state.
     let supersede = async || {
-        if let Some(memory) = target.memory {
-            memory.operations.superseded(memory.urn, memory.id).await;
+        if let Some(journaled) = target.journaled {
+            journaled.operations.superseded(journaled.urn, journaled.id).await;
         }
     };
     let Some(object) = read(target, &prior).await? else {

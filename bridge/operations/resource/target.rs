@@ -10,7 +10,7 @@ use isthmus_state::OperationId;
 
 use super::error::OperationError;
 use super::failure::Inputs;
-use super::operations::Memory;
+use super::operations::JournaledResource;
 use super::plan_memory::EarlierPlans;
 use super::timeouts::Timeouts;
 use super::warnings::CollectedWarnings;
@@ -37,7 +37,7 @@ pub struct Target<'a> {
     pub plans: Option<EarlierPlans<'a>>,
     /// What the journal has of the resource. `None` for the legacy engine, whose state is in the
     /// state store, and for operations without a resource.
-    pub memory: Option<Memory<'a>>,
+    pub journaled: Option<JournaledResource<'a>>,
     /// What the engine gets beside the results of operations.
     pub warnings: CollectedWarnings,
 }
@@ -53,7 +53,7 @@ impl<'a> Target<'a> {
             timeouts: Timeouts::default(),
             numbers: NumberForm::default(),
             plans: None,
-            memory: None,
+            journaled: None,
             warnings: CollectedWarnings::default(),
         }
     }
@@ -73,8 +73,8 @@ impl<'a> Target<'a> {
     /// Sets the id that the engine has for the resource.
     #[must_use]
     pub fn known_as(mut self, id: &'a str) -> Self {
-        if let Some(memory) = &mut self.memory {
-            memory.id = id;
+        if let Some(journaled) = &mut self.journaled {
+            journaled.id = id;
         }
         self
     }

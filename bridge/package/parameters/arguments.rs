@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::flags::{self, FlagError, Kind};
+use super::flags::{self, FlagError, FlagKind};
 use crate::names::choices::NameChoices;
 
 /// Help for a version constraint that a shell split.
@@ -192,13 +192,13 @@ fn is_path_on(text: &str, windows: bool) -> bool {
     }
 }
 
-const FLAGS: &[(&str, Kind)] = &[
-    ("include", Kind::List),
-    ("exclude", Kind::List),
-    ("provider-name", Kind::Text),
-    ("fullDocs", Kind::Switch),
-    ("upstreamRepoPath", Kind::Text),
-    ("indexDocOutDir", Kind::Text),
+const FLAGS: &[(&str, FlagKind)] = &[
+    ("include", FlagKind::List),
+    ("exclude", FlagKind::List),
+    ("provider-name", FlagKind::Text),
+    ("fullDocs", FlagKind::Switch),
+    ("upstreamRepoPath", FlagKind::Text),
+    ("indexDocOutDir", FlagKind::Text),
 ];
 
 #[cfg(test)]

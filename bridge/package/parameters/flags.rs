@@ -33,7 +33,7 @@ pub enum FlagError {
 
 /// The type of a flag's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FlagKind {
     /// `--flag`, `--flag=false`
     Switch,
     /// `--flag text`
@@ -65,16 +65,16 @@ impl Parsed {
         self.lists.remove(flag).unwrap_or_default()
     }
 
-    fn set(&mut self, flag: &'static str, kind: Kind, value: &str) -> Result<(), FlagError> {
+    fn set(&mut self, flag: &'static str, kind: FlagKind, value: &str) -> Result<(), FlagError> {
         let invalid = |reason| FlagError::Value { flag: flag.to_owned(), value: value.to_owned(), reason };
         match kind {
-            Kind::Switch => {
+            FlagKind::Switch => {
                 self.switches.insert(flag, truth(value).map_err(invalid)?);
             }
-            Kind::Text => {
+            FlagKind::Text => {
                 self.texts.insert(flag, value.to_owned());
             }
-            Kind::List => {
+            FlagKind::List => {
                 self.lists.entry(flag).or_default().extend(comma_separated(value).map_err(invalid)?)
             }
         }
@@ -83,7 +83,7 @@ impl Parsed {
 }
 
 /// Parses `arguments`, until a help flag.
-pub(super) fn parse(arguments: &[String], known: &[(&'static str, Kind)]) -> Result<Parsed, FlagError> {
+pub(super) fn parse(arguments: &[String], known: &[(&'static str, FlagKind)]) -> Result<Parsed, FlagError> {
     let mut parsed = Parsed::default();
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
@@ -109,7 +109,7 @@ pub(super) fn parse(arguments: &[String], known: &[(&'static str, Kind)]) -> Res
             };
             let value = match (value, kind) {
                 (Some(value), _) => value,
-                (None, Kind::Switch) => "true",
+                (None, FlagKind::Switch) => "true",
                 (None, _) => rest.next().ok_or_else(|| FlagError::NoValue((*name).to_owned()))?,
             };
             parsed.set(name, *kind, value)?;
@@ -195,7 +195,8 @@ mod tests {
 
     use super::*;
 
-    const KNOWN: &[(&str, Kind)] = &[("switch", Kind::Switch), ("text", Kind::Text), ("list", Kind::List)];
+    const KNOWN: &[(&str, FlagKind)] =
+        &[("switch", FlagKind::Switch), ("text", FlagKind::Text), ("list", FlagKind::List)];
 
     fn arguments(line: &[&str]) -> Result<Parsed, FlagError> {
         parse(&line.iter().map(|argument| (*argument).to_owned()).collect::<Vec<_>>(), KNOWN)

@@ -4,8 +4,8 @@ use isthmus_common::counted;
 use isthmus_install::ProviderAddress;
 use maud::{Markup, html};
 
-use super::layout::{Place, page};
-use crate::member::{Kind, Member, Members};
+use super::layout::{PageDepth, page};
+use crate::member::{Member, Members, PageKind};
 use crate::page::Digest;
 use isthmus_package::catalogue::{Identity, Package};
 use isthmus_package::parameters::ParameterSource;
@@ -22,7 +22,7 @@ type Listed<'m> = (&'m Member, &'m Digest);
 pub(crate) fn index(package: &Package, members: &Members, digests: &[Digest]) -> String {
     let identity = package.identity();
     let kinds = || {
-        Kind::ALL.into_iter().filter(|kind| *kind != Kind::Configuration).filter_map(|kind| {
+        PageKind::ALL.into_iter().filter(|kind| *kind != PageKind::Configuration).filter_map(|kind| {
             let listed = members.all().iter().zip(digests).filter(|(member, _)| member.kind == kind);
             let listed: Vec<Listed<'_>> = listed.collect();
             (!listed.is_empty()).then_some((kind, listed))
@@ -53,7 +53,7 @@ pub(crate) fn index(package: &Package, members: &Members, digests: &[Digest]) ->
             }
         }
     };
-    page(package, Place::Top, "Reference", &content)
+    page(package, PageDepth::Top, "Reference", &content)
 }
 
 fn list(listed: &[Listed<'_>]) -> Markup {
@@ -99,7 +99,7 @@ fn by_letter<'m>(listed: &[Listed<'m>]) -> Vec<(char, Vec<Listed<'m>>)> {
     for &(member, digest) in listed {
         let name = member.name();
         let name =
-            if member.kind == Kind::DataSource { name.strip_prefix("get").unwrap_or(name) } else { name };
+            if member.kind == PageKind::DataSource { name.strip_prefix("get").unwrap_or(name) } else { name };
         let letter = name.chars().next().map_or('#', |first| first.to_ascii_uppercase());
         match letters.last_mut() {
             Some((last, group)) if *last == letter => group.push((member, digest)),
@@ -109,6 +109,6 @@ fn by_letter<'m>(listed: &[Listed<'m>]) -> Vec<(char, Vec<Listed<'m>>)> {
     letters
 }
 
-fn anchor(kind: Kind) -> String {
+fn anchor(kind: PageKind) -> String {
     kind.plural().to_lowercase().replace(' ', "-")
 }

@@ -7,7 +7,7 @@ use isthmus_package::catalogue::Package;
 
 /// Where a page is, from which its links lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum PageDepth {
     /// In the first directory.
     Top,
     /// In a directory of members.
@@ -16,7 +16,7 @@ pub(super) enum Place {
     Anywhere,
 }
 
-impl Place {
+impl PageDepth {
     pub(super) fn of(path: &str) -> Self {
         if path.contains('/') { Self::Below } else { Self::Top }
     }
@@ -31,7 +31,7 @@ impl Place {
     }
 }
 
-pub(super) fn page(package: &Package, place: Place, title: &str, content: &Markup) -> String {
+pub(super) fn page(package: &Package, place: PageDepth, title: &str, content: &Markup) -> String {
     let (root, identity) = (place.root(), package.identity());
     let page = html! {
         (DOCTYPE)

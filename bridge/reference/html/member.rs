@@ -3,17 +3,17 @@
 use isthmus_common::counted;
 use maud::{Markup, html};
 
-use super::layout::{Place, page as in_layout};
+use super::layout::{PageDepth, page as in_layout};
 use super::prose;
 use crate::example::Example;
-use crate::member::{Kind, Member};
+use crate::member::{Member, PageKind};
 use crate::page::{Import, Page};
 use crate::property::Property;
 use isthmus_package::catalogue::Package;
 
 /// The page; `own` is the provider's own documentation.
 pub(crate) fn member(package: &Package, page: &Page, own: Option<&str>) -> String {
-    let place = if page.kind == Kind::Configuration { Place::Top } else { Place::Below };
+    let place = if page.kind == PageKind::Configuration { PageDepth::Top } else { PageDepth::Below };
     let content = html! {
         div.columns {
             (contents(page, own.is_some()))
@@ -61,7 +61,7 @@ pub(crate) fn broken(package: &Package, member: &Member, reason: &str) -> String
         h1 { (package.identity().name) "." (member.name()) }
         div.notice { strong { "This member is not in the package." } " " (reason) }
     };
-    in_layout(package, Place::of(&member.path()), member.name(), &content)
+    in_layout(package, PageDepth::of(&member.path()), member.name(), &content)
 }
 
 /// What is on the page, for wide screens.

@@ -233,8 +233,7 @@ impl RelayConnection {
             Ok(link) => {
                 // What engines open by an invoke, and what Check withholds from them, is in the memory of one process.
                 if !self.made_by().is_empty() {
-                    here.session().warn(TAKEN_OVER.to_owned(), "");
-                    here.session().flush_logs(true).await;
+                    here.session().warn_now([TAKEN_OVER.to_owned()]).await;
                 }
                 let link = Arc::new(link);
                 *route =
@@ -279,8 +278,7 @@ impl RelayConnection {
                     "{}; waiting up to {seconds} seconds for the isthmus daemon, or another one, to go on",
                     isthmus_common::error_chain(&error)
                 );
-                here.session().warn(text, "");
-                here.session().flush_logs(true).await;
+                here.session().warn_now([text]).await;
             }
             tokio::select! {
                 () = tokio::time::sleep(PAUSE) => {}
@@ -373,6 +371,5 @@ async fn warn(here: &impl OwnServices, error: &LinkError) {
         | LinkError::Silent => "so providers are started by this plugin",
         LinkError::Socket(_) => "so it is not used, and providers are started by this plugin",
     };
-    here.session().warn(format!("{}, {consequence}", isthmus_common::error_chain(error)), "");
-    here.session().flush_logs(true).await;
+    here.session().warn_now([format!("{}, {consequence}", isthmus_common::error_chain(error))]).await;
 }

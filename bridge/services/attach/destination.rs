@@ -16,14 +16,14 @@ use isthmus_session::process_context::{ProcessContext, StartedBy};
 /// A daemon.
 #[derive(Clone)]
 pub(super) struct Destination {
-    pub(super) place: Place,
+    pub(super) place: DaemonLocation,
     /// The first call of each connection.
     pub(super) open: OpenRequest,
 }
 
 /// Where a daemon listens.
 #[derive(Clone, Debug)]
-pub(super) enum Place {
+pub(super) enum DaemonLocation {
     Socket(PathBuf),
     Addresses(Replicas),
 }
@@ -38,16 +38,18 @@ impl fmt::Debug for Destination {
 impl Destination {
     /// Whether there are several daemons that serve alike.
     pub(super) fn has_replicas(&self) -> bool {
-        matches!(&self.place, Place::Addresses(replicas) if replicas.are_several())
+        matches!(&self.place, DaemonLocation::Addresses(replicas) if replicas.are_several())
     }
 
     /// The daemon that the settings of a plugin name, or the one of its user if there is its socket.
     pub(super) fn find(context: &ProcessContext) -> Option<Self> {
         let place = match &context.settings().daemon {
             DaemonChoice::Off => return None,
-            DaemonChoice::WellKnown => Place::Socket(DaemonSocket::existing(context)?),
-            DaemonChoice::Socket(path) => Place::Socket(context.resolve(path)),
-            DaemonChoice::Addresses(addresses) => Place::Addresses(Replicas::new(addresses.clone(), context)),
+            DaemonChoice::WellKnown => DaemonLocation::Socket(DaemonSocket::existing(context)?),
+            DaemonChoice::Socket(path) => DaemonLocation::Socket(context.resolve(path)),
+            DaemonChoice::Addresses(addresses) => {
+                DaemonLocation::Addresses(Replicas::new(addresses.clone(), context))
+            }
         };
         Some(Self { place, open: open_request(context) })
     }

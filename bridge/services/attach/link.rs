@@ -17,7 +17,7 @@ use tonic::codegen::http::{Request, Response};
 use tonic::{Code, Status};
 use tower::Service as _;
 
-use super::destination::{Destination, Place};
+use super::destination::{DaemonLocation, Destination};
 use super::engine_side::carry;
 use super::network::{Connected, NetworkError};
 use super::socket::{DaemonSocket, SocketError};
@@ -60,11 +60,11 @@ impl Link {
         engine: watch::Receiver<Option<String>>,
     ) -> Result<Self, LinkError> {
         let Connected { stream, authorization } = match &daemon.place {
-            Place::Socket(path) => {
+            DaemonLocation::Socket(path) => {
                 let stream = Box::new(DaemonSocket::connect(path).await?);
                 Connected { stream, authorization: None }
             }
-            Place::Addresses(replicas) => replicas.connect().await.map_err(Box::new)?,
+            DaemonLocation::Addresses(replicas) => replicas.connect().await.map_err(Box::new)?,
         };
         let stream = Mutex::new(Some(stream));
         // A connection that is lost is not made again: its session is lost with it.

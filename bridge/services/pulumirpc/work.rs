@@ -11,7 +11,7 @@ use tonic::{Request, Status};
 use crate::serve::{limit, session_of, show_warnings};
 use crate::status::{self, RequestError};
 use isthmus_context::settings::WriteOnly;
-use isthmus_operations::resource::{EarlierPlans, Memory, OperationError, Target};
+use isthmus_operations::resource::{EarlierPlans, JournaledResource, OperationError, Target};
 use isthmus_package::catalogue::TokenError;
 use isthmus_package::urn::Urn;
 use isthmus_session::daemon::{Call, Instance, Session};
@@ -65,7 +65,7 @@ impl Work {
             keep_secrets: self.session.accepts_secrets(),
             numbers: self.session.settings().exact_numbers,
             plans: Some(EarlierPlans { key: Cow::Borrowed(&self.urn), plans: &self.instance.plans }),
-            memory: Some(Memory {
+            journaled: Some(JournaledResource {
                 urn: &self.urn,
                 id: "",
                 caller: self.session.caller(),

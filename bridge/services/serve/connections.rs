@@ -34,7 +34,7 @@ const LONGEST_UNAUTHENTICATED: Duration = Duration::from_secs(10);
 #[inline(never)]
 pub(super) fn served(
     stream: TcpStream,
-    place: limits::Place,
+    place: limits::ConnectionPlace,
     services: Services,
     sessions: Arc<Sessions>,
     relay: Option<Arc<RelayConnection>>,
@@ -46,7 +46,7 @@ pub(super) fn served(
 /// Serves an engine, whose calls go to another daemon if there is a `relay`.
 async fn serve_engine(
     stream: TcpStream,
-    place: limits::Place,
+    place: limits::ConnectionPlace,
     mut services: Services,
     sessions: Arc<Sessions>,
     relay: Option<Arc<RelayConnection>>,
@@ -85,7 +85,7 @@ impl Host {
     pub(super) fn served(
         self,
         stream: UnixStream,
-        place: limits::Place,
+        place: limits::ConnectionPlace,
         user: User,
     ) -> BoxFuture<'static, ()> {
         Box::pin(self.serve(stream, place, Identity::User(user), Peer::Plugin))
@@ -106,7 +106,7 @@ impl Host {
     async fn serve(
         self,
         stream: impl AsyncRead + AsyncWrite + Send + Unpin,
-        place: limits::Place,
+        place: limits::ConnectionPlace,
         identity: Identity,
         peer: Peer,
     ) {
@@ -118,7 +118,7 @@ impl Host {
     pub(super) async fn serve_until(
         self,
         stream: impl AsyncRead + AsyncWrite + Send + Unpin,
-        place: limits::Place,
+        place: limits::ConnectionPlace,
         identity: Identity,
         peer: Peer,
         ended: CancellationToken,
@@ -165,7 +165,7 @@ impl Host {
     async fn serve_holder(
         self,
         stream: Box<dyn Bytes>,
-        in_place: limits::Place,
+        in_place: limits::ConnectionPlace,
         tokens: Arc<Tokens>,
         place: Place,
     ) {

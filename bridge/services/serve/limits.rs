@@ -82,7 +82,7 @@ pub(super) enum Peer {
 
 /// The place of a connection, which is free again when this is dropped.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ConnectionPlace {
     limits: Limits,
     has_answered: Arc<AtomicBool>,
     lost: CancellationToken,
@@ -105,7 +105,7 @@ impl Limits {
 
     /// A place for a connection. If all are taken, another connection ends for it: one that nothing was answered on, or one of
     /// a peer that has more than this one. `None` if there is neither.
-    pub(super) fn connection(&self, peer: Peer) -> Option<Place> {
+    pub(super) fn connection(&self, peer: Peer) -> Option<ConnectionPlace> {
         let mut open = self.connections.open();
         if open.len() >= self.connections.most {
             let index = superfluous(&open, peer)?;
@@ -113,7 +113,7 @@ impl Limits {
         }
         let (has_answered, lost) = (Arc::<AtomicBool>::default(), CancellationToken::new());
         open.push(Open { peer, has_answered: Arc::clone(&has_answered), lost: lost.clone() });
-        Some(Place { limits: self.clone(), has_answered, lost })
+        Some(ConnectionPlace { limits: self.clone(), has_answered, lost })
     }
 }
 
@@ -141,7 +141,7 @@ impl Connections {
     }
 }
 
-impl Place {
+impl ConnectionPlace {
     /// Serves the calls of a connection in its place.
     pub(super) async fn serve<Answer>(
         &self,
@@ -167,7 +167,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPlace {
     fn drop(&mut self) {
         // Marks it, so that it is found.
         self.lost.cancel();
@@ -183,12 +183,12 @@ mod tests {
     const OTHER: Peer = Peer::Process(Some(2));
 
     /// Connections of the greedy peer, on all of which something was answered or not.
-    fn taken(limits: &Limits, count: usize, has_answered: bool) -> Vec<Place> {
+    fn taken(limits: &Limits, count: usize, has_answered: bool) -> Vec<ConnectionPlace> {
         let places = (0..count).map(|_| limits.connection(GREEDY).expect("there is room"));
         places.inspect(|place| place.has_answered.store(has_answered, Ordering::Relaxed)).collect()
     }
 
-    fn lost(places: &[Place]) -> usize {
+    fn lost(places: &[ConnectionPlace]) -> usize {
         places.iter().filter(|place| place.lost.is_cancelled()).count()
     }
 

@@ -24,7 +24,7 @@ use crate::lumirpc::LumiService;
 use crate::pulumirpc::PulumiService;
 use crate::status::RequestError;
 use isthmus_context::LARGEST_MESSAGE;
-use isthmus_session::daemon::{Daemon, Memory, Session};
+use isthmus_session::daemon::{Daemon, MemoryReleaser, Session};
 use isthmus_session::observe::ObservedCall;
 
 /// The call that stops others, so it does not wait for them.
@@ -38,7 +38,7 @@ pub(super) struct Services {
     pub(super) standard: StandardServices,
     pulumi: pulumirpc::ResourceProviderServer<Intercepted<PulumiService>>,
     lumi: lumirpc::ResourceProviderServer<Intercepted<LumiService>>,
-    pub(super) memory: Memory,
+    pub(super) memory: MemoryReleaser,
     pub(super) limits: Limits,
 }
 

@@ -73,8 +73,7 @@ impl Session {
         let text = self.described_schema(package, plugin_version, documentation.clone()).await?;
         let written = isthmus_common::blocking(move || documentation.write_overview(&of)).await;
         if let Some((file, Err(error))) = written {
-            self.warn(format!("failed to write {}: {error}", file.display()), "");
-            self.flush_logs(true).await;
+            self.warn_now([format!("failed to write {}: {error}", file.display())]).await;
         }
         Ok(text)
     }

@@ -16,7 +16,7 @@ use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::Calls;
-use crate::engine::{EngineLog, LogLine, Severity};
+use crate::engine::EngineLog;
 
 /// How many may be open at a time in one provider process. Each costs a task here and resources at
 /// the provider; a program that opens more does so in an endless loop.
@@ -206,7 +206,7 @@ impl LeaseKeeper {
     /// Starts with the token, because there may be several leases.
     fn warn(&self, what: String) {
         let message = format!("{} {what}", self.token);
-        self.log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
+        self.log.warn(message);
     }
 }
 

@@ -20,13 +20,13 @@ const DELAY: Duration = Duration::from_secs(1);
 
 /// The memory of calls, connections and background tasks.
 #[derive(Clone, Debug, Default)]
-pub struct Memory(Arc<Notify>);
+pub struct MemoryReleaser(Arc<Notify>);
 
 /// Something that uses memory until this is dropped.
 #[derive(Debug)]
 pub struct MemoryUse(Arc<Notify>);
 
-impl Memory {
+impl MemoryReleaser {
     /// Notes that something uses memory.
     pub fn used(&self) -> MemoryUse {
         MemoryUse(Arc::clone(&self.0))

@@ -8,7 +8,7 @@ use isthmus_state::{
 };
 
 use super::Daemon;
-use crate::engine::{EngineLog, LogLine, Severity};
+use crate::engine::EngineLog;
 use isthmus_operations::resource::{Caller, Reports, mark, reports};
 
 /// An unconfirmed creation is reported to a legacy engine after so many starts of its plugin that did not
@@ -37,7 +37,7 @@ impl Daemon {
         }
         let texts = intents.iter().map(reports::of_creation).chain(faults.iter().map(reports::of_fault));
         for message in texts {
-            log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
+            log.warn(message);
         }
         // They count as shown only when they are delivered.
         if !log.flush().await {
@@ -60,7 +60,7 @@ impl Daemon {
             let OpenIntents { intents, faults, .. } = state_store.journal().open_intents().await?;
             for fault in &faults {
                 let message = reports::of_fault(fault);
-                log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
+                log.warn(message);
             }
             let creations = intents
                 .into_iter()
@@ -74,7 +74,7 @@ impl Daemon {
                 lost.chain(passed).filter(|open| !open.marks.has(mark::SHOWN)).collect();
             for open in &due {
                 let message = reports::of_creation_for_legacy_engine(open);
-                log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
+                log.warn(message);
             }
             let is_delivered = log.flush().await;
             let journal = state_store.journal();
@@ -101,7 +101,7 @@ fn numbers<'a>(intents: impl Iterator<Item = &'a OpenIntent>) -> Vec<isthmus_sta
 
 fn warn_of_journal(reason: &str, log: &EngineLog) {
     let message = format!("cannot check for interrupted operations: {reason}");
-    log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
+    log.warn(message);
 }
 
 /// Creations for a legacy engine that ended processes stored, without confirmation that it has the answer.

@@ -38,7 +38,7 @@ fn open_file(context: &ProcessContext, requested: &str, log: &EngineLog) -> Opti
     let format = if requested.eq_ignore_ascii_case("json") { Format::Json } else { Format::Text };
     LogFile::of(context, format).unwrap_or_else(|error| {
         let message = isthmus_common::error_chain(&error);
-        log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
+        log.warn(message);
         None
     })
 }

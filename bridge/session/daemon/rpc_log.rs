@@ -21,7 +21,7 @@ use isthmus_known_secrets::KnownSecrets;
 use isthmus_provider::CallMessages;
 use serde_json::Value as Json;
 
-use crate::engine::{EngineLog, LogLine, Severity};
+use crate::engine::EngineLog;
 use crate::process_context::ProcessContext;
 use isthmus_trace::walk::{METHODS, Traced, without_values};
 
@@ -43,7 +43,7 @@ impl RpcLog {
             Err(error) => {
                 let path = path.display();
                 let message = format!("{VARIABLE}: failed to open {path}, so no call is logged: {error}");
-                log.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
+                log.warn(message);
                 None
             }
         }

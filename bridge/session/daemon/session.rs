@@ -59,7 +59,8 @@ pub struct Session {
     /// Wakes starts of providers that are to be cancelled.
     cancelled: Notify,
     is_connected: AtomicBool,
-    choice: Mutex<Option<Arc<ProviderSlot>>>,
+    /// The session's provider, once it is chosen.
+    slot: Mutex<Option<Arc<ProviderSlot>>>,
     documentation: OnceLock<Documentation>,
 }
 
@@ -177,7 +178,7 @@ impl Session {
             marks_previews: AtomicBool::new(false),
             cancelled: Notify::new(),
             is_connected: AtomicBool::new(true),
-            choice: Mutex::new(None),
+            slot: Mutex::new(None),
             documentation: OnceLock::new(),
         }
     }
@@ -216,7 +217,7 @@ impl Session {
     /// Its provider, unless it is being chosen.
     pub(super) fn provider_slot(&self) -> Option<Arc<ProviderSlot>> {
         // Held while a provider starts.
-        self.choice.try_lock().ok()?.clone()
+        self.slot.try_lock().ok()?.clone()
     }
 
     /// What is known of the engine.
@@ -314,7 +315,7 @@ impl Session {
 
     /// The session's provider, or else that of all sessions.
     async fn chosen(&self) -> Option<Arc<ProviderSlot>> {
-        let own = self.choice.lock().await.clone();
+        let own = self.slot.lock().await.clone();
         own.or_else(|| self.only_provider.clone())
     }
 
@@ -371,11 +372,7 @@ impl Session {
             [changed, warning_of_higher(context.environment(), context.plugin_version())]
         };
         warnings.extend(blocking(compare).await.into_iter().flatten());
-        let has_warnings = !warnings.is_empty();
-        for warning in warnings {
-            self.warn(warning, "");
-        }
-        self.flush_logs(has_warnings).await;
+        self.warn_now(warnings).await;
         Ok(package)
     }
 
@@ -405,7 +402,7 @@ impl Session {
         arguments: Arguments,
         file: Option<NamesFile>,
     ) -> Result<Arc<Package>, SessionError> {
-        let mut slot = self.choice.lock().await;
+        let mut slot = self.slot.lock().await;
         let mut cancelled = std::pin::pin!(self.cancelled.notified());
         let name = arguments.source.name().to_owned();
         let report = |line| self.send_log(Severity::Info, line, "");
@@ -427,11 +424,7 @@ impl Session {
             Ok(resolved) => resolved,
             Err(error) => return Err(SessionError::Resolve { error: Box::new(error), warnings }),
         };
-        let has_warnings = !warnings.is_empty();
-        for warning in warnings {
-            self.warn(warning, "");
-        }
-        self.flush_logs(has_warnings).await;
+        self.warn_now(warnings).await;
         let choice = match ProviderSlot::remembered(&self.scope, &source, &identity).await {
             Some(choice) => choice,
             None => {
@@ -464,8 +457,7 @@ impl Session {
         };
         // A panic there is a bug that must not fail the engine's call.
         if let Ok(Some(warning)) = tokio::task::spawn_blocking(stale).await {
-            self.warn(warning, "");
-            self.flush_logs(true).await;
+            self.warn_now([warning]).await;
         }
     }
 
@@ -477,6 +469,11 @@ impl Session {
     /// Shows a warning about a resource once.
     pub fn warn(&self, message: String, urn: &str) {
         self.scope.log.warn(message, urn);
+    }
+
+    /// Shows warnings that concern no resource, before the response.
+    pub async fn warn_now(&self, warnings: impl IntoIterator<Item = String>) {
+        self.scope.log.warn_now(warnings).await;
     }
 
     /// As [`Self::warn`], once a key, whatever the text is by then.
@@ -517,7 +514,7 @@ impl Session {
     /// The engine cancels: if no call is in progress, it has the answers to all, and its run has ended.
     pub async fn run_ended(&self) {
         // Held while a provider starts, before any call of it.
-        let Ok(choice) = self.choice.try_lock() else { return };
+        let Ok(choice) = self.slot.try_lock() else { return };
         let choice = choice.as_ref().map(|choice| choice.calls().snapshot());
         if choice.is_some_and(|calls| !calls.are_running()) {
             self.scope
@@ -555,7 +552,7 @@ impl Session {
 
     /// Interrupts all calls, as the daemon ends.
     pub(super) async fn interrupt(&self) {
-        if let Some(choice) = self.choice.lock().await.as_ref() {
+        if let Some(choice) = self.slot.lock().await.as_ref() {
             choice.close();
         }
     }
@@ -572,7 +569,7 @@ impl Session {
         let session = Arc::clone(self);
         self.scope.daemon.spawn(async move {
             fail_point("disconnected");
-            let choice = session.choice.lock().await.take();
+            let choice = session.slot.lock().await.take();
             if let Some(choice) = choice {
                 choice.end(session.settings().stop_grace_period).await;
             }

@@ -50,6 +50,16 @@ impl SessionLog {
         }
     }
 
+    /// Shows warnings that concern no resource, before the response.
+    pub(super) async fn warn_now(&self, warnings: impl IntoIterator<Item = String>) {
+        let mut has_warnings = false;
+        for warning in warnings {
+            self.warn(warning, "");
+            has_warnings = true;
+        }
+        self.flush(has_warnings).await;
+    }
+
     /// Flushes log lines that must arrive before the response.
     /// Returns whether none was lost.
     pub(super) async fn flush(&self, has_warnings: bool) -> bool {

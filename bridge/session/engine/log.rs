@@ -79,6 +79,11 @@ impl EngineLog {
         &self.secrets
     }
 
+    /// Sends a warning that concerns no resource.
+    pub fn warn(&self, message: String) {
+        self.send(LogLine { severity: Severity::Warning, message, urn: String::new() });
+    }
+
     /// Enqueues a line, without waiting.
     pub fn send(&self, mut line: LogLine) {
         self.secrets.redact_in_place(&mut line.message);

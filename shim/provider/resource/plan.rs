@@ -48,9 +48,9 @@ pub struct Plan {
 
 impl Plan {
     /// Data for the plan of the new object. `None`: no replacement.
-    pub fn handover(&self) -> Option<Handover> {
+    pub fn handover(&self) -> Option<ReplacementData> {
         matches!(self.action, Action::Replace(_))
-            .then(|| Handover { private: self.private.clone(), identity: self.identity.clone() })
+            .then(|| ReplacementData { private: self.private.clone(), identity: self.identity.clone() })
     }
 }
 
@@ -68,7 +68,7 @@ impl Resource<'_> {
     /// Plans the new object of a replacement, by the `handover` of the plan that requires it.
     pub async fn plan_replacement(
         &self,
-        handover: &Handover,
+        handover: &ReplacementData,
         config: &Value,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Plan, ProviderError> {
@@ -210,12 +210,12 @@ impl Resource<'_> {
 
 /// Data from the plan that requires a replacement for the plan of the new object.
 #[derive(Clone, Debug)]
-pub struct Handover {
+pub struct ReplacementData {
     pub(super) private: Bytes,
     pub(super) identity: Option<tfplugin6::ResourceIdentityData>,
 }
 
-impl Handover {
+impl ReplacementData {
     /// Memory size in bytes.
     pub fn size(&self) -> usize {
         let identity = self.identity.as_ref().and_then(|identity| identity.identity_data.as_ref());
@@ -245,7 +245,7 @@ impl Start {
         }
     }
 
-    pub(super) fn after(handover: &Handover) -> Self {
+    pub(super) fn after(handover: &ReplacementData) -> Self {
         Self {
             value: Value::Null,
             private: handover.private.clone(),

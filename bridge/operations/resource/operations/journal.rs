@@ -36,12 +36,12 @@ pub enum JournalError {
 /// The journal of operations. `docs/decisions/journal.md` has the protocol.
 #[derive(Debug)]
 pub struct OperationJournal {
-    place: Place,
+    backend: JournalBackend,
     left: tokio::sync::Mutex<Option<Left>>,
 }
 
 #[derive(Debug)]
-enum Place {
+enum JournalBackend {
     Files(JournalFiles),
     Store {
         store: Arc<LazyEncryptedStore>,
@@ -113,7 +113,10 @@ impl OperationJournal {
     ) -> Result<Self, StateDirectoryError> {
         let file = match &settings.store {
             Some(StoreAddress::Server(_)) => {
-                return Ok(Self::new(Place::Store { store: store.clone()?, running: Mutex::default() }));
+                return Ok(Self::new(JournalBackend::Store {
+                    store: store.clone()?,
+                    running: Mutex::default(),
+                }));
             }
             Some(StoreAddress::File(file)) => Some(file.clone()),
             _ => None,
@@ -126,16 +129,16 @@ impl OperationJournal {
 
     /// A journal in files.
     pub(super) fn in_files(files: JournalFiles) -> Self {
-        Self::new(Place::Files(files))
+        Self::new(JournalBackend::Files(files))
     }
 
-    fn new(place: Place) -> Self {
-        Self { place, left: tokio::sync::Mutex::default() }
+    fn new(backend: JournalBackend) -> Self {
+        Self { backend, left: tokio::sync::Mutex::default() }
     }
 
     /// Whether replicas share it.
     pub fn is_shared(&self) -> bool {
-        matches!(self.place, Place::Store { .. })
+        matches!(self.backend, JournalBackend::Store { .. })
     }
 
     /// Whether an operation of this process is still its own. `false`: this process was not heard of for so long that another
@@ -144,7 +147,7 @@ impl OperationJournal {
     /// # Errors
     /// When the journal cannot be written.
     pub async fn is_held(&self, id: OperationId) -> Result<bool, JournalError> {
-        let Place::Store { running, .. } = &self.place else { return Ok(true) };
+        let JournalBackend::Store { running, .. } = &self.backend else { return Ok(true) };
         let Some(guard) = lock(running).remove(&id) else { return Ok(true) };
         if guard.is_held().await? {
             lock(running).insert(id, guard);
@@ -158,9 +161,9 @@ impl OperationJournal {
 
     /// Its location, for messages.
     pub fn location(&self) -> String {
-        match &self.place {
-            Place::Files(files) => files.directory().display().to_string(),
-            Place::Store { store, .. } => store.location(),
+        match &self.backend {
+            JournalBackend::Files(files) => files.directory().display().to_string(),
+            JournalBackend::Store { store, .. } => store.location(),
         }
     }
 
@@ -169,9 +172,9 @@ impl OperationJournal {
     /// # Errors
     /// When the journal cannot be written.
     pub async fn begin(&self, intent: Intent) -> Result<OperationId, JournalError> {
-        match &self.place {
-            Place::Files(files) => Ok(files.begin(&intent).await?),
-            Place::Store { store, running } => {
+        match &self.backend {
+            JournalBackend::Files(files) => Ok(files.begin(&intent).await?),
+            JournalBackend::Store { store, running } => {
                 let guard = store.open().await?.journal().begin(intent, None).await?;
                 let id = OperationId::InStore(guard.number());
                 lock(running).insert(id, guard);
@@ -191,9 +194,9 @@ impl OperationJournal {
         made: &str,
         object: Bytes,
     ) -> Result<OperationId, JournalError> {
-        match &self.place {
-            Place::Files(files) => files.made(id, made, object).await?,
-            Place::Store { running, .. } => {
+        match &self.backend {
+            JournalBackend::Files(files) => files.made(id, made, object).await?,
+            JournalBackend::Store { running, .. } => {
                 let guard = lock(running).remove(&id);
                 if let Some(guard) = guard {
                     return Outcome::Made { id: made.to_owned(), object }.note(guard).await;
@@ -208,7 +211,7 @@ impl OperationJournal {
     /// # Errors
     /// When the journal cannot be written.
     pub async fn changed(&self, id: OperationId) -> Result<(), JournalError> {
-        if let Place::Store { running, .. } = &self.place {
+        if let JournalBackend::Store { running, .. } = &self.backend {
             let guard = lock(running).remove(&id);
             if let Some(guard) = guard {
                 Outcome::Changed.note(guard).await?;
@@ -223,9 +226,9 @@ impl OperationJournal {
     /// # Errors
     /// When the journal cannot be written.
     pub async fn unknown(&self, id: OperationId, known: &str) -> Result<OperationId, JournalError> {
-        match &self.place {
-            Place::Files(files) => files.unknown(id, known).await?,
-            Place::Store { running, .. } => {
+        match &self.backend {
+            JournalBackend::Files(files) => files.unknown(id, known).await?,
+            JournalBackend::Store { running, .. } => {
                 let guard = lock(running).remove(&id);
                 if let Some(guard) = guard {
                     return Outcome::Unknown { known: known.to_owned() }.note(guard).await;
@@ -244,9 +247,9 @@ impl OperationJournal {
         if ids.is_empty() {
             return Ok(());
         }
-        match &self.place {
-            Place::Files(files) => Ok(files.settle(ids).await?),
-            Place::Store { store, running } => {
+        match &self.backend {
+            JournalBackend::Files(files) => Ok(files.settle(ids).await?),
+            JournalBackend::Store { store, running } => {
                 let journal = store.open().await?.journal();
                 for id in ids {
                     let guard = lock(running).remove(id);
@@ -266,13 +269,13 @@ impl OperationJournal {
     /// # Errors
     /// When the journal cannot be written.
     pub async fn mark(&self, ids: &[OperationId], mark: Mark) -> Result<(), JournalError> {
-        match &self.place {
+        match &self.backend {
             _ if ids.is_empty() => Ok(()),
-            Place::Files(files) => {
+            JournalBackend::Files(files) => {
                 files.mark(ids, mark).await?;
                 if mark == mark::SHOWN { Ok(files.write().await?) } else { Ok(()) }
             }
-            Place::Store { store, .. } => {
+            JournalBackend::Store { store, .. } => {
                 Ok(store.open().await?.journal().mark(&in_store(ids), mark).await?)
             }
         }
@@ -283,9 +286,9 @@ impl OperationJournal {
     /// # Errors
     /// When the journal cannot be written.
     pub async fn write(&self) -> Result<(), JournalError> {
-        match &self.place {
-            Place::Files(files) => Ok(files.write().await?),
-            Place::Store { .. } => Ok(()),
+        match &self.backend {
+            JournalBackend::Files(files) => Ok(files.write().await?),
+            JournalBackend::Store { .. } => Ok(()),
         }
     }
 
@@ -294,9 +297,9 @@ impl OperationJournal {
     /// # Errors
     /// When the journal cannot be read.
     pub async fn open_intents(&self) -> Result<OpenIntents, JournalError> {
-        match &self.place {
-            Place::Files(files) => Ok(files.open_intents().await?),
-            Place::Store { store, .. } => match store.existing().await? {
+        match &self.backend {
+            JournalBackend::Files(files) => Ok(files.open_intents().await?),
+            JournalBackend::Store { store, .. } => match store.existing().await? {
                 Some(store) => Ok(store.journal().open_intents().await?),
                 None => Ok(OpenIntents::default()),
             },
@@ -320,12 +323,12 @@ impl LeftStates<'_> {
     /// # Errors
     /// When the journal cannot be read.
     pub async fn may_have(&self, key: &StoreKey) -> Result<bool, JournalError> {
-        match &self.0.place {
-            Place::Files(files) => {
+        match &self.0.backend {
+            JournalBackend::Files(files) => {
                 let mut left = self.0.left.lock().await;
                 Ok(read(&mut left, files).await?.contains_key(key))
             }
-            Place::Store { store, .. } => Ok(store.existing().await?.is_some()),
+            JournalBackend::Store { store, .. } => Ok(store.existing().await?.is_some()),
         }
     }
 
@@ -334,14 +337,14 @@ impl LeftStates<'_> {
     /// # Errors
     /// When the journal cannot be read.
     pub async fn find(&self, key: &StoreKey, sent: &Sent) -> Result<Option<Bytes>, JournalError> {
-        match &self.0.place {
-            Place::Files(files) => {
+        match &self.0.backend {
+            JournalBackend::Files(files) => {
                 let mut left = self.0.left.lock().await;
                 let left = read(&mut left, files).await?;
                 let states = left.get(key).into_iter().flatten();
                 Ok(states.rev().find(|(_, kept, _)| kept == sent).map(|(_, _, state)| state.clone()))
             }
-            Place::Store { store, .. } => match store.existing().await? {
+            JournalBackend::Store { store, .. } => match store.existing().await? {
                 Some(store) => Ok(store.failed_delete_states().find(key, sent).await?),
                 None => Ok(None),
             },
@@ -353,8 +356,8 @@ impl LeftStates<'_> {
     /// # Errors
     /// When the journal cannot be written.
     pub async fn keep(&self, key: &StoreKey, sent: &Sent, state: Bytes) -> Result<(), JournalError> {
-        match &self.0.place {
-            Place::Files(files) => {
+        match &self.0.backend {
+            JournalBackend::Files(files) => {
                 let mut left = self.0.left.lock().await;
                 let left = read(&mut left, files).await?;
                 let id = files.keep(key, sent, state.clone()).await?;
@@ -370,7 +373,7 @@ impl LeftStates<'_> {
                 states.push((id, *sent, state));
                 Ok(files.settle(&replaced).await?)
             }
-            Place::Store { store, .. } => {
+            JournalBackend::Store { store, .. } => {
                 Ok(store.open().await?.failed_delete_states().keep(key, sent, state).await?)
             }
         }
@@ -381,8 +384,8 @@ impl LeftStates<'_> {
     /// # Errors
     /// When the journal cannot be written.
     pub async fn forget(&self, key: &StoreKey, sent: &Sent) -> Result<(), JournalError> {
-        match &self.0.place {
-            Place::Files(files) => {
+        match &self.0.backend {
+            JournalBackend::Files(files) => {
                 let mut left = self.0.left.lock().await;
                 let left = read(&mut left, files).await?;
                 let Some(states) = left.get_mut(key) else { return Ok(()) };
@@ -390,7 +393,7 @@ impl LeftStates<'_> {
                 let forgotten: Vec<OperationId> = forgotten.map(|(id, ..)| id).collect();
                 if forgotten.is_empty() { Ok(()) } else { Ok(files.settle(&forgotten).await?) }
             }
-            Place::Store { store, .. } => match store.existing().await? {
+            JournalBackend::Store { store, .. } => match store.existing().await? {
                 Some(store) => Ok(store.failed_delete_states().forget(key, sent).await?),
                 None => Ok(()),
             },

@@ -43,10 +43,7 @@ pub(super) async fn launch(
     let (process, update) = process(scope, source, calls, program, known_schema, &mut warnings).await?;
     let withheld = scope.context.withheld_from(&identity.provider_type);
     let warnings: Vec<_> = warnings.iter().map(Diagnostic::to_string).chain(withheld).collect();
-    for warning in &warnings {
-        scope.log.warn(warning.clone(), "");
-    }
-    scope.log.flush(!warnings.is_empty()).await;
+    scope.log.warn_now(warnings).await;
     let catalogue = Arc::clone(process.provider().catalogue());
     if known.is_some_and(|known| known.catalogue.fingerprint() != catalogue.fingerprint()) {
         let text = format!(

@@ -12,7 +12,7 @@ use crate::rules::testing::object;
 use crate::schema::Block;
 use crate::schema::testing::{attribute, block, compiled, schema};
 use crate::testing::{Stage, answer_identity_schema, identity, unwired, wire};
-use crate::{Handover, Object};
+use crate::{Object, ReplacementData};
 
 type Answer = tfplugin6::plan_resource_change::Response;
 type Request = tfplugin6::plan_resource_change::Request;
@@ -112,7 +112,7 @@ async fn the_plan_of_the_new_object_follows_on_the_one_that_asks_for_it() {
 
 #[tokio::test]
 async fn the_plan_of_the_new_object_is_not_judged_by_the_configuration_again() {
-    let handover = Handover { private: Bytes::new(), identity: None };
+    let handover = ReplacementData { private: Bytes::new(), identity: None };
     let config = value(r#"{"name": "b"}"#);
     let otherwise = || planned(r#"{"id": "?", "name": "c"}"#, false);
     let stage = stage().await;
