@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use isthmus_common::BoxFuture;
 use isthmus_grpc::Incoming;
+use isthmus_platform::local;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 use tonic::body::Body;
@@ -84,7 +85,7 @@ impl Host {
     #[inline(never)]
     pub(super) fn served(
         self,
-        stream: UnixStream,
+        stream: local::Stream,
         place: limits::ConnectionPlace,
         user: User,
     ) -> BoxFuture<'static, ()> {

@@ -6,7 +6,8 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use isthmus_platform::local;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -39,7 +40,7 @@ pub struct Listener {
 /// The sockets of a shared daemon.
 #[derive(Debug)]
 struct Shared {
-    socket: UnixListener,
+    socket: local::Listener,
     handover: Arc<Handover>,
     admission: Admission,
 }
@@ -47,7 +48,7 @@ struct Shared {
 /// A connection that was accepted.
 enum Accepted {
     Engine(TcpStream),
-    Plugin(UnixStream, Arc<Handover>),
+    Plugin(local::Stream, Arc<Handover>),
     /// At the address of a shared daemon.
     Unauthenticated(Unauthenticated, Arc<Handover>),
 }
@@ -61,7 +62,7 @@ impl Listener {
     }
 
     /// Serves plugins on a socket, until it is handed over, and authenticated ones at an address.
-    pub fn shared(socket: UnixListener, handover: Arc<Handover>, admission: Admission) -> Self {
+    pub fn shared(socket: local::Listener, handover: Arc<Handover>, admission: Admission) -> Self {
         Self { port: None, shared: Some(Shared { socket, handover, admission }) }
     }
 
@@ -241,8 +242,8 @@ fn peer_of(stream: &TcpStream) -> limits::Peer {
     limits::Peer::Address(address)
 }
 
-fn process_of(stream: &UnixStream) -> limits::Peer {
-    limits::Peer::Process(stream.peer_cred().ok().and_then(|credentials| credentials.pid()))
+fn process_of(stream: &local::Stream) -> limits::Peer {
+    limits::Peer::Process(local::peer(stream).ok().and_then(|peer| peer.process))
 }
 
 /// Waits until the socket is handed over.

@@ -11,13 +11,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use bytes::Bytes;
 use isthmus_cty::json::Json;
 use isthmus_grpc::{Encoded, Load, ServerSettings, serve_connection};
+use isthmus_platform::local;
 use isthmus_proto::health::{HealthCheckResponse, health_check_response::ServingStatus};
 use isthmus_proto::tfplugin6::{DynamicValue, upgrade_resource_state};
 use isthmus_provider::plugin::LARGEST_MESSAGE;
 use isthmus_provider::schema::Catalogue;
 use prost::Message as _;
 use prost_reflect::DynamicMessage;
-use tokio::net::UnixListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::server::UnaryService;
@@ -62,7 +62,7 @@ impl Script {
 
     /// Serves at a socket, in tasks of their own, until `ended`.
     pub fn serve(&self, socket: &PathBuf, ended: CancellationToken) -> std::io::Result<()> {
-        let listener = UnixListener::bind(socket)?;
+        let listener = local::Listener::bind(socket)?;
         let script = self.clone();
         tokio::spawn(async move {
             let connections = TaskTracker::new();

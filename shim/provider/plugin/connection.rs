@@ -10,9 +10,10 @@ use std::time::Duration;
 
 use http::uri::Authority;
 use isthmus_grpc::{Channel, ChannelSettings, Stream};
+use isthmus_platform::local;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use super::handshake::Address;
@@ -73,7 +74,7 @@ const SETTINGS: ChannelSettings = ChannelSettings {
 
 async fn open(address: Address, tls: Option<TlsConnector>) -> io::Result<Box<dyn Stream>> {
     match address {
-        Address::Unix(path) => secured(UnixStream::connect(path).await?, tls).await,
+        Address::Unix(path) => secured(local::Stream::connect(path).await?, tls).await,
         Address::Tcp(address) => {
             let stream = TcpStream::connect(address).await?;
             stream.set_nodelay(true)?;
