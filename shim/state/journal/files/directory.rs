@@ -143,9 +143,18 @@ pub(super) fn scan(directory: &Path, keys: &JournalKeys) -> io::Result<Scan> {
 
 /// Reads all files of a directory once. Blocks.
 pub(super) fn scan_once(directory: &Path, keys: &JournalKeys) -> io::Result<Scan> {
+    scan_listed(directory, &files(directory)?, keys)
+}
+
+/// Reads the files that were listed. One that is not found was replaced or compacted since.
+pub(super) fn scan_listed(
+    directory: &Path,
+    listed: &[(FileId, PathBuf)],
+    keys: &JournalKeys,
+) -> io::Result<Scan> {
     let mut scan = Scan::default();
-    for (id, path) in files(directory)? {
-        match opened(&path)? {
+    for &(id, ref path) in listed {
+        match opened(path)? {
             Ok(mut file) => {
                 // Before it is read: what an ended process has written is complete.
                 let is_locked = is_locked(&file)?;
@@ -153,6 +162,12 @@ pub(super) fn scan_once(directory: &Path, keys: &JournalKeys) -> io::Result<Scan
             }
             Err(fault) => scan.add_unread(id, fault),
         }
+    }
+    // A running process that replaces its file leaves the old one, unlocked, while others list files: the new one
+    // was there before the old one's lock was free.
+    let is_new = |(id, _): &(FileId, PathBuf)| listed.iter().all(|(listed, _)| listed != id);
+    if scan.files.iter().any(|file| !file.is_locked) && files(directory)?.iter().any(is_new) {
+        return Err(io::ErrorKind::NotFound.into());
     }
     Ok(scan)
 }
@@ -248,7 +263,7 @@ pub(super) fn entries(
 }
 
 /// The journal files of a directory.
-fn files(directory: &Path) -> io::Result<Vec<(FileId, PathBuf)>> {
+pub(super) fn files(directory: &Path) -> io::Result<Vec<(FileId, PathBuf)>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(directory)? {
         let path = entry?.path();

@@ -545,6 +545,25 @@ async fn readers_beside_compactions_and_replacements_see_all_that_is_open() {
 }
 
 #[tokio::test]
+async fn a_process_that_replaces_its_file_after_the_files_were_listed_has_not_ended() {
+    let home = home();
+    let running = process(&home);
+    begin(&running, "running").await;
+    let (own, keys) = (Arc::clone(running.own().await.expect("a file")), running.keys().await.expect("keys"));
+    let (keys, directory) = (Arc::clone(keys), running.directory.clone());
+    blocking(move || {
+        let reading = directory::listing_lock(&directory).expect("a lock");
+        let listed = directory::files(&directory).expect("a list");
+        own.replace(&directory, &keys).expect("replaced");
+        let error = directory::scan_listed(&directory, &listed, &keys).expect_err("it is listed again");
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        drop(reading);
+    })
+    .await;
+    assert_eq!(open(&running).await, listed(&[("running", "in progress")]));
+}
+
+#[tokio::test]
 async fn after_a_rotation_the_new_key_reads_all_and_the_old_one_nothing() {
     let home = home();
     let digits = |digit: &str| KeySource::Digits(Secret::new(digit.repeat(64)));
