@@ -9,6 +9,7 @@ use super::run_program::{on_path, output_of};
 use super::world::World;
 use isthmus_context::error_code::ErrorCode;
 use isthmus_context::project::document::parse_version;
+use isthmus_platform::IS_WINDOWS;
 
 /// The oldest version whose packages have parameters in project files, as Pulumi's documentation of "Any Terraform Provider" has it.
 const OLDEST: Version = Version::new(3, 147, 0);
@@ -16,7 +17,7 @@ const OLDEST: Version = Version::new(3, 147, 0);
 /// The most that is shown of what is no version, in characters.
 const LONGEST_VERSION: usize = 60;
 
-const PROGRAM: &str = if cfg!(windows) { "pulumi.exe" } else { "pulumi" };
+const PROGRAM: &str = if IS_WINDOWS { "pulumi.exe" } else { "pulumi" };
 
 #[derive(Clone, Debug)]
 pub(super) struct PulumiCli {

@@ -37,7 +37,7 @@ pub enum Owner {
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum UnknownPeer {
     /// It was closed meanwhile, or is in another network namespace.
-    #[error("there is no open socket at its other end")]
+    #[error("no open socket is at its other end")]
     NoSocket,
     /// The system denies it.
     #[error("{0}")]

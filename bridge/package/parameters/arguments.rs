@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use isthmus_platform::IS_WINDOWS;
+
 use super::flags::{self, FlagError, FlagKind};
 use crate::names::choices::NameChoices;
 
@@ -178,7 +180,7 @@ fn count_help(count: usize) -> &'static str {
 
 /// Whether an argument is the path of a provider binary, as opposed to an address.
 pub fn is_path(text: &str) -> bool {
-    is_path_on(text, cfg!(windows))
+    is_path_on(text, IS_WINDOWS)
 }
 
 /// A path starts with a dot or a slash, on Windows also with a drive or a backslash.

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use super::error::{CliConfigError, ConfigWarning};
 use crate::Platform;
 use isthmus_common::Environment;
+use isthmus_platform::{IS_MACOS, IS_WINDOWS};
 
 /// Variables that name the main file.
 pub(super) const VARIABLES: [&str; 2] = ["TF_CLI_CONFIG_FILE", "TERRAFORM_CONFIG"];
@@ -63,7 +64,7 @@ pub fn implied_mirrors(environment: &Environment, working_directory: &Path) -> V
 }
 
 fn home(environment: &Environment) -> Option<PathBuf> {
-    if cfg!(windows) {
+    if IS_WINDOWS {
         environment.path("APPDATA")
     } else {
         environment.path("HOME").or_else(std::env::home_dir)
@@ -72,7 +73,7 @@ fn home(environment: &Environment) -> Option<PathBuf> {
 
 fn main_file(environment: &Environment) -> Option<PathBuf> {
     let home = home(environment)?;
-    let (new, old) = if cfg!(windows) { ("tofu.rc", "terraform.rc") } else { (".tofurc", ".terraformrc") };
+    let (new, old) = if IS_WINDOWS { ("tofu.rc", "terraform.rc") } else { (".tofurc", ".terraformrc") };
     let (new, old) = (home.join(new), home.join(old));
     if new.exists() {
         return Some(new);
@@ -85,32 +86,32 @@ fn main_file(environment: &Environment) -> Option<PathBuf> {
 
 fn directory(environment: &Environment) -> Option<PathBuf> {
     let home = home(environment)?;
-    let directory = home.join(if cfg!(windows) { "terraform.d" } else { ".terraform.d" });
+    let directory = home.join(if IS_WINDOWS { "terraform.d" } else { ".terraform.d" });
     if directory.exists() { Some(directory) } else { own_directory(environment) }
 }
 
 /// OpenTofu's own directory, if any.
 fn own_directory(environment: &Environment) -> Option<PathBuf> {
-    if cfg!(windows) { None } else { Some(environment.path("XDG_CONFIG_HOME")?.join("opentofu")) }
+    if IS_WINDOWS { None } else { Some(environment.path("XDG_CONFIG_HOME")?.join("opentofu")) }
 }
 
 fn data_directories(environment: &Environment) -> Vec<PathBuf> {
     let home = home(environment);
-    let first = home.map(|home| home.join(if cfg!(windows) { "terraform.d" } else { ".terraform.d" }));
-    let second = environment.path("XDG_DATA_HOME").filter(|_| !cfg!(windows));
+    let first = home.map(|home| home.join(if IS_WINDOWS { "terraform.d" } else { ".terraform.d" }));
+    let second = environment.path("XDG_DATA_HOME").filter(|_| !IS_WINDOWS);
     first.into_iter().chain(second.map(|directory| directory.join("opentofu"))).collect()
 }
 
 /// The data directories of the operating system.
 fn system_directories(environment: &Environment) -> Vec<PathBuf> {
     let home = home(environment);
-    if cfg!(windows) {
+    if IS_WINDOWS {
         return home
             .map(|home| home.join("HashiCorp").join("Terraform").join("plugins"))
             .into_iter()
             .collect();
     }
-    if cfg!(target_os = "macos") {
+    if IS_MACOS {
         let support = Path::new("Library/Application Support/io.terraform/plugins");
         let own = home.map(|home| home.join(support));
         return own.into_iter().chain([Path::new("/").join(support)]).collect();

@@ -12,6 +12,7 @@ use rustls_native_certs::{CertificateResult, load_certs_from_paths, load_native_
 use webpki::anchor_from_trusted_cert;
 
 use isthmus_common::Environment;
+use isthmus_platform::IS_LINUX;
 
 const FILE: &str = "SSL_CERT_FILE";
 const DIRECTORYS: &str = "SSL_CERT_DIR";
@@ -65,7 +66,7 @@ impl Authorities {
             }
             certificates.extend(found.certs);
         };
-        if cfg!(target_os = "linux") || *self != Self::default() {
+        if IS_LINUX || *self != Self::default() {
             let named = self.file.as_deref();
             let file = named.or_else(|| SYSTEM_FILES.iter().map(Path::new).find(|file| file.exists()));
             take(load_certs_from_paths(file, None), named.map(|_| FILE));
