@@ -148,7 +148,7 @@ rules! {
         assert_eq!(private_of_creations(&client), ["", ""]);
     }
 
-    "A deferred plan is a warning in Diff, and fails Create and Update before they are applied" in ["resource/deferral", "resource/warnings"],
+    "A deferred plan is a warning in Diff, and fails Create and Update before they are applied" in ["resource/warnings"],
     legacy: Legacy::Same,
     async fn a_deferred_plan_warns_and_is_not_applied(at) {
         let first = at.sandbox().await?;
