@@ -3,13 +3,14 @@
 use std::io;
 
 use rustix::fs::{FileType, fstat, stat};
+use rustix::stdio::stdout;
 use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetwinsize, tcsetattr,
 };
 
 /// Columns and rows of the terminal that is standard output, if it tells them.
 pub fn size() -> Option<(usize, usize)> {
-    let size = tcgetwinsize(io::stdout()).ok()?;
+    let size = tcgetwinsize(stdout()).ok()?;
     (size.ws_col > 0 && size.ws_row > 0).then(|| (size.ws_col.into(), size.ws_row.into()))
 }
 
@@ -18,7 +19,7 @@ pub fn size() -> Option<(usize, usize)> {
 /// # Errors
 /// When the system does not say.
 pub fn is_discarded() -> io::Result<bool> {
-    let (out, null) = (fstat(io::stdout())?, stat("/dev/null")?);
+    let (out, null) = (fstat(stdout())?, stat("/dev/null")?);
     let is_device = FileType::from_raw_mode(out.st_mode) == FileType::CharacterDevice;
     Ok(is_device && out.st_rdev == null.st_rdev)
 }
