@@ -498,6 +498,23 @@ mod tests {
     }
 
     #[test]
+    fn an_output_is_like_an_input_by_the_properties_that_it_has_as_a_whole() {
+        let letters = |letters: &[&str]| list(&letters.iter().copied().map(text).collect::<Vec<_>>());
+        let input = object(&[("a", text("1")), ("b", letters(&["x", "y"]))]);
+        for (b, like) in [
+            (letters(&["x", "y"]), Likeness::Whole),
+            (letters(&["x", "z"]), Likeness::Parts(1)),
+            (letters(&["x"]), Likeness::Parts(1)),
+            (letters(&["x", "y", "z"]), Likeness::Parts(1)),
+            (text("x"), Likeness::Parts(1)),
+        ] {
+            let output = object(&[("a", text("1")), ("b", b.clone()), ("c", text("of the provider"))]);
+            assert!(likeness(&input, &output, 0) == like, "{b:?}");
+        }
+        assert!(likeness(&input, &object(&[]), 0) == Likeness::Parts(0));
+    }
+
+    #[test]
     fn whatever_the_decoder_lets_through_fits_the_stack() {
         let deep = |leaf: Property| {
             let layers = 0..(isthmus_proto::property::MAX_DEPTH - 2) / 2;

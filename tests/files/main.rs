@@ -255,7 +255,7 @@ fn unsafe_code_is_in_the_crate_of_the_platform() {
 #[test]
 fn operating_systems_are_named_in_the_crate_of_the_platform_alone() {
     let named = Regex::new(
-        r#"(?-u)cfg!?\(.*(target_os|target_env|\bunix\b|\bwindows\b)|std::os::|\brustix::|\blibc::|tokio::net::.*Unix|signal::unix|"/proc"#,
+        r#"cfg!?\(.*(target_os|target_env|(?-u:\b)unix(?-u:\b)|(?-u:\b)windows(?-u:\b))|std::os::|(?-u:\b)rustix::|(?-u:\b)libc::|tokio::net::.*Unix|signal::unix|"/proc"#,
     )
     .expect("a pattern");
     let mut found = Vec::new();

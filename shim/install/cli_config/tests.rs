@@ -224,6 +224,16 @@ fn tokens_and_hosts_and_helpers_are_read_in_every_form() {
 }
 
 #[test]
+fn a_cache_may_break_the_lock_file_by_a_variable_with_any_other_value_than_0() {
+    for (value, may) in [("1", true), ("true", true), ("0", false)] {
+        let mut home = Home::new();
+        home.variables.push(("TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE".to_owned(), value.into()));
+        assert_eq!(home.load().plugin_cache_may_break_dependency_lock_file, may, "{value}");
+    }
+    assert!(!Home::new().load().plugin_cache_may_break_dependency_lock_file);
+}
+
+#[test]
 fn of_several_files_the_first_setting_and_the_last_token_count() {
     let home = Home::new()
         .file(".tofurc", "plugin_cache_dir = \"$HOME/one\"\ncredentials \"h\" { token = \"main\" }\nregistry_protocols { retry_count = 3 }")

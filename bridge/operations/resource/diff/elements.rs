@@ -145,3 +145,27 @@ impl<'a> Numbers<'a> {
 fn is_unchanged(was: &Value, will_be: &Value) -> bool {
     was == will_be && will_be.is_wholly_known()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_elements_that_stay_are_as_many_as_can_be_in_their_order() {
+        let values = |letters: &str| -> Vec<Value> {
+            letters.chars().map(|letter| Value::string(letter.to_string())).collect()
+        };
+        for (before, after, stay) in [
+            ("abcd", "bxd", vec![(1, 0), (3, 2)]),
+            ("abc", "cab", vec![(0, 1), (1, 2)]),
+            ("xaxb", "ab", vec![(1, 0), (3, 1)]),
+            ("ab", "xaxb", vec![(0, 1), (1, 3)]),
+            ("aab", "aba", vec![(0, 0), (2, 1)]),
+            ("ab", "xy", vec![]),
+            ("", "a", vec![]),
+        ] {
+            let found = longest_common_subsequence(&values(before), &values(after));
+            assert_eq!(found, stay, "{before} and {after}");
+        }
+    }
+}

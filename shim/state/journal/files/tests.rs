@@ -212,6 +212,39 @@ async fn a_compaction_that_was_killed_while_it_removed_files_brings_nothing_back
 }
 
 #[tokio::test]
+async fn an_entry_counts_in_its_own_place_of_its_own_file_alone() {
+    let home = home();
+    begin(&process(&home), "one").await;
+    let [path] = &files(&home)[..] else { panic!("one file") };
+    let whole = fs::read(path).expect("a file");
+    let sealed = &whole[own_file::HEAD..];
+    let other = path.with_file_name("0123456789ab.journal");
+    let begins = [own_file::MAGIC, &[0x01, 0x23, 0x45, 0x67, 0x89, 0xab]].concat();
+    for (moved, content) in [(path, [&whole[..], sealed].concat()), (&other, [&begins[..], sealed].concat())]
+    {
+        fs::write(moved, content).expect("a file");
+        let found = process(&home).open_intents().await.expect("the journal");
+        let [fault] = &found.faults[..] else { panic!("one fault, not {found:?}") };
+        assert!(fault.reason.contains("damaged in 1 place"), "{fault:?}");
+        assert_eq!(found.intents.len(), 1, "{found:?}");
+        fs::write(path, &whole).expect("a file");
+    }
+}
+
+#[tokio::test]
+async fn an_object_is_kept_up_to_the_largest_size_and_left_out_beyond() {
+    let home = home();
+    let ours = process(&home);
+    for (name, size) in [("at", LARGEST_OBJECT), ("over", LARGEST_OBJECT + 1)] {
+        let id = begin(&ours, name).await;
+        ours.made(id, name, Bytes::from(vec![0; size])).await.expect("written");
+    }
+    let open = ours.open_intents().await.expect("the journal").intents;
+    let kept: BTreeMap<_, _> = open.iter().map(|open| (&open.intent.key.id[..], open.object.len())).collect();
+    assert_eq!(kept, BTreeMap::from([("at", LARGEST_OBJECT), ("over", 0)]));
+}
+
+#[tokio::test]
 async fn a_file_that_was_cut_off_is_read_up_to_there_and_a_damaged_one_is_named_and_kept() {
     let home = home();
     let killed = process(&home);
@@ -552,7 +585,7 @@ async fn a_process_that_replaces_its_file_after_the_files_were_listed_has_not_en
     let (own, keys) = (Arc::clone(running.own().await.expect("a file")), running.keys().await.expect("keys"));
     let (keys, directory) = (Arc::clone(keys), running.directory.clone());
     blocking(move || {
-        let reading = directory::listing_lock(&directory).expect("a lock");
+        let reading = listing_lock(&directory).expect("a lock");
         let listed = directory::files(&directory).expect("a list");
         own.replace(&directory, &keys).expect("replaced");
         let error = directory::scan_listed(&directory, &listed, &keys).expect_err("it is listed again");
