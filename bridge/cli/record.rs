@@ -122,7 +122,7 @@ impl Record {
     async fn execute(&self, file: &Path) -> Result<ExitStatus, RecordError> {
         let [program, arguments @ ..] = self.command.as_slice() else { unreachable!("clap requires it") };
         let failed = |source| RecordError::Run { command: program.clone(), source };
-        let mut signals = Signals::new();
+        let mut signals = Signals::but_hangup();
         let mut child =
             Command::new(program).args(arguments).env(RECORD.name, file).spawn().map_err(failed)?;
         let id = child.id();

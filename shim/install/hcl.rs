@@ -309,6 +309,8 @@ mod tests {
         ] {
             assert_eq!(read(text.as_bytes()), expected, "{text}");
         }
+        let name = format!("{{\"{}\": []}}", "a".repeat(1025));
+        assert_eq!(read(name.as_bytes()), "1:2: this name is longer than 1024 bytes");
         assert_eq!(read(b"a = \"\n\xff"), "2:1: the file is not in UTF-8 here");
         assert_eq!(read(&vec![b' '; LONGEST + 1]), "1:1: the file is longer than 262144 bytes");
     }

@@ -22,7 +22,10 @@ use std::path::{Path, PathBuf};
 use regex::Regex;
 
 /// Functions that remove or replace something, open it for writing, or change who may use it.
-const OPERATIONS: [&str; 37] = [
+const OPERATIONS: [&str; 40] = [
+    "create_private_file",
+    "remove_directory",
+    "remove_directory_if",
     "remove_file",
     "remove_dir",
     "remove_dir_all",

@@ -53,6 +53,9 @@ impl<'t> Deserialize<'t> for Members<'t> {
     }
 }
 
+/// Longest name, in bytes; those of hosts have 253.
+const LONGEST_NAME: usize = 1024;
+
 struct Reader<'t> {
     text: &'t str,
     cursor: Cursor<'t>,
@@ -76,6 +79,11 @@ impl<'t> Reader<'t> {
         let mut items = Vec::new();
         for (name, value) in members {
             let name = Key { text: self.parsed(name)?, position: self.cursor.position };
+            // Each block of a list has it.
+            if name.text.len() > LONGEST_NAME {
+                let reason = format!("this name is longer than {LONGEST_NAME} bytes");
+                return Err(SyntaxError::new(name.position, reason));
+            }
             let values = match self.value(value, depth)? {
                 Value { content: Content::List(values), .. } if is_blocks(&values) => values,
                 value => vec![value],

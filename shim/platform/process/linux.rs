@@ -147,3 +147,16 @@ fn received() -> io::Result<Vec<(OsString, OsString)>> {
     });
     Ok(variables.collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_this_process_uses_is_measured() {
+        let usage = usage();
+        assert!(usage.resident_memory > 1 << 20, "{usage:?}");
+        assert!(usage.cpu > Duration::ZERO, "{usage:?}");
+        assert!(usage.open_files > 2, "{usage:?}");
+    }
+}

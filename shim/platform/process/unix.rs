@@ -96,9 +96,14 @@ impl Signals {
     pub fn new() -> Self {
         let hangup = SignalKind::hangup();
         let hangup = if system::is_ignored(hangup.as_raw_value()) { None } else { signal(hangup).ok() };
+        Self { hangup, ..Self::but_hangup() }
+    }
+
+    /// The same, but a terminal's end has its default action.
+    pub fn but_hangup() -> Self {
         let [interrupt, terminate] =
             [SignalKind::interrupt(), SignalKind::terminate()].map(|kind| signal(kind).ok());
-        Self { interrupt, terminate, hangup }
+        Self { interrupt, terminate, hangup: None }
     }
 
     /// Waits for the next one.

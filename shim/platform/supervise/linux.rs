@@ -27,7 +27,8 @@ pub(super) struct ExitHandle(OwnedFd);
 impl ExitHandle {
     /// Of a process that exists and is visible from here.
     pub(super) fn open(id: Pid) -> io::Result<Self> {
-        Ok(Self(pidfd_open(id, PidfdFlags::NONBLOCK)?))
+        // Without flags, which kernels before 5.10 refuse.
+        Ok(Self(pidfd_open(id, PidfdFlags::empty())?))
     }
 
     /// Kills the process; `false` if it has exited, or is not permitted.

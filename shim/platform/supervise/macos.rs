@@ -1,5 +1,5 @@
-//! macOS: kqueue for exits, libproc for lists. It has neither subreapers nor signals at a parent's death: what the
-//! guardian cannot see is in `docs/platforms.md`.
+//! macOS: kqueue for exits, libproc for lists. It has neither subreapers nor signals at a parent's death, so a
+//! guardian that is killed leaves its provider to the daemon.
 
 use std::io;
 use std::mem::size_of;

@@ -42,7 +42,7 @@ const REFUSED: [&str; 10] = [
     "{\"plugin_cache_dir\": /tmp}",
 ];
 
-/// `docs/differences.md` lists these.
+/// `docs/decisions/cli-configuration.md` lists these.
 const REFUSED_BY_ISTHMUS: [&str; 6] = [
     "plugin_cache_dir = ",
     "plugin_cache_dir = \"/tmp\"\n\"plugin_cache_dir\" = \"/tmp\"",

@@ -179,6 +179,9 @@ impl World {
         world.run(&["state", "backup", "given.backup"]).well();
         let intents = world.run(&["recover", "--json"]).well();
         let intents: Json = serde_json::from_str(&intents).expect("JSON");
+        for member in ["kind", "urn", "report"] {
+            assert!(intents["operations"][0][member].is_string(), "{member}: {intents}");
+        }
         std::fs::rename(machine_home(world.machine()), world.machine().path("template"))
             .expect("a directory");
         Self { intent: intents["operations"][0]["operation"].as_str().expect("an id").to_owned(), ..world }

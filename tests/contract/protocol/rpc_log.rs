@@ -2,11 +2,11 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use crate::harness::{Json, Setup, json, on_one_protocol, secret};
+use crate::harness::{Json, Setup, json, on_both_protocols, secret};
 
 const VARIABLE: &str = "PULUMI_TF_DEBUG_GRPC";
 
-on_one_protocol! {
+on_both_protocols! {
     async fn every_call_is_in_the_log_and_no_value_is(protocol) {
         let directory = tempfile::tempdir().expect("a directory");
         let file = directory.path().join("calls.json");

@@ -143,31 +143,36 @@ pub(super) fn scan(directory: &Path, keys: &JournalKeys) -> io::Result<Scan> {
 
 /// Reads all files of a directory once. Blocks.
 pub(super) fn scan_once(directory: &Path, keys: &JournalKeys) -> io::Result<Scan> {
-    scan_listed(directory, &files(directory)?, keys)
+    scan_listed(directory, files(directory)?, keys)
 }
 
-/// Reads the files that were listed. One that is not found was replaced or compacted since.
+/// Reads the files that were listed, and those that have come since.
+///
+/// A running process that replaces its file leaves the old one, unlocked, while others list files. The new one, which
+/// is locked, was there before, so a list of after the reading has it.
 pub(super) fn scan_listed(
     directory: &Path,
-    listed: &[(FileId, PathBuf)],
+    listed: Vec<(FileId, PathBuf)>,
     keys: &JournalKeys,
 ) -> io::Result<Scan> {
     let mut scan = Scan::default();
-    for &(id, ref path) in listed {
-        match opened(path)? {
-            Ok(mut file) => {
-                // Before it is read: what an ended process has written is complete.
-                let is_locked = is_locked(&file)?;
-                scan.add(id, &bytes_of(&mut file)?, is_locked, keys);
+    let mut next = listed;
+    for _ in 0..ATTEMPTS {
+        for (id, path) in next {
+            match opened(&path)? {
+                Ok(mut file) => {
+                    // Before it is read: what an ended process has written is complete.
+                    let is_locked = is_locked(&file)?;
+                    scan.add(id, &bytes_of(&mut file)?, is_locked, keys);
+                }
+                Err(fault) => scan.add_unread(id, fault),
             }
-            Err(fault) => scan.add_unread(id, fault),
         }
-    }
-    // A running process that replaces its file leaves the old one, unlocked, while others list files: the new one
-    // was there before the old one's lock was free.
-    let is_new = |(id, _): &(FileId, PathBuf)| listed.iter().all(|(listed, _)| listed != id);
-    if scan.files.iter().any(|file| !file.is_locked) && files(directory)?.iter().any(is_new) {
-        return Err(io::ErrorKind::NotFound.into());
+        next = files(directory)?;
+        next.retain(|(id, _)| scan.files.iter().all(|file| file.id != *id));
+        if next.is_empty() {
+            break;
+        }
     }
     Ok(scan)
 }
