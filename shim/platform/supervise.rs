@@ -20,6 +20,12 @@ use linux as system;
 #[cfg(target_os = "macos")]
 use macos as system;
 
+/// For what the system tells of this process.
+#[cfg(target_os = "macos")]
+pub(crate) mod processes {
+    pub(crate) use super::macos::{process as one, processes as all};
+}
+
 pub use ending::Ending;
 pub use program::{Guardian, OtherSession, OtherSessions, Program, SpawnError};
 pub use unix::{

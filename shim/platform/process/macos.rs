@@ -1,28 +1,49 @@
-//! macOS: what it tells of processes by other means than files is not asked yet, except for what they use.
+//! macOS: libproc, `sysctl`, and paths of descriptors.
 
-use std::ffi::OsString;
+use std::ffi::{CStr, OsStr, OsString};
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use rustix::fs::getpath;
+use rustix::process::Pid;
+
 use super::Usage;
+use crate::supervise::processes;
 
 /// The path of standard input.
 pub(super) const STANDARD_INPUT: &str = "/dev/fd/0";
 
-/// Whether this process inherited an ignored signal, which this system tells unsafe code only.
-pub(super) fn is_ignored(_signal: i32) -> bool {
-    false
+/// Whether this process inherited an ignored signal.
+#[expect(unsafe_code, reason = "the disposition of a signal has no other interface")]
+pub(super) fn is_ignored(signal: i32) -> bool {
+    let mut found = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: without a new disposition the call only writes the present one into `found`.
+    let result = unsafe { libc::sigaction(signal, std::ptr::null(), found.as_mut_ptr()) };
+    // SAFETY: it was zero before, which is a value of each of its fields.
+    result == 0 && unsafe { found.assume_init() }.sa_sigaction == libc::SIG_IGN
 }
 
 /// Where standard output goes, if that has a name.
 pub fn standard_output_file() -> Option<PathBuf> {
-    None
+    let path = getpath(rustix::stdio::stdout()).ok()?;
+    Some(PathBuf::from(OsStr::from_bytes(path.to_bytes())))
 }
 
-/// The executables that run on this machine.
+/// The executables that run on this machine, as far as this user may see them.
 pub fn executables() -> impl Iterator<Item = PathBuf> {
-    std::iter::empty()
+    processes::all().into_iter().filter_map(|process| executable(process.id))
+}
+
+#[expect(unsafe_code, reason = "libproc has no other interface")]
+fn executable(id: Pid) -> Option<PathBuf> {
+    let mut path = vec![0_u8; usize::try_from(libc::PROC_PIDPATHINFO_MAXSIZE).ok()?];
+    let length = u32::try_from(path.len()).ok()?;
+    // SAFETY: the buffer has as many bytes as the call is told.
+    let written = unsafe { libc::proc_pidpath(id.as_raw_nonzero().get(), path.as_mut_ptr().cast(), length) };
+    path.truncate(usize::try_from(written).ok().filter(|written| *written > 0)?);
+    Some(PathBuf::from(OsStr::from_bytes(&path)))
 }
 
 /// What this process uses.
@@ -40,13 +61,31 @@ pub fn host() -> String {
 }
 
 /// Identifies the boot, in which a process id means one process; empty if the system does not tell.
+#[expect(unsafe_code, reason = "sysctl has no other interface")]
 pub fn machine() -> String {
-    String::new()
+    // A UUID.
+    let mut text = [0_u8; 64];
+    let mut length = text.len();
+    // SAFETY: the buffer has as many bytes as `length` says; the call writes neither name nor new value.
+    let result = unsafe {
+        libc::sysctlbyname(
+            c"kern.bootsessionuuid".as_ptr(),
+            text.as_mut_ptr().cast(),
+            &raw mut length,
+            std::ptr::null_mut(),
+            0,
+        )
+    };
+    if result != 0 {
+        return String::new();
+    }
+    CStr::from_bytes_until_nul(&text).map(|text| text.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// When a running process began.
-pub fn began(_process: u32) -> Option<String> {
-    None
+/// When a running process began: ids are reused.
+pub fn began(process: u32) -> Option<String> {
+    let process = processes::one(Pid::from_raw(i32::try_from(process).ok()?)?)?;
+    (!process.has_ended).then(|| process.started.to_string())
 }
 
 /// Hides this process from others of its user, which this system does by itself.

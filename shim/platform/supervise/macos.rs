@@ -84,7 +84,7 @@ pub(super) fn adopt_orphans() -> io::Result<()> {
 pub(super) fn set_own_name() {}
 
 /// All processes of this user.
-pub(super) fn processes() -> Vec<Process> {
+pub(crate) fn processes() -> Vec<Process> {
     ids().into_iter().filter_map(process).collect()
 }
 
@@ -103,7 +103,7 @@ fn ids() -> Vec<Pid> {
 }
 
 /// Reads a process; `None` if it does not exist or is another user's.
-pub(super) fn process(id: Pid) -> Option<Process> {
+pub(crate) fn process(id: Pid) -> Option<Process> {
     let info: libc::proc_bsdinfo = information(id, libc::PROC_PIDTBSDINFO)?;
     let name = info.pbi_comm.iter().take_while(|byte| **byte != 0).map(|byte| byte.cast_unsigned());
     let name: Vec<u8> = name.collect();

@@ -12,15 +12,15 @@ use super::super::system;
 
 /// A snapshot of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in super::super) struct Process {
-    pub(in super::super) id: Pid,
-    pub(in super::super) command: String,
+pub(crate) struct Process {
+    pub(crate) id: Pid,
+    pub(crate) command: String,
     /// It has exited, but was not reaped.
-    pub(in super::super) has_ended: bool,
-    pub(in super::super) parent: Option<Pid>,
-    pub(in super::super) session: Option<Pid>,
+    pub(crate) has_ended: bool,
+    pub(crate) parent: Option<Pid>,
+    pub(crate) session: Option<Pid>,
     /// When it started, in a unit of the system.
-    pub(in super::super) started: u64,
+    pub(crate) started: u64,
 }
 
 impl Process {
