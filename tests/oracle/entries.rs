@@ -308,7 +308,7 @@ const CHOICE: &[Entry] = &[
         what: "origins of providers",
         go_bridge: "public registries",
         isthmus: "the installation methods of OpenTofu's or Terraform's CLI configuration: registries with tokens, mirrors, development overrides",
-        why: "a configuration in the form that OpenTofu and Terraform document works here",
+        why: "the configuration of your Terraform works here; [five details](decisions/cli-configuration.md) differ from OpenTofu",
         back: NONE,
         shown: Shown::Elsewhere(&[
             "tests/contract/installing.rs::a_private_registry_receives_the_token",
