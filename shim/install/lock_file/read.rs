@@ -39,7 +39,9 @@ pub(super) fn parse(bytes: &[u8], path: &Path) -> Result<Content, LockFileError>
 
 /// The comments at the head.
 fn header(text: &str) -> String {
-    text.lines().take_while(|line| line.starts_with('#')).map(|line| format!("{line}\n")).collect()
+    let comments = text.lines().take_while(|line| line.starts_with('#'));
+    // A carriage return that ends the file without a line feed would be one more each time.
+    comments.map(|line| format!("{}\n", line.trim_end_matches('\r'))).collect()
 }
 
 fn providers(body: &Body, lock: &mut Content) -> Located<()> {
