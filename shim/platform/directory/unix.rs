@@ -69,7 +69,7 @@ impl Directory {
         own(openat(&self.0, name, DIRECTORY | OFlags::NOFOLLOW, Mode::empty()))
     }
 
-    /// Opens a directory in this one, whoever it belongs to, not through a symbolic link.
+    /// Opens a directory of any user in this one, not through a symbolic link.
     ///
     /// # Errors
     /// When it cannot be opened, or is none.

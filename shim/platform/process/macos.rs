@@ -40,7 +40,7 @@ pub fn executables() -> impl Iterator<Item = PathBuf> {
 fn executable(id: Pid) -> Option<PathBuf> {
     let mut path = vec![0_u8; usize::try_from(libc::PROC_PIDPATHINFO_MAXSIZE).ok()?];
     let length = u32::try_from(path.len()).ok()?;
-    // SAFETY: the buffer has as many bytes as the call is told.
+    // SAFETY: the buffer has as many bytes as the call gets as its length.
     let written = unsafe { libc::proc_pidpath(id.as_raw_nonzero().get(), path.as_mut_ptr().cast(), length) };
     path.truncate(usize::try_from(written).ok().filter(|written| *written > 0)?);
     Some(PathBuf::from(OsStr::from_bytes(&path)))

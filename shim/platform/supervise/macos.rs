@@ -96,7 +96,7 @@ fn ids() -> Vec<Pid> {
     let count = unsafe { libc::proc_listallpids(std::ptr::null_mut(), 0) };
     let mut ids = vec![0_i32; usize::try_from(count).unwrap_or_default() + MORE];
     let bytes = libc::c_int::try_from(ids.len() * size_of::<i32>()).unwrap_or(libc::c_int::MAX);
-    // SAFETY: the buffer has as many bytes as the call is told.
+    // SAFETY: the buffer has as many bytes as the call gets as its length.
     let written = unsafe { libc::proc_listallpids(ids.as_mut_ptr().cast(), bytes) };
     ids.truncate(usize::try_from(written).unwrap_or_default());
     ids.into_iter().filter_map(Pid::from_raw).collect()
@@ -133,7 +133,7 @@ pub(super) fn resident_memory(id: Pid) -> Option<u64> {
 fn information<T>(id: Pid, flavour: libc::c_int) -> Option<T> {
     let mut answer = std::mem::MaybeUninit::<T>::zeroed();
     let bytes = libc::c_int::try_from(size_of::<T>()).ok()?;
-    // SAFETY: the buffer has as many bytes as the call is told; `flavour` is the one of `T` in both uses, and its
+    // SAFETY: the buffer has as many bytes as the call gets as its length; `flavour` is the one of `T` in both uses, and its
     // structures consist of numbers, for which zero is a value.
     let written = unsafe {
         libc::proc_pidinfo(id.as_raw_nonzero().get(), flavour, 0, answer.as_mut_ptr().cast(), bytes)
