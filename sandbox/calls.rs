@@ -67,9 +67,9 @@ impl CallRecord {
 /// The file of records, with the feature `misbehaviour` only.
 #[cfg(feature = "misbehaviour")]
 mod file {
+    use isthmus_platform::files::OpenOptionsExt as _;
     use std::fs::{File, OpenOptions};
     use std::io::{self, Write as _};
-    use std::os::unix::fs::OpenOptionsExt as _;
     use std::path::Path;
 
     use super::CallRecord;

@@ -2,7 +2,7 @@
 
 #[cfg(not(feature = "misbehaviour"))]
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
@@ -35,7 +35,9 @@ pub(crate) struct Environment {
 pub(crate) struct Line<'a> {
     /// The negotiated protocol version.
     pub protocol: Protocol,
-    pub socket: &'a Path,
+    /// The kind of its address.
+    pub network: &'static str,
+    pub address: &'a str,
     /// The server's certificate (DER), with TLS.
     pub certificate: Option<&'a [u8]>,
 }
@@ -57,7 +59,7 @@ impl Line<'_> {
     /// The line, without its line feed.
     pub(crate) fn render(&self) -> String {
         let certificate = self.certificate.map(|der| STANDARD_NO_PAD.encode(der)).unwrap_or_default();
-        format!("1|{}|unix|{}|grpc|{certificate}", self.protocol, self.socket.display())
+        format!("1|{}|{}|{}|grpc|{certificate}", self.protocol, self.network, self.address)
     }
 }
 
@@ -75,13 +77,15 @@ mod tests {
 
     #[test]
     fn without_tls_the_last_field_is_empty() {
-        let line = Line { protocol: Protocol::V5, socket: Path::new("/tmp/plugin1"), certificate: None };
+        let line =
+            Line { protocol: Protocol::V5, network: "unix", address: "/tmp/plugin1", certificate: None };
         assert_eq!(line.render(), "1|5|unix|/tmp/plugin1|grpc|");
     }
 
     #[test]
     fn the_certificate_is_base64_without_padding() {
-        let line = Line { protocol: Protocol::V6, socket: Path::new("/s"), certificate: Some(&[0xff; 4]) };
+        let line =
+            Line { protocol: Protocol::V6, network: "unix", address: "/s", certificate: Some(&[0xff; 4]) };
         assert_eq!(line.render(), "1|6|unix|/s|grpc|/////w");
     }
 }

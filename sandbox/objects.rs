@@ -4,8 +4,8 @@
 //! editing or deleting them. `TYPE.ID.json` contains the object's state, and is replaced
 //! atomically.
 
+use isthmus_platform::files::DirBuilderExt as _;
 use std::io::Write as _;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 

@@ -7,12 +7,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use isthmus_grpc::{Incoming, Load, ServerSettings, serve_connection, unimplemented};
+use isthmus_platform::process::ignore_interrupts;
+use isthmus_platform::{IS_WINDOWS, local};
 use isthmus_proto::goplugin::grpc_broker_server::{self, GrpcBrokerServer};
 use isthmus_proto::goplugin::grpc_controller_server::{self, GrpcControllerServer};
 use isthmus_proto::goplugin::grpc_stdio_server::{self, GrpcStdioServer};
 use isthmus_proto::health::health_server::{self, HealthServer};
 use isthmus_proto::{tfplugin5, tfplugin6};
-use tokio::net::{UnixListener, UnixStream};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tonic::body::Body;
@@ -81,7 +84,8 @@ pub(crate) fn run(environment: &Environment, switches: Switches) -> Result<ExitC
 }
 
 async fn serve_process(environment: &Environment, switches: Switches) -> Result<ExitCode, ServeError> {
-    ignore_interrupts()?;
+    // They are meant for the host, which is in the same terminal and stops the plugin itself.
+    ignore_interrupts().map_err(ServeError::Start)?;
     #[cfg(feature = "misbehaviour")]
     let Misbehaviour { handshake, start_delay, .. } = switches.misbehaviour;
     #[cfg(feature = "misbehaviour")]
@@ -95,7 +99,7 @@ async fn serve_process(environment: &Environment, switches: Switches) -> Result<
     let encrypted = tls.is_some();
     let acceptor = tls.map(|config| TlsAcceptor::from(Arc::new(config)));
 
-    let socket = Socket::bind(&environment.socket_directory)?;
+    let socket = Socket::bind(&environment.socket_directory).await?;
     let provider = Arc::new(Provider::new(protocol, switches).map_err(ServeError::Calls)?);
 
     #[cfg(feature = "misbehaviour")]
@@ -104,7 +108,8 @@ async fn serve_process(environment: &Environment, switches: Switches) -> Result<
         _ => identity,
     };
     let certificate = identity.as_ref().map(|identity| identity.certificate().as_ref());
-    let line = Line { protocol, socket: &socket.path, certificate };
+    let network = if IS_WINDOWS { "tcp" } else { "unix" };
+    let line = Line { protocol, network, address: &socket.address, certificate };
     #[cfg(not(feature = "misbehaviour"))]
     handshake::answer(&line).map_err(ServeError::Handshake)?;
     #[cfg(feature = "misbehaviour")]
@@ -114,7 +119,7 @@ async fn serve_process(environment: &Environment, switches: Switches) -> Result<
     }
     let (major, tls) = (protocol.to_string(), encrypted.to_string());
     log::write(Level::Info, "the sandbox serves", &[("protocol", &major), ("tls", &tls)]);
-    serve(&socket.listener, acceptor, provider).await?;
+    serve(&socket.listening, acceptor, provider).await?;
     log::write(Level::Debug, "the sandbox ends", &[]);
     Ok(ExitCode::SUCCESS)
 }
@@ -124,28 +129,40 @@ async fn serve_process(environment: &Environment, switches: Switches) -> Result<
 /// # Errors
 /// When a file of records cannot be opened; a failure of one connection affects only that one.
 pub(crate) async fn serve(
-    listener: &UnixListener,
+    listening: &Listening,
     acceptor: Option<TlsAcceptor>,
     provider: Arc<Provider>,
 ) -> Result<(), ServeError> {
     let ended = CancellationToken::new();
     let services = Services::new(provider, &ended)?;
     tokio::select! {
-        never = accept(listener, acceptor, &services, &ended) => match never {},
+        never = accept(listening, acceptor, &services, &ended) => match never {},
         () = ended.cancelled() => Ok(()),
     }
 }
 
 /// Accepts connections. Each has a task of its own, with its TLS handshake, so that a slow client does not delay others.
 async fn accept(
-    listener: &UnixListener,
+    listening: &Listening,
     acceptor: Option<TlsAcceptor>,
     services: &Services,
     ended: &CancellationToken,
 ) -> Infallible {
     loop {
-        let stream = match listener.accept().await {
-            Ok((stream, _)) => stream,
+        let (acceptor, services, ended) = (acceptor.clone(), services.clone(), ended.clone());
+        let accepted = match listening {
+            Listening::Socket(listener) => listener.accept().await.map(|(stream, _)| {
+                #[cfg(feature = "misbehaviour")]
+                let services = services.on(Wire::of(&stream));
+                tokio::spawn(serve_stream(stream, acceptor, services, ended))
+            }),
+            Listening::Port(listener) => listener
+                .accept()
+                .await
+                .map(|(stream, _)| tokio::spawn(serve_stream(stream, acceptor, services, ended))),
+        };
+        match accepted {
+            Ok(_) => {}
             Err(error) => {
                 log::write(
                     Level::Warn,
@@ -153,32 +170,19 @@ async fn accept(
                     &[("reason", &error.to_string())],
                 );
                 tokio::task::yield_now().await;
-                continue;
             }
-        };
-        tokio::spawn(serve_stream(stream, acceptor.clone(), services.clone(), ended.clone()));
+        }
     }
 }
 
 /// Serves a connection, with or without TLS.
 async fn serve_stream(
-    stream: UnixStream,
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
     acceptor: Option<TlsAcceptor>,
     mut services: Services,
     ended: CancellationToken,
 ) {
-    #[cfg(feature = "misbehaviour")]
-    let wire = Wire::of(&stream);
-    let call = |request: Request<Incoming>| {
-        let request = request.map(Body::new);
-        #[cfg(feature = "misbehaviour")]
-        let request = {
-            let mut request = request;
-            request.extensions_mut().insert(wire.clone());
-            request
-        };
-        services.call(request)
-    };
+    let call = |request: Request<Incoming>| services.call(request.map(Body::new));
     let Some(acceptor) = acceptor else {
         return serve_connection(stream, call, SETTINGS, &Load::unlimited(), &ended).await;
     };
@@ -204,6 +208,9 @@ struct Services {
     printer: GrpcStdioServer<Printer>,
     broker: GrpcBrokerServer<Broker>,
     provider: ProviderService,
+    /// Below the connection that calls come over.
+    #[cfg(feature = "misbehaviour")]
+    wire: Option<Wire>,
 }
 
 /// The provider's service, of its protocol.
@@ -251,14 +258,29 @@ impl Services {
             printer,
             broker: GrpcBrokerServer::new(Broker),
             provider,
+            #[cfg(feature = "misbehaviour")]
+            wire: None,
         })
+    }
+
+    #[cfg(feature = "misbehaviour")]
+    fn on(self, wire: Wire) -> Self {
+        Self { wire: Some(wire), ..self }
     }
 
     /// Makes a call of the service that the request names.
     fn call(&mut self, request: Request<Body>) -> impl Future<Output = Response<Body>> + use<> {
         let path = request.uri().path().to_owned();
         let named = path.split('/').nth(1).unwrap_or_default();
-        let Self { health, controller, printer, broker, provider } = self;
+        #[cfg(feature = "misbehaviour")]
+        let request = {
+            let mut request = request;
+            if let Some(wire) = &self.wire {
+                request.extensions_mut().insert(wire.clone());
+            }
+            request
+        };
+        let Self { health, controller, printer, broker, provider, .. } = self;
         let answer = match (named, provider) {
             (health_server::SERVICE_NAME, _) => Some(health.call(request)),
             (grpc_controller_server::SERVICE_NAME, _) => Some(controller.call(request)),
@@ -278,27 +300,42 @@ impl Services {
     }
 }
 
-/// Ignores SIGINT: it is meant for the host, which is in the same terminal and stops the plugin
-/// itself.
-fn ignore_interrupts() -> Result<(), ServeError> {
-    let interrupts = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt());
-    // The handler outlives the listener.
-    interrupts.map(drop).map_err(ServeError::Start)
+/// Where connections come in, as in Terraform's plugin library.
+pub(crate) enum Listening {
+    /// A local socket.
+    Socket(local::Listener),
+    /// A port of this machine, on Windows.
+    Port(TcpListener),
 }
 
-/// A socket that is removed on drop.
+/// Where connections come in, and by which address; a file is removed on drop.
 struct Socket {
-    listener: UnixListener,
-    path: PathBuf,
+    listening: Listening,
+    address: String,
+    path: Option<PathBuf>,
 }
 
 impl Socket {
-    fn bind(directory: &Path) -> Result<Self, ServeError> {
+    async fn bind(directory: &Path) -> Result<Self, ServeError> {
+        if IS_WINDOWS {
+            let bound =
+                TcpListener::bind("127.0.0.1:0").await.and_then(|bound| Ok((bound.local_addr()?, bound)));
+            let (address, listener) = bound.map_err(ServeError::Start)?;
+            return Ok(Self {
+                listening: Listening::Port(listener),
+                address: address.to_string(),
+                path: None,
+            });
+        }
         let digits = random::text(10, b"0123456789");
         let digits = digits.map_err(|diagnostic| ServeError::SocketName(diagnostic.summary))?;
         let path = directory.join(format!("plugin{digits}"));
-        match UnixListener::bind(&path) {
-            Ok(listener) => Ok(Self { listener, path }),
+        match local::Listener::bind(&path) {
+            Ok(listener) => Ok(Self {
+                listening: Listening::Socket(listener),
+                address: path.display().to_string(),
+                path: Some(path),
+            }),
             Err(source) => Err(ServeError::Socket { socket: path, source }),
         }
     }
@@ -306,6 +343,8 @@ impl Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        drop(std::fs::remove_file(&self.path));
+        if let Some(path) = &self.path {
+            drop(std::fs::remove_file(path));
+        }
     }
 }

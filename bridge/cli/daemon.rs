@@ -7,13 +7,12 @@
 //! With `--replace`, it takes over the socket and the lock of the daemon that listens (`bridge/services/handover.rs`). Where the service
 //! manager passes a socket, that is the manager's: it is neither locked nor removed.
 
-use isthmus_platform::files::{
-    DirBuilderExt as _, FileIdentity, FileTypeExt as _, MetadataExt as _, PermissionsExt as _,
-};
+use isthmus_platform::files::{self, DirBuilderExt as _, FileIdentity, set_mode};
 use isthmus_platform::local::{self, LONGEST_PATH, ListeningSocket, StdListener, has_no_listener};
 use isthmus_platform::process::Signals;
+use isthmus_platform::service::{PassedError, passed_socket};
 use std::convert::Infallible;
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -28,7 +27,7 @@ use super::limits;
 use super::output::{fail, inform, warn};
 use super::plugin::serve_until_ended;
 use super::runtime;
-use super::service_manager::{self, ActivationError};
+use super::service_manager;
 use isthmus_context::settings::Settings;
 use isthmus_services::attach::DaemonSocket;
 use isthmus_services::handover::{Handover, TakeOverError, take_over};
@@ -90,7 +89,7 @@ enum DaemonError {
     #[error("failed to replace the daemon")]
     Replace(#[from] TakeOverError),
     #[error("the socket of the service manager is refused")]
-    Activation(#[from] ActivationError),
+    Activation(#[from] PassedError),
     #[error(
         "the service manager passes a socket, so `--socket` and `--replace` have no meaning\nhelp: leave them out of the unit"
     )]
@@ -121,7 +120,7 @@ pub(super) fn run(daemon: &Daemon, settings: &Arc<Settings>) -> ExitCode {
     if let Err(error) = limits::ensure_open_files() {
         return fail(&isthmus_common::error_chain(&error));
     }
-    let passed = match service_manager::passed_socket() {
+    let passed = match passed_socket() {
         Ok(passed) => passed,
         Err(error) => return fail(&isthmus_common::error_chain(&DaemonError::from(error))),
     };
@@ -234,7 +233,7 @@ async fn serve(
 /// Removes the socket of a daemon that holds the lock on it. One that stays is removed by the next daemon.
 fn remove(lock: Option<File>, path: &Path) {
     if let Some(mut lock) = lock
-        && path.symlink_metadata().is_ok_and(|found| is_named(&mut lock, &found))
+        && is_named(&mut lock, path)
     {
         drop(std::fs::remove_file(path));
     }
@@ -246,16 +245,14 @@ fn process(process: Option<i32>) -> String {
 
 /// The socket as it is accepted from, beside the one that may be handed over.
 fn served_socket(bound: Bound) -> Result<(local::Listener, Bound), DaemonError> {
-    let listener = bound.socket.listener.try_clone().and_then(local::Listener::from_std);
-    match listener {
+    match local::serve(&bound.socket.listener) {
         Ok(listener) => Ok((listener, bound)),
         Err(source) => Err(DaemonError::Listen { path: bound.path, source }),
     }
 }
 
 fn of_service_manager(listener: StdListener) -> Bound {
-    let address = listener.local_addr().ok();
-    let path = address.and_then(|address| address.as_pathname().map(Path::to_owned));
+    let path = local::path_of(&listener);
     Bound {
         socket: ListeningSocket { listener, lock: None, network: None },
         path: path.unwrap_or_else(|| PathBuf::from("a socket of the service manager")),
@@ -317,7 +314,7 @@ async fn bind(path: PathBuf) -> Result<Bound, DaemonError> {
     }
     match path.symlink_metadata() {
         // Of a daemon that was killed: it would hold the lock.
-        Ok(found) if is_named(&mut lock, &found) => {
+        Ok(_) if is_named(&mut lock, &path) => {
             // It dies at this moment, and has not closed its socket yet. Or another program's socket has got its inode.
             let began = Instant::now();
             while !has_no_listener(&path) {
@@ -332,22 +329,23 @@ async fn bind(path: PathBuf) -> Result<Bound, DaemonError> {
         Err(_) => {}
     }
     let listener = local::bind(&path).map_err(failed)?;
-    path.symlink_metadata().and_then(|bound| name_in(&mut lock, &bound)).map_err(failed)?;
+    name_in(&mut lock, &path).map_err(failed)?;
     // Whoever connects meanwhile is checked all the same.
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(PRIVATE_FILE)).map_err(failed)?;
+    set_mode(&path, PRIVATE_FILE).map_err(failed)?;
     let socket = ListeningSocket { listener, lock: Some(lock), network: None };
     Ok(Bound { socket, path, origin: Origin::New })
 }
 
 /// The socket's name in the lock file.
-fn identity(socket: &Metadata) -> Vec<u8> {
-    let FileIdentity { device, inode } = socket.identity();
-    [IDENTITY, format!("device {device}, inode {inode}\n").as_bytes()].concat()
+fn identity(path: &Path) -> io::Result<Vec<u8>> {
+    let FileIdentity { device, inode } = files::identity(path, &path.symlink_metadata()?)?;
+    Ok([IDENTITY, format!("device {device}, inode {inode}\n").as_bytes()].concat())
 }
 
-/// Whether the lock file names this socket.
-fn is_named(lock: &mut File, found: &Metadata) -> bool {
-    found.file_type().is_socket() && content(lock).is_ok_and(|named| named == identity(found))
+/// Whether the lock file names the socket at this path.
+fn is_named(lock: &mut File, path: &Path) -> bool {
+    let named = content(lock).and_then(|named| Ok(named == identity(path)?));
+    local::is_socket(path) && !path.is_symlink() && matches!(named, Ok(true))
 }
 
 /// What is in the lock file, as far as it may name a socket.
@@ -358,8 +356,8 @@ fn content(lock: &mut File) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-fn name_in(lock: &mut File, bound: &Metadata) -> io::Result<()> {
+fn name_in(lock: &mut File, bound: &Path) -> io::Result<()> {
     lock.set_len(0)?;
     lock.rewind()?;
-    lock.write_all(&identity(bound))
+    lock.write_all(&identity(bound)?)
 }

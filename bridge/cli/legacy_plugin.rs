@@ -275,7 +275,6 @@ async fn configure(instance: &Instance, variables: Struct, log: &EngineLog) -> R
 
 #[cfg(test)]
 mod tests {
-    use isthmus_platform::files::PermissionsExt as _;
 
     use super::*;
 
@@ -309,7 +308,7 @@ mod tests {
         assert_eq!(provider("random", None, Some(path.clone())), None);
         std::fs::write(file(1), "not executable").expect("a file");
         std::fs::write(file(2), "").expect("a file");
-        std::fs::set_permissions(file(2), std::fs::Permissions::from_mode(0o755)).expect("a mode");
+        isthmus_platform::files::set_mode(&file(2), 0o755).expect("a mode");
         assert_eq!(provider("random", None, Some(path.clone())), Some(file(2)));
         let configured = Some(PathBuf::from("/elsewhere/provider"));
         assert_eq!(provider("random", configured, Some(path)), Some(PathBuf::from("/elsewhere/provider")));

@@ -249,14 +249,13 @@ fn place(path: &Path, target: &Path) -> Result<bool, LinkError> {
 
 #[cfg(test)]
 mod tests {
-    use isthmus_platform::files::PermissionsExt as _;
 
     use super::*;
 
     fn program(directory: &Path, name: &str) -> PathBuf {
         let file = directory.join(name);
         std::fs::write(&file, "#!/bin/sh\n").expect("a file");
-        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+        isthmus_platform::files::set_mode(&file, 0o755).expect("a mode");
         file
     }
 

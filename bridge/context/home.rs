@@ -1,7 +1,8 @@
 //! The home directory, with the state store, its key and caches; and the directory of installed
 //! providers.
 
-use isthmus_platform::process::User;
+use isthmus_platform::HOME;
+use isthmus_platform::process::home_of_account;
 use std::path::PathBuf;
 
 use isthmus_common::Environment;
@@ -10,9 +11,6 @@ use isthmus_provider::schema_cache::SchemaCache;
 use isthmus_state::{EncryptedStoreError, KeySource, LazyEncryptedStore, StoreAddress};
 
 use crate::settings::Settings;
-
-/// The database of local users.
-const PASSWD: &str = "/etc/passwd";
 
 /// The Go bridge's variable for the provider cache.
 const PROVIDER_CACHE: &str = "PULUMI_DYNAMIC_TF_PLUGIN_CACHE_DIR";
@@ -101,21 +99,13 @@ pub fn directory(settings: &Settings, environment: &Environment) -> Result<PathB
 /// Without `PULUMI_HOME`, the CLI takes the home directory that the user database has for its user, whatever `HOME` says, as Go's
 /// `os/user` does. In containers of build services the two differ.
 pub fn pulumi_cli_home(environment: &Environment) -> Option<PathBuf> {
-    let passwd = || std::fs::read_to_string(PASSWD).unwrap_or_default();
-    let of_user = || home_of(User::current().id(), &passwd()).map(|home| home.join(".pulumi"));
+    let of_user = || home_of_account().map(|home| home.join(".pulumi"));
     environment.path("PULUMI_HOME").or_else(of_user).or_else(|| pulumi_home(environment))
-}
-
-/// The home directory of a user in the text of a user database.
-fn home_of(user: u32, passwd: &str) -> Option<PathBuf> {
-    let mut entries = passwd.lines().map(|line| line.split(':').collect::<Vec<_>>());
-    let entry = entries.find(|entry| entry.get(2).and_then(|id| id.parse().ok()) == Some(user))?;
-    entry.get(5).filter(|home| home.starts_with('/')).map(PathBuf::from)
 }
 
 /// The directory below which isthmus and its provider cache are: that of the Pulumi CLI in the usual case.
 pub(crate) fn pulumi_home(environment: &Environment) -> Option<PathBuf> {
-    environment.path("PULUMI_HOME").or_else(|| Some(environment.path("HOME")?.join(".pulumi")))
+    environment.path("PULUMI_HOME").or_else(|| Some(environment.path(HOME)?.join(".pulumi")))
 }
 
 #[cfg(test)]
@@ -139,12 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_home_of_a_user_is_that_of_the_user_database() {
-        let passwd =
-            "root:x:0:0::/root:/bin/sh\nbad\nci:x:998:998:CI,,:/var/ci:/bin/sh\nno:x:997:997:::/bin/sh\n";
-        assert_eq!(home_of(998, passwd), Some(PathBuf::from("/var/ci")));
-        assert_eq!(home_of(997, passwd), None);
-        assert_eq!(home_of(1, passwd), None);
+    fn the_directory_of_the_pulumi_cli_is_configured_or_in_the_home() {
         let environment = [("PULUMI_HOME", "/pulumi"), ("HOME", "/home/me")].into_iter().collect();
         assert_eq!(pulumi_cli_home(&environment), Some(PathBuf::from("/pulumi")));
     }

@@ -10,7 +10,7 @@ pub mod document;
 pub mod names_file;
 pub mod stale;
 
-use isthmus_platform::files::MetadataExt as _;
+use isthmus_platform::files::identity;
 use std::fs::{self, DirEntry};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -133,7 +133,7 @@ impl Project {
     /// files are warned of, or skipped if they may be anything.
     pub fn read(&self, progress: &dyn Fn(usize)) -> Result<Contents, ProjectError> {
         let failed = |error| ProjectError::Directory { path: self.directory.clone(), error };
-        let device = fs::metadata(&self.directory).map_err(failed)?.identity().device;
+        let device = device(&self.directory).map_err(failed)?;
         let is_hcl = self.is_hcl();
         let mut search = Search { project: self, is_hcl, device, entries: 0, contents: Contents::default() };
         let mut directories = vec![(self.directory.clone(), 0)];
@@ -220,7 +220,7 @@ impl Search<'_> {
         // The mark of a Python virtual environment.
         !path.join("pyvenv.cfg").exists()
             && project_file(&path).is_none()
-            && entry.metadata().is_ok_and(|metadata| metadata.identity().device == self.device)
+            && device(&path).is_ok_and(|device| device == self.device)
     }
 
     fn read(&mut self, path: PathBuf) -> Result<(), ProjectError> {
@@ -278,4 +278,8 @@ fn read_file(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     file.take(LARGEST_FILE).read_to_string(&mut text)?;
     Ok(text)
+}
+/// The number of a directory's file system.
+fn device(directory: &Path) -> io::Result<u64> {
+    Ok(identity(directory, &fs::symlink_metadata(directory)?)?.device)
 }

@@ -1,7 +1,6 @@
 //! The socket of the shared daemon that plugins pass their calls on to.
 
-use isthmus_platform::files::FileTypeExt as _;
-use std::path::PathBuf;
+use isthmus_platform::local::is_socket;
 
 use super::finding::{Finding, Judgement};
 use super::world::World;
@@ -20,8 +19,7 @@ pub(super) async fn examine(world: &World) -> Judgement {
         DaemonChoice::Socket(path) => world.context.resolve(path),
         DaemonChoice::WellKnown => {
             let path = DaemonSocket::well_known(&world.context);
-            let is_socket = |path: &PathBuf| path.metadata().is_ok_and(|it| it.file_type().is_socket());
-            match path.filter(is_socket) {
+            match path.filter(|path| is_socket(path)) {
                 Some(path) => path,
                 None => return found("none: each plugin serves its engine itself"),
             }

@@ -18,7 +18,7 @@ pub(crate) enum Then {
 pub(crate) fn answer(line: &Line<'_>, handshake: Handshake) -> io::Result<Then> {
     let mut stdout = io::stdout().lock();
     let good = line.render();
-    let socket = line.socket.display();
+    let socket = line.address;
     let protocol = line.protocol;
     let text = match handshake {
         Handshake::Good | Handshake::ExitAfter | Handshake::WrongCertificate => good,
@@ -35,8 +35,8 @@ pub(crate) fn answer(line: &Line<'_>, handshake: Handshake) -> io::Result<Then> 
             format!("1|{protocol}|unix|{socket}|grpc|{}", "not base64! ".repeat(10))
         }
         Handshake::DeadSocket => {
-            let dead = line.socket.with_extension("dead");
-            Line { socket: &dead, ..*line }.render()
+            let dead = format!("{}.dead", line.address);
+            Line { address: &dead, ..*line }.render()
         }
         Handshake::Noise => format!("starting up...\n[DEBUG] reading settings\n\n{good}"),
         Handshake::Endless => {

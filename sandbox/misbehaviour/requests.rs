@@ -2,10 +2,10 @@
 //!
 //! It is recorded before decoding. It contains attribute values, also secrets: for tests only.
 
+use isthmus_platform::files::OpenOptionsExt as _;
 use std::convert::Infallible;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::task::{Context, Poll};

@@ -6,6 +6,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use isthmus_platform::IS_WINDOWS;
+
 /// Environment variables. Clones share them.
 ///
 /// Empty ones count as not set where they are read; a child process gets them as they are.
@@ -21,7 +23,7 @@ impl Environment {
     /// This, with a variable set.
     #[must_use]
     pub fn with(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
-        Arc::make_mut(&mut self.0).insert(name.into(), value.into());
+        Arc::make_mut(&mut self.0).insert(stored(name.into()), value.into());
         self
     }
 
@@ -32,7 +34,7 @@ impl Environment {
 
     /// A variable's value.
     pub fn value(&self, name: &str) -> Option<&OsStr> {
-        self.0.get(OsStr::new(name)).map(OsString::as_os_str).filter(|value| !value.is_empty())
+        self.0.get(&stored(name.into())).map(OsString::as_os_str).filter(|value| !value.is_empty())
     }
 
     /// A variable's text; `None` if it is not UTF-8.
@@ -55,8 +57,13 @@ impl Environment {
 
 impl<Name: Into<OsString>, Value: Into<OsString>> FromIterator<(Name, Value)> for Environment {
     fn from_iter<Pairs: IntoIterator<Item = (Name, Value)>>(pairs: Pairs) -> Self {
-        Self(Arc::new(pairs.into_iter().map(|(name, value)| (name.into(), value.into())).collect()))
+        Self(Arc::new(pairs.into_iter().map(|(name, value)| (stored(name.into()), value.into())).collect()))
     }
+}
+
+/// A name as it is kept: its letters have no case on Windows.
+fn stored(name: OsString) -> OsString {
+    if IS_WINDOWS { name.to_ascii_uppercase() } else { name }
 }
 
 /// Omits the values, which include credentials.

@@ -6,15 +6,17 @@
 //! changing the metadata can change the stored hash too.
 
 use std::fs::Metadata;
+use std::io;
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use isthmus_platform::files::MetadataExt as _;
+use isthmus_platform::files::stamp;
 
 /// Minimum age of a file's times. File systems have a coarse clock: a file that is written twice
 /// within a tick may have the same times.
 const SETTLED: Duration = Duration::from_secs(2);
 
-/// Metadata of a file. Any change of the file changes its ctime.
+/// Metadata of a file. Any change of the file changes the time of its last change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileStamp([i64; Self::NUMBERS]);
 
@@ -22,20 +24,14 @@ impl FileStamp {
     /// Number of fields.
     pub const NUMBERS: usize = 8;
 
-    /// What `metadata` says.
-    pub fn of(metadata: &Metadata) -> Self {
-        let [modified, modified_nanoseconds, changed, changed_nanoseconds] = metadata.times();
-        let file = metadata.identity();
-        Self([
-            metadata.len().cast_signed(),
-            modified,
-            modified_nanoseconds,
-            changed,
-            changed_nanoseconds,
-            file.inode.cast_signed(),
-            file.device.cast_signed(),
-            i64::from(metadata.mode()),
-        ])
+    /// Of a file with this path and this metadata.
+    ///
+    /// # Errors
+    /// When the system does not tell the rest.
+    pub fn of(path: &Path, metadata: &Metadata) -> io::Result<Self> {
+        let [modified, modified_rest, changed, changed_rest, file, device, mode] = stamp(path, metadata)?;
+        let size = metadata.len().cast_signed();
+        Ok(Self([size, modified, modified_rest, changed, changed_rest, file, device, mode]))
     }
 
     /// The size of the file in bytes.
@@ -66,7 +62,6 @@ impl From<[i64; Self::NUMBERS]> for FileStamp {
 
 #[cfg(test)]
 mod tests {
-    use isthmus_platform::files::PermissionsExt as _;
     use std::fs;
     use std::path::Path;
 
@@ -76,7 +71,8 @@ mod tests {
     fn a_change_of_a_file_shows() {
         let directory = tempfile::tempdir().expect("a directory");
         let (path, other) = (directory.path().join("file"), directory.path().join("other"));
-        let stamp = |path: &Path| FileStamp::of(&path.metadata().expect("it is there"));
+        let stamp =
+            |path: &Path| FileStamp::of(path, &path.metadata().expect("it is there")).expect("it is there");
         fs::write(&path, "one").expect("a file");
         let before = stamp(&path);
         assert!(stamp(&path) == before && FileStamp::from(<[i64; 8]>::from(before)) == before);
@@ -86,7 +82,7 @@ mod tests {
         fs::rename(&other, &path).expect("in its place");
         assert_ne!(stamp(&path), before, "another file of the same content");
         let before = stamp(&path);
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).expect("a file of ours");
+        isthmus_platform::files::set_mode(&path, 0o700).expect("a file of ours");
         assert_ne!(stamp(&path), before);
         drop(old);
         let mut long_ago = <[i64; 8]>::from(before);

@@ -9,7 +9,10 @@ use std::fs::{DirBuilder, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use isthmus_platform::files::{DirBuilderExt as _, MetadataExt as _, OpenFlags, OpenOptionsExt as _};
+use isthmus_platform::files::{
+    DirBuilderExt as _, OpenFlags, OpenOptionsExt as _, Others, Protection, help_against_others, help_to_own,
+    permissions, protection,
+};
 use isthmus_platform::process::User;
 
 /// Mode of a new public file, before the umask.
@@ -35,7 +38,7 @@ const STICKY: u32 = 0o1000;
 pub enum PermissionsError {
     /// It is writable by others.
     #[error(
-        "{path} is not trusted: its mode {mode:04o} lets other users write to it\nhelp: run `chmod go-w {path}`",
+        "{path} is not trusted: its mode {mode:04o} lets other users write to it\nhelp: run `{}`", help_against_others(path, Others::Write),
         path = path.display()
     )]
     Writable {
@@ -46,7 +49,7 @@ pub enum PermissionsError {
     },
     /// It is secret, and readable by others.
     #[error(
-        "{path} is not trusted: its mode {mode:04o} lets other users read it\nhelp: run `chmod go= {path}`",
+        "{path} is not trusted: its mode {mode:04o} lets other users read it\nhelp: run `{}`", help_against_others(path, Others::Read),
         path = path.display()
     )]
     Readable {
@@ -60,7 +63,7 @@ pub enum PermissionsError {
     Kind(PathBuf),
     /// It belongs to another user.
     #[error(
-        "{path} is not trusted: it belongs to the user with uid {owner}\nhelp: run `chown {user} {path}`",
+        "{path} is not trusted: it belongs to the user with uid {owner}\nhelp: run `{}`", help_to_own(path, *user),
         path = path.display()
     )]
     Owner {
@@ -86,7 +89,8 @@ pub fn require_trusted(path: &Path) -> Result<(), PermissionsError> {
     if !metadata.is_file() && !metadata.is_dir() {
         return Err(PermissionsError::Kind(path.to_owned()));
     }
-    let (user, owner, mode) = (User::current(), metadata.owner(), metadata.mode() & 0o7777);
+    let user = User::current();
+    let Ok(Protection { owner, mode }) = protection(path, &metadata) else { return Ok(()) };
     if owner != user && !owner.is_root() {
         return Err(PermissionsError::Owner { path: path.to_owned(), owner, user });
     }
@@ -118,8 +122,8 @@ pub fn require_trusted_file(path: &Path) -> Result<(), PermissionsError> {
 pub fn require_private_file(path: &Path) -> Result<(), PermissionsError> {
     require_trusted_file(path)?;
     let Ok(metadata) = path.metadata() else { return Ok(()) };
-    let readers = if metadata.owner().is_root() { READABLE_BY_ANYONE } else { READABLE_BY_OTHERS };
-    let mode = metadata.mode() & 0o7777;
+    let Ok(Protection { owner, mode }) = protection(path, &metadata) else { return Ok(()) };
+    let readers = if owner.is_root() { READABLE_BY_ANYONE } else { READABLE_BY_OTHERS };
     if mode & readers != 0 {
         return Err(PermissionsError::Readable { path: path.to_owned(), mode });
     }
@@ -149,6 +153,15 @@ pub fn file_options(mode: u32) -> OpenOptions {
     options
 }
 
+/// Options for a temporary file or directory with this mode, before the umask.
+pub fn temporary(mode: u32) -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    if let Some(permissions) = permissions(mode) {
+        builder.permissions(permissions);
+    }
+    builder
+}
+
 /// Removes write permission of others from the mode of a new file.
 pub(crate) fn without_others(mode: u32) -> u32 {
     mode & !WRITABLE_BY_OTHERS
@@ -161,7 +174,7 @@ pub fn without_writers(mode: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use isthmus_platform::files::{PermissionsExt as _, symlink};
+    use isthmus_platform::files::symlink;
     use std::fs::Permissions;
     use std::os::unix::fs::chown;
 
@@ -187,7 +200,7 @@ mod tests {
         }
 
         fn mode(&self, name: &str, mode: u32) {
-            std::fs::set_permissions(self.path(name), Permissions::from_mode(mode)).expect("it is ours");
+            isthmus_platform::files::set_mode(self.path(name), mode).expect("it is ours");
         }
 
         fn check(&self) -> Result<(), String> {

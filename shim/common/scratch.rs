@@ -9,17 +9,17 @@
 //! write to one, and not every file system has them: this would be needed besides.
 
 use std::ffi::OsStr;
-use std::fs::{File, Permissions};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use isthmus_platform::directory::{Directory, Kind};
-use isthmus_platform::files::{MetadataExt as _, PermissionsExt as _};
+use isthmus_platform::files::identity;
 use tempfile::NamedTempFile;
 
 use crate::marker::{MARKER, Purpose, lock_abandoned, mark_locked};
 use crate::mounts;
-use crate::permissions::PRIVATE_DIRECTORY;
+use crate::permissions::{PRIVATE_DIRECTORY, temporary};
 
 /// Prefix of the names of directories beside a file's place.
 const PREFIX: &str = ".isthmus-scratch-";
@@ -48,12 +48,7 @@ impl ScratchDirectory {
     fn create_in(parent: &Path, prefix: &str) -> io::Result<Self> {
         sweep(parent, prefix);
         // `tempfile` would remove the marker before other contents.
-        let path = tempfile::Builder::new()
-            .prefix(prefix)
-            .rand_bytes(RANDOM)
-            .permissions(Permissions::from_mode(PRIVATE_DIRECTORY))
-            .tempdir_in(parent)?
-            .keep();
+        let path = temporary(PRIVATE_DIRECTORY).prefix(prefix).rand_bytes(RANDOM).tempdir_in(parent)?.keep();
         let directory = Directory::open_own(&path)?
             .ok_or_else(|| io::Error::other("the new directory was replaced by something else"))?;
         let mut scratch = Self { path, directory, _marker: None };
@@ -73,7 +68,7 @@ impl ScratchDirectory {
     /// # Errors
     /// When it cannot be created.
     pub fn file(&self, mode: u32) -> io::Result<NamedTempFile> {
-        tempfile::Builder::new().permissions(Permissions::from_mode(mode)).tempfile_in(&self.path)
+        temporary(mode).tempfile_in(&self.path)
     }
 }
 
@@ -127,7 +122,7 @@ fn remove(path: &Path, directory: &Directory) -> io::Result<()> {
     empty(directory, true)?;
     directory.remove_file(OsStr::new(MARKER))?;
     // The name may refer to another directory by now; and only an empty one is removed.
-    if directory.identity()? == path.symlink_metadata()?.identity() {
+    if directory.identity()? == identity(path, &path.symlink_metadata()?)? {
         std::fs::remove_dir(path)?;
     }
     Ok(())

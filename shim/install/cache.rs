@@ -265,7 +265,7 @@ fn shown(name: &OsStr) -> String {
 
 #[cfg(test)]
 mod tests {
-    use isthmus_platform::files::{PermissionsExt as _, symlink};
+    use isthmus_platform::files::symlink;
     use std::fs;
     use std::os::unix::ffi::OsStrExt as _;
 
@@ -326,7 +326,7 @@ mod tests {
             let path = self.path(path);
             fs::create_dir_all(path.parent().expect("a directory")).expect("a directory in a new directory");
             fs::write(&path, "").expect("a file in a new directory");
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it is ours");
+            isthmus_platform::files::set_mode(&path, 0o755).expect("it is ours");
             path
         }
 

@@ -62,10 +62,9 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn what_can_be_executed_goes_before_what_lies_beside_it() {
-        use isthmus_platform::files::PermissionsExt as _;
         let directory = directory(&["terraform-provider-random.zip", "terraform-provider-random_v3.6.0"]);
         let program = directory.path().join("terraform-provider-random_v3.6.0");
-        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+        isthmus_platform::files::set_mode(&program, 0o755).expect("it is ours");
         assert_eq!(find_executable(&directory.path().join("terraform-provider-random")), program);
     }
 

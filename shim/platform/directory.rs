@@ -2,6 +2,13 @@
 //!
 //! So a name that another process replaces meanwhile redirects nothing.
 
+#[cfg(unix)]
 mod unix;
+#[cfg(unix)]
+use unix as family;
+#[cfg(windows)]
+mod windows;
+#[cfg(windows)]
+use windows as family;
 
-pub use unix::{Directory, Entries, Entry, Kind};
+pub use family::{Directory, Entries, Entry, Kind};

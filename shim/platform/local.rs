@@ -3,24 +3,40 @@
 //! [`Listener`] and [`Stream`] are local sockets, which have a path. [`PeerUsers`] finds the user of a TCP connection to this
 //! machine's own address. [`ListeningSocket`] goes from one process to the next one.
 
+#[cfg(unix)]
 mod descriptors;
+#[cfg(unix)]
 mod unix;
+#[cfg(windows)]
+pub(crate) mod windows;
 
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "macos")]
 mod macos;
+#[cfg(unix)]
+use descriptors as passed;
 #[cfg(target_os = "linux")]
 use linux as system;
 #[cfg(target_os = "macos")]
 use macos as system;
+#[cfg(unix)]
+use unix as family;
+#[cfg(windows)]
+use windows as family;
+#[cfg(windows)]
+use windows as passed;
+#[cfg(windows)]
+use windows as system;
 
-pub use descriptors::{ListeningSocket, listening};
-pub use system::PeerUsers;
-pub use unix::{
-    LONGEST_PATH, Listener, Peer, StdListener, Stream, bind, has_no_listener, is_exhaustion, keep_alive,
-    peer, send_byte, shared_listener,
+#[cfg(unix)]
+pub(crate) use descriptors::listening;
+pub use family::{
+    LONGEST_PATH, Listener, Peer, StdListener, Stream, bind, has_no_listener, is_exhaustion, is_socket,
+    keep_alive, path_of, peer, send_byte, serve, shared_listener,
 };
+pub use passed::ListeningSocket;
+pub use system::PeerUsers;
 
 use crate::process::User;
 

@@ -2,7 +2,10 @@
 
 mod memory;
 mod starter;
+#[cfg(unix)]
 mod unix;
+#[cfg(windows)]
+pub(crate) mod windows;
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -12,16 +15,23 @@ mod macos;
 use linux as system;
 #[cfg(target_os = "macos")]
 use macos as system;
+#[cfg(unix)]
+use unix as family;
+#[cfg(windows)]
+use windows as family;
+#[cfg(windows)]
+use windows as system;
 
+pub use family::{
+    Ends, OpenFilesLimit, Signals, Stops, User, forbid_core_dumps, home_of_account, ignore_interrupts,
+    kill_this, open_files_limit, parent, set_open_files_limit, standard_input_ended, stop_this,
+    survive_limit_of_file_sizes, terminate,
+};
 pub use memory::{limit_holes, trim};
 pub use starter::Starter;
 pub use system::{
     began, environment_without, executables, hide_from_other_processes, host, machine, standard_output_file,
     usage,
-};
-pub use unix::{
-    Ends, OpenFilesLimit, Signals, Stops, User, forbid_core_dumps, kill_this, open_files_limit, parent,
-    set_open_files_limit, standard_input_ended, stop_this, survive_limit_of_file_sizes, terminate,
 };
 
 use std::time::Duration;

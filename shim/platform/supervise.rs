@@ -9,7 +9,10 @@
 mod ending;
 mod program;
 
+#[cfg(unix)]
 mod unix;
+#[cfg(windows)]
+mod windows;
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -19,6 +22,12 @@ mod macos;
 use linux as system;
 #[cfg(target_os = "macos")]
 use macos as system;
+#[cfg(unix)]
+use unix as family;
+#[cfg(windows)]
+use windows as family;
+#[cfg(windows)]
+use windows as system;
 
 /// For what the system tells of this process.
 #[cfg(target_os = "macos")]
@@ -27,7 +36,7 @@ pub(crate) mod processes {
 }
 
 pub use ending::Ending;
-pub use program::{Guardian, OtherSession, OtherSessions, Program, SpawnError};
-pub use unix::{
+pub use family::{
     ChildProcess, ForeignProcess, Output, Reports, Spawned, guardian_role, resident_memory, spawn,
 };
+pub use program::{Guardian, OtherSession, OtherSessions, Program, SpawnError};

@@ -10,6 +10,7 @@
 //! are the files moved to their places, which must be free: nothing is replaced, so no process can have
 //! what is restored open.
 
+use isthmus_platform::files::sync_directory;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -486,7 +487,7 @@ fn parent(path: &Path) -> &Path {
 }
 
 fn sync_directory_of(path: &Path) -> Result<(), BackupError> {
-    File::open(parent(path)).and_then(|directory| directory.sync_all()).map_err(file_error("restore", path))
+    sync_directory(parent(path)).map_err(file_error("restore", path))
 }
 
 /// Computes the sum of what passes.

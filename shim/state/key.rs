@@ -3,7 +3,7 @@
 //! It encrypts the keys of records (`keyring`), so that the key or passphrase of a store can be
 //! replaced while all of the store stays readable.
 
-use isthmus_platform::files::PermissionsExt as _;
+use isthmus_platform::files::{protection_of, sync_directory};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -153,14 +153,15 @@ pub(super) fn create(path: &Path) -> std::io::Result<()> {
         Err(error) => return Err(error.error),
     }
     // The name must be as durable as the records of the key.
-    std::fs::File::open(directory)?.sync_all()
+    sync_directory(directory)
 }
 
 fn read(path: &Path) -> Result<MasterKey, KeyError> {
     require_trusted_file(path).map_err(|error| KeyError::Untrusted { error })?;
     let read = || -> std::io::Result<(String, u32)> {
         let mut file = open_regular(path, Links::Follow)?;
-        let (mode, mut text) = (file.metadata()?.permissions().mode(), String::new());
+        let mode = protection_of(&file, &file.metadata()?)?.mode;
+        let mut text = String::new();
         file.read_to_string(&mut text)?;
         Ok((text, mode))
     };
@@ -215,7 +216,7 @@ mod tests {
         let directory = directory();
         let made = load(&KeySource::Directory(directory.path().to_owned())).expect("a key");
         let path = directory.path().join("state.key");
-        assert_eq!(std::fs::metadata(&path).expect("a file").permissions().mode() & 0o777, 0o600);
+        assert_eq!(isthmus_platform::files::mode(&std::fs::metadata(&path).expect("a file")) & 0o777, 0o600);
         assert_eq!(made.warning, None);
         let names = std::fs::read_dir(directory.path()).expect("a directory").count();
         assert_eq!(names, 1, "nothing else is left behind");
@@ -254,7 +255,7 @@ mod tests {
         let source = KeySource::Directory(directory.path().to_owned());
         load(&source).expect("a key");
         let path = directory.path().join("state.key");
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).expect("a mode");
+        isthmus_platform::files::set_mode(&path, 0o640).expect("a mode");
         let warning = load(&source).expect("a key").warning.expect("a warning");
         assert!(warning.contains("chmod 600") && warning.contains("state.key"), "{warning}");
     }
@@ -264,7 +265,7 @@ mod tests {
         let directory = directory();
         let source = KeySource::Directory(directory.path().to_owned());
         let set = |path: &Path, mode| {
-            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("a mode");
+            isthmus_platform::files::set_mode(path, mode).expect("a mode");
         };
         set(directory.path(), 0o777);
         load(&source).expect_err("others could put theirs in its place");

@@ -150,10 +150,7 @@ impl ServerAddress {
         let hosts = self.config.expose().get_hosts().iter().enumerate().map(|(index, host)| {
             let ports = self.config.expose().get_ports();
             let port = ports.get(index).or(ports.first()).copied().unwrap_or(5432);
-            match host {
-                Host::Tcp(name) => format!("{name}:{port}"),
-                Host::Unix(directory) => format!("{}:{port}", directory.display()),
-            }
+            format!("{}:{port}", name_of(host))
         });
         let hosts: Vec<String> = hosts.collect();
         format!("postgres://{}/{}", hosts.join(","), self.config.expose().get_dbname().unwrap_or_default())
@@ -171,8 +168,18 @@ fn is_scheme(text: &str) -> bool {
         && text.chars().all(|char| char.is_ascii_alphanumeric() || "+-.".contains(char))
 }
 
+/// The name of a server, or the directory of its socket.
+pub(super) fn name_of(host: &Host) -> String {
+    match host {
+        Host::Tcp(name) => name.clone(),
+        #[cfg(unix)]
+        Host::Unix(directory) => directory.display().to_string(),
+    }
+}
+
 fn is_on_this_machine(host: &Host) -> bool {
     match host {
+        #[cfg(unix)]
         Host::Unix(_) => true,
         Host::Tcp(name) => {
             name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())

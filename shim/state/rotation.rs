@@ -12,10 +12,12 @@
 
 use std::collections::HashSet;
 use std::future::Future;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 use isthmus_common::blocking;
+use isthmus_platform::files::sync_directory;
 
 use super::encryption::{CipherKey, KeyId, key_of};
 use super::error::{EncryptedStoreError, Fault};
@@ -63,7 +65,8 @@ impl<'a> Rotation<'a> {
         let publish = || async {
             tokio::fs::rename(&next, &current).await?;
             // The name must be durable before the old key is removed.
-            tokio::fs::File::open(directory).await?.sync_all().await
+            let directory = directory.to_owned();
+            tokio::task::spawn_blocking(move || sync_directory(&directory)).await.map_err(io::Error::other)?
         };
         self.to(&KeySource::File(next.clone()), publish).await
     }
@@ -75,7 +78,7 @@ impl<'a> Rotation<'a> {
         publish: impl FnOnce() -> Publishing,
     ) -> Result<Rotated, EncryptedStoreError>
     where
-        Publishing: Future<Output = std::io::Result<()>>,
+        Publishing: Future<Output = io::Result<()>>,
     {
         let store = &*self.sealed.store;
         let (rows, _) = keyring::rows(store).await?;

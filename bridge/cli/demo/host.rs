@@ -1,6 +1,8 @@
 //! The engine's side of the demonstration: starts the daemon as an engine does, and serves its
 //! callbacks.
 
+use isthmus_platform::files::give_name;
+use std::env::consts::EXE_SUFFIX;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -221,6 +223,7 @@ pub(super) fn package(role: &Role) -> String {
         None => SANDBOX_PROVIDER,
         Some(provider) => provider.file_name().and_then(|name| name.to_str()).unwrap_or_default(),
     };
+    let name = name.strip_suffix(EXE_SUFFIX).unwrap_or(name);
     name.strip_prefix("terraform-provider-").unwrap_or(name).to_owned()
 }
 
@@ -236,8 +239,8 @@ async fn read_port(child: &mut Child) -> Result<u16, DemoError> {
 }
 
 fn link(program: &Path, directory: &Path, name: &str) -> Result<PathBuf, DemoError> {
-    let path = directory.join(name);
-    isthmus_platform::files::symlink(program, &path)
+    let path = directory.join(format!("{name}{EXE_SUFFIX}"));
+    give_name(program, &path)
         .map_err(|source| machine("the program cannot be linked under another name", source))?;
     Ok(path)
 }

@@ -29,7 +29,10 @@ impl Redaction {
                 learn(&secrets, &value);
             }
         }
-        Self { secrets, home: environment.path("HOME").filter(|home| home.components().count() > 1) }
+        Self {
+            secrets,
+            home: environment.path(isthmus_platform::HOME).filter(|home| home.components().count() > 1),
+        }
     }
 
     pub(super) fn redact(&self, text: &mut String) {

@@ -6,9 +6,8 @@
 //! version that new packages get. Users of the plugin that this one replaces have some of these
 //! directories; their contents are replaced only on request, with a backup.
 
-use isthmus_platform::files::PermissionsExt as _;
 use std::collections::BTreeSet;
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -18,6 +17,7 @@ use isthmus_common::permissions::{DIRECTORY, FILE, create_directories, without_w
 use isthmus_common::scratch::ScratchDirectory;
 use isthmus_common::{Environment, Links, open_regular, require_regular};
 use isthmus_install::FileSum;
+use isthmus_platform::files::{mode, set_mode};
 use semver::Version;
 
 use super::progress::Reporter;
@@ -297,8 +297,7 @@ impl Source<'_> {
             let staged = scratch.path().join("plugin");
             if !self.is_ours || fs::hard_link(self.program, &staged).is_err() {
                 fs::copy(self.program, &staged)?;
-                let mode = without_writers(staged.metadata()?.permissions().mode());
-                fs::set_permissions(&staged, Permissions::from_mode(mode))?;
+                set_mode(&staged, without_writers(mode(&staged.metadata()?)))?;
             }
             done = Done::Installed;
             if path.symlink_metadata().is_ok() && !target.is_ours() {

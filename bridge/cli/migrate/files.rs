@@ -67,13 +67,12 @@ fn write_one(file: &OutputFile, path: &Path, overwrite: bool) -> io::Result<()> 
 
 #[cfg(test)]
 mod tests {
-    use isthmus_platform::files::PermissionsExt as _;
 
     use super::*;
 
     /// Whether a file can be read by others than its owner.
     fn is_shared(path: &Path) -> bool {
-        std::fs::metadata(path).expect("a file").permissions().mode() & 0o077 != 0
+        isthmus_platform::files::mode(&std::fs::metadata(path).expect("a file")) & 0o077 != 0
     }
 
     #[test]

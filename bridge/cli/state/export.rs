@@ -210,7 +210,6 @@ fn with_provider(mut record: Record, providers: &[(&str, String)]) -> Record {
 
 #[cfg(test)]
 mod tests {
-    use isthmus_platform::files::PermissionsExt as _;
 
     use super::*;
 
@@ -219,7 +218,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let file = directory.path().join("terraform.tfstate");
         write_private(&file, b"one", false).expect("written");
-        assert_eq!(std::fs::metadata(&file).expect("a file").permissions().mode() & 0o777, 0o600);
+        assert_eq!(isthmus_platform::files::mode(&std::fs::metadata(&file).expect("a file")) & 0o777, 0o600);
         let error = write_private(&file, b"two", false).expect_err("it is there");
         assert!(error.to_string().contains("--force"), "{error}");
         assert_eq!(std::fs::read(&file).expect("a file"), b"one");

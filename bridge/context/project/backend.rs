@@ -35,7 +35,7 @@ impl Backend {
             let current = serde_json::from_str::<Value>(&text).ok()?["current"].as_str()?.to_owned();
             (!current.is_empty()).then_some(current)
         });
-        Some(Self::of_url(&url?, environment.path("HOME").as_deref(), directory))
+        Some(Self::of_url(&url?, environment.path(isthmus_platform::HOME).as_deref(), directory))
     }
 
     /// One form of a URL. Two forms of it are two backends; that hides a report at most until the engine uses

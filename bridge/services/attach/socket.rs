@@ -1,13 +1,11 @@
 //! The socket of a daemon on this machine: where it is, and whether to believe that it is the daemon's.
 
 use isthmus_context::error_code::ErrorCode;
-use isthmus_platform::files::{FileTypeExt as _, MetadataExt as _};
-use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use isthmus_common::permissions::{PermissionsError, require_trusted};
-use isthmus_platform::local::{Stream, peer};
+use isthmus_platform::local::{Stream, is_socket, peer};
 use isthmus_platform::process::User;
 
 use isthmus_context::home;
@@ -60,7 +58,7 @@ impl DaemonSocket {
     /// The same, if there is a socket. A file that is none is not ours, and no reason to warn.
     pub(super) fn existing(context: &ProcessContext) -> Option<PathBuf> {
         let path = Self::well_known(context)?;
-        path.metadata().is_ok_and(|metadata| metadata.file_type().is_socket()).then_some(path)
+        is_socket(&path).then_some(path)
     }
 
     /// The socket of the daemon that an operator asks: the plugins' one, or else the well-known one.
@@ -84,13 +82,13 @@ impl DaemonSocket {
     /// Connects to a daemon that this user or root has started.
     pub async fn connect(path: &Path) -> Result<Stream, SocketError> {
         let absent = |source| SocketError::Absent { path: path.to_owned(), source };
-        let metadata = require_socket(path)?;
+        require_socket(path)?;
         if let Some(directory) = path.parent() {
             require_trusted(directory).map_err(SocketError::Directory)?;
         }
         let stream = Stream::connect(path).await.map_err(absent)?;
         // Of the process that listens, whatever the file says.
-        let owner = peer(&stream).map_or_else(|_| metadata.owner(), |peer| peer.user);
+        let owner = peer(&stream).map_err(absent)?.user;
         if owner != User::current() && !owner.is_root() {
             return Err(SocketError::Owner { path: path.to_owned(), owner });
         }
@@ -98,9 +96,9 @@ impl DaemonSocket {
     }
 }
 
-fn require_socket(path: &Path) -> Result<Metadata, SocketError> {
-    let metadata = path.metadata().map_err(|source| SocketError::Absent { path: path.to_owned(), source })?;
-    if metadata.file_type().is_socket() { Ok(metadata) } else { Err(SocketError::Kind(path.to_owned())) }
+fn require_socket(path: &Path) -> Result<(), SocketError> {
+    path.metadata().map_err(|source| SocketError::Absent { path: path.to_owned(), source })?;
+    if is_socket(path) { Ok(()) } else { Err(SocketError::Kind(path.to_owned())) }
 }
 
 /// The code of a daemon's socket that is not used.

@@ -92,7 +92,7 @@ impl<Files, Content, Error: std::error::Error> Reread<Files, Content, Error> {
 
 fn stamps(paths: &[PathBuf]) -> Option<Vec<FileStamp>> {
     let stamp = |path: &PathBuf| {
-        let stamp = FileStamp::of(&path.metadata().ok()?);
+        let stamp = FileStamp::of(path, &path.metadata().ok()?).ok()?;
         stamp.is_settled().then_some(stamp)
     };
     paths.iter().map(stamp).collect()

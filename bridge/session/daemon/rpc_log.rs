@@ -156,7 +156,6 @@ fn withheld(length: usize) -> Json {
 
 #[cfg(test)]
 mod tests {
-    use isthmus_platform::files::PermissionsExt as _;
     use std::time::Duration;
 
     use isthmus_proto::tfplugin6::{self, attribute_path, diagnostic};
@@ -293,7 +292,7 @@ mod tests {
             open(&path).unwrap().write_all(b"x").unwrap();
         }
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "xx");
-        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(isthmus_platform::files::mode(&std::fs::metadata(&path).unwrap()) & 0o777, 0o600);
         assert!(open(directory.path()).is_err());
         assert!(open(Path::new("/dev/full")).is_err());
         let pipe = directory.path().join("pipe");

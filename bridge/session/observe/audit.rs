@@ -7,7 +7,9 @@
 //! A file that was renamed or removed, as by a program that rotates logs, is created anew by the next line.
 
 use isthmus_platform::files::OpenFlags;
-use isthmus_platform::files::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
+use isthmus_platform::files::{
+    FileExt as _, OpenOptionsExt as _, Protection, identity, identity_of, protection_of,
+};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -130,7 +132,8 @@ fn open(path: &Path) -> Result<Log, AuditError> {
     let metadata = file.metadata().map_err(failed)?;
     require_regular(&metadata).map_err(failed)?;
     let user = User::current();
-    if metadata.owner() != user || metadata.mode() & 0o077 != 0 {
+    let Protection { owner, mode } = protection_of(&file, &metadata).map_err(failed)?;
+    if owner != user || mode & 0o077 != 0 {
         return Err(AuditError::Shared { path: path.to_owned(), user });
     }
     let mut last = [b'\n'];
@@ -142,10 +145,8 @@ fn open(path: &Path) -> Result<Log, AuditError> {
 
 /// Whether an open file is still the one at a path.
 fn is_at(file: &File, path: &Path) -> bool {
-    match (file.metadata(), path.metadata()) {
-        (Ok(open), Ok(found)) => open.identity() == found.identity(),
-        (Err(_), _) | (_, Err(_)) => false,
-    }
+    let found = path.metadata().and_then(|found| identity(path, &found));
+    matches!((identity_of(file), found), (Ok(open), Ok(found)) if open == found)
 }
 
 fn line(number: u64, entry: &AuditEntry, outcome: Option<AuditOutcome>) -> String {
@@ -176,7 +177,6 @@ fn line(number: u64, entry: &AuditEntry, outcome: Option<AuditOutcome>) -> Strin
 
 #[cfg(test)]
 mod tests {
-    use isthmus_platform::files::PermissionsExt as _;
 
     use super::*;
 
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!((&lines[0]["event"], &lines[1]["event"]), (&json!("begin"), &json!("end")));
         assert_eq!((&lines[0]["call"], &lines[0]["name"]), (&lines[1]["call"], &json!("a\n\"b\"")));
         assert_eq!((&lines[1]["outcome"], &lines[1]["milliseconds"]), (&json!("OK"), &json!(5.0)));
-        assert_eq!(path.metadata().expect("it is there").permissions().mode() & 0o777, 0o600);
+        assert_eq!(isthmus_platform::files::mode(&path.metadata().expect("it is there")) & 0o777, 0o600);
     }
 
     #[test]
@@ -245,7 +245,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let shared = directory.path().join("shared");
         std::fs::write(&shared, "").expect("a new file");
-        std::fs::set_permissions(&shared, std::fs::Permissions::from_mode(0o644)).expect("it is ours");
+        isthmus_platform::files::set_mode(&shared, 0o644).expect("it is ours");
         let error = AuditLog::open(&shared).expect_err("others can read it");
         assert!(error.to_string().contains("its mode be 600"), "{error}");
         let pipe = directory.path().join("pipe");

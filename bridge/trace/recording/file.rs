@@ -4,8 +4,7 @@
 //! has the id of its session. The file is created with its first line in it, and never overwritten. A file that is no
 //! recording, or that others may read, is not appended to.
 
-use isthmus_platform::files::OpenFlags;
-use isthmus_platform::files::{MetadataExt as _, OpenOptionsExt as _};
+use isthmus_platform::files::{OpenFlags, OpenOptionsExt as _, Protection, protection_of};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -84,7 +83,8 @@ pub(super) fn open(path: &Path) -> Result<File, RecordingError> {
     if !metadata.is_file() {
         return Err(RecordingError::Other(path.to_owned()));
     }
-    if metadata.mode() & 0o077 != 0 || metadata.owner() != User::current() {
+    let Protection { owner, mode } = protection_of(&file, &metadata).map_err(failed)?;
+    if mode & 0o077 != 0 || owner != User::current() {
         return Err(RecordingError::Shared(path.to_owned()));
     }
     match first_line(&file) {
@@ -153,7 +153,6 @@ pub(super) fn read(path: &Path) -> Result<Vec<Json>, RecordingError> {
 
 #[cfg(test)]
 mod tests {
-    use isthmus_platform::files::PermissionsExt;
 
     use super::*;
 
@@ -176,7 +175,10 @@ mod tests {
                 });
             }
         });
-        assert_eq!(std::fs::metadata(&path).expect("it is there").permissions().mode() & 0o777, MODE);
+        assert_eq!(
+            isthmus_platform::files::mode(&std::fs::metadata(&path).expect("it is there")) & 0o777,
+            MODE
+        );
         let lines = read(&path).expect("it is a recording");
         assert_eq!(lines.len(), 80);
         assert!(lines.chunks(2).all(|pair| pair[0] == pair[1]), "what is written together stays together");
@@ -221,13 +223,13 @@ mod tests {
         let path = directory.path().join("notes.txt");
         for contents in ["", "notes\n", "{\"kind\":\"header\",\"format_version\":\"2.0\"}\n"] {
             std::fs::write(&path, contents).expect("it is written");
-            std::fs::set_permissions(&path, PermissionsExt::from_mode(MODE)).expect("its own");
+            isthmus_platform::files::set_mode(&path, MODE).expect("its own");
             open(&path).expect_err(contents);
             read(&path).expect_err(contents);
             assert_eq!(std::fs::read_to_string(&path).expect("it is there"), contents);
         }
         std::fs::write(&path, header()).expect("it is written");
-        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o640)).expect("its own");
+        isthmus_platform::files::set_mode(&path, 0o640).expect("its own");
         assert!(matches!(open(&path), Err(RecordingError::Shared(_))));
         assert!(matches!(open(directory.path()), Err(RecordingError::Open { .. })));
     }

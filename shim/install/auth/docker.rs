@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use isthmus_common::{Links, Secret, open_regular};
-use isthmus_platform::{IS_LINUX, IS_WINDOWS};
+use isthmus_platform::IS_LINUX;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -57,7 +57,7 @@ impl DockerFile {
 
 /// The credentials files of Podman and Docker, in OpenTofu's order.
 pub(super) fn ambient_files(environment: &Environment) -> Vec<PathBuf> {
-    let home = environment.path(if IS_WINDOWS { "USERPROFILE" } else { "HOME" });
+    let home = environment.path(isthmus_platform::HOME);
     let configuration = environment.path("XDG_CONFIG_HOME").or_else(|| Some(home.as_ref()?.join(".config")));
     let run = environment.path("XDG_RUNTIME_DIR").filter(|_| IS_LINUX);
     let containers =

@@ -161,7 +161,7 @@ impl Record {
         archive: Option<FileSum>,
         verification: Verification,
     ) -> io::Result<Self> {
-        let stamp = FileStamp::of(&program.metadata()?).into();
+        let stamp = FileStamp::of(program, &program.metadata()?)?.into();
         Ok(Self {
             format: FORMAT,
             program: program.file_name().unwrap_or_default().to_string_lossy().into_owned(),
@@ -219,7 +219,8 @@ impl Record {
             let (program, expected) = (program.to_owned(), self.program.clone());
             return Err(AlteredError::Name { directory: directory(), program, expected });
         }
-        let stamp = FileStamp::of(&program.metadata().map_err(read)?).into();
+        let stamp =
+            program.metadata().and_then(|metadata| FileStamp::of(program, &metadata)).map_err(read)?.into();
         let is_unchanged = stamp == self.stamp;
         if is_unchanged && !always {
             return Ok(());

@@ -4,15 +4,13 @@
 //! version's lock, and only if it has our marker: a cache may be shared with other programs. Those
 //! of versions without markers must be removed by hand.
 
-use std::fs::Permissions;
 use std::io;
 use std::path::Path;
 
 use isthmus_common::marker::{Purpose, is_marked, mark};
-use isthmus_common::permissions::PRIVATE_DIRECTORY;
+use isthmus_common::permissions::{PRIVATE_DIRECTORY, temporary};
 use isthmus_common::{Platform, mounts};
 use isthmus_platform::directory::Directory;
-use isthmus_platform::files::PermissionsExt as _;
 use tempfile::TempDir;
 
 /// A staging directory; removed on drop.
@@ -27,10 +25,7 @@ pub(super) const UNFINISHED: &str = ".unfinished-";
 impl Staging {
     /// Creates one for a version and a platform, next to the version's directory.
     pub(crate) fn create_in(version: &Path, platform: Platform) -> io::Result<Self> {
-        let directory = tempfile::Builder::new()
-            .prefix(&prefix(platform))
-            .permissions(Permissions::from_mode(PRIVATE_DIRECTORY))
-            .tempdir_in(version)?;
+        let directory = temporary(PRIVATE_DIRECTORY).prefix(&prefix(platform)).tempdir_in(version)?;
         let name = directory.path().file_name().unwrap_or_default();
         mark(&Directory::open(directory.path())?, name, Purpose::Staging)?;
         Ok(Self { directory })

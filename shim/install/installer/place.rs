@@ -1,10 +1,10 @@
 //! Atomic placement of a version in the cache.
 
-use isthmus_platform::files::PermissionsExt as _;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use isthmus_common::permissions::{DIRECTORY, create_directory, without_writers};
+use isthmus_common::permissions::{DIRECTORY, create_directory, temporary, without_writers};
+use isthmus_platform::files::{mode, set_mode};
 
 use super::InstallError;
 use crate::cache::record::{Record, remove_own};
@@ -96,9 +96,8 @@ impl Place {
 /// Moves existing contents into a new directory next to the place, and returns its path.
 fn keep_beside(package: &Path) -> io::Result<PathBuf> {
     let name = package.file_name().unwrap_or_default();
-    let kept = tempfile::Builder::new()
+    let kept = temporary(DIRECTORY)
         .prefix(&format!("{}.replaced-", name.to_string_lossy()))
-        .permissions(std::fs::Permissions::from_mode(DIRECTORY))
         .tempdir_in(package.parent().unwrap_or(package))?;
     // An empty directory is removed.
     std::fs::rename(package, kept.path().join(name))?;
@@ -123,8 +122,7 @@ fn copy(directory: &Path, into: &Path) -> io::Result<()> {
                 left.push((from, to));
             } else if metadata.is_file() {
                 std::fs::copy(&from, &to)?;
-                let mode = without_writers(metadata.permissions().mode());
-                std::fs::set_permissions(&to, std::fs::Permissions::from_mode(mode))?;
+                set_mode(&to, without_writers(mode(&metadata)))?;
             } else {
                 // Reading devices and pipes may never end.
                 return Err(io::Error::other(format!("{} is not a file", from.display())));

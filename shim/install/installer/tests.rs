@@ -9,7 +9,6 @@ mod registries;
 mod trust;
 mod unverified;
 
-use isthmus_platform::files::MetadataExt as _;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,5 +1,3 @@
-use isthmus_platform::files::PermissionsExt as _;
-
 use isthmus_test_registry::{Archive, Entry};
 
 use super::*;
@@ -37,7 +35,7 @@ fn files_come_out_with_the_one_bit_that_matters() {
     ] {
         let path = into.join(name);
         assert_eq!(std::fs::read_to_string(&path).expect(name), content);
-        let found = path.metadata().expect(name).permissions().mode() & 0o7777;
+        let found = isthmus_platform::files::mode(&path.metadata().expect(name)) & 0o7777;
         assert_eq!(found & !0o022, mode & !0o022, "{name}: {found:o}");
     }
     assert!(into.join("empty").is_dir());

@@ -1,7 +1,7 @@
 //! Linux and macOS: descriptors of directories, and calls relative to them.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
@@ -149,11 +149,7 @@ impl Directory {
     /// # Errors
     /// When the file system has no locks.
     pub fn try_lock(&self) -> io::Result<bool> {
-        match self.0.try_lock() {
-            Ok(()) => Ok(true),
-            Err(TryLockError::WouldBlock) => Ok(false),
-            Err(TryLockError::Error(error)) => Err(error),
-        }
+        crate::files::try_lock(&self.0)
     }
 }
 

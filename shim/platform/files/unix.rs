@@ -1,7 +1,7 @@
 //! Linux and macOS: what the standard library has for Unix, and the calls that it lacks.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, DirBuilder, File, FileType, Metadata, OpenOptions, Permissions};
+use std::fs::{self, DirBuilder, File, FileType, Metadata, OpenOptions, Permissions, TryLockError};
 use std::io;
 use std::os::unix::fs as unix;
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::path::Path;
 use rustix::fs::{Access, FlockOperation, OFlags, access, fcntl_lock, statvfs};
 use rustix::io::Errno;
 
-use super::FileIdentity;
+use super::{FileIdentity, Others, Protection};
 use crate::process::User;
 
 /// How a file is opened or created.
@@ -56,51 +56,6 @@ impl DirBuilderExt for DirBuilder {
     }
 }
 
-/// What the system says of a file.
-pub trait MetadataExt {
-    /// Its kind and its permissions.
-    fn mode(&self) -> u32;
-    /// The user that it belongs to.
-    fn owner(&self) -> User;
-    /// Which file it is.
-    fn identity(&self) -> FileIdentity;
-    /// Its number of names; 0 when it was removed.
-    fn links(&self) -> u64;
-    /// Seconds and nanoseconds since 1970 of its last change of content, and of any change.
-    fn times(&self) -> [i64; 4];
-    /// Whether it is `/dev/null`.
-    fn is_null_device(&self) -> bool;
-}
-
-impl MetadataExt for Metadata {
-    fn mode(&self) -> u32 {
-        unix::MetadataExt::mode(self)
-    }
-
-    fn owner(&self) -> User {
-        User::from_id(unix::MetadataExt::uid(self))
-    }
-
-    fn identity(&self) -> FileIdentity {
-        FileIdentity { device: unix::MetadataExt::dev(self), inode: unix::MetadataExt::ino(self) }
-    }
-
-    fn links(&self) -> u64 {
-        unix::MetadataExt::nlink(self)
-    }
-
-    fn times(&self) -> [i64; 4] {
-        use unix::MetadataExt as Unix;
-        [Unix::mtime(self), Unix::mtime_nsec(self), Unix::ctime(self), Unix::ctime_nsec(self)]
-    }
-
-    fn is_null_device(&self) -> bool {
-        let device = unix::MetadataExt::rdev(self);
-        unix::FileTypeExt::is_char_device(&self.file_type())
-            && fs::metadata("/dev/null").is_ok_and(|null| unix::MetadataExt::rdev(&null) == device)
-    }
-}
-
 /// Kinds of files besides those of the standard library.
 pub trait FileTypeExt {
     /// A named pipe.
@@ -116,24 +71,6 @@ impl FileTypeExt for FileType {
 
     fn is_socket(&self) -> bool {
         unix::FileTypeExt::is_socket(self)
-    }
-}
-
-/// Permissions by their mode.
-pub trait PermissionsExt {
-    /// The mode.
-    fn mode(&self) -> u32;
-    /// Permissions with this mode.
-    fn from_mode(mode: u32) -> Self;
-}
-
-impl PermissionsExt for Permissions {
-    fn mode(&self) -> u32 {
-        unix::PermissionsExt::mode(self)
-    }
-
-    fn from_mode(mode: u32) -> Self {
-        unix::PermissionsExt::from_mode(mode)
     }
 }
 
@@ -162,12 +99,163 @@ impl FileExt for File {
     }
 }
 
+/// Which file is open.
+///
+/// # Errors
+/// When the system does not say.
+pub fn identity_of(file: &File) -> io::Result<FileIdentity> {
+    Ok(numbers(&file.metadata()?))
+}
+
+/// Which file has this path and this metadata.
+///
+/// # Errors
+/// Never.
+pub fn identity(_: &Path, metadata: &Metadata) -> io::Result<FileIdentity> {
+    Ok(numbers(metadata))
+}
+
+fn numbers(metadata: &Metadata) -> FileIdentity {
+    FileIdentity { device: unix::MetadataExt::dev(metadata), inode: unix::MetadataExt::ino(metadata) }
+}
+
+/// Whether an open file has lost its name.
+///
+/// # Errors
+/// When the system does not say.
+pub fn is_removed(file: &File) -> io::Result<bool> {
+    Ok(unix::MetadataExt::nlink(&file.metadata()?) == 0)
+}
+
+/// Numbers that differ after any change of a file: seconds and nanoseconds since 1970 of its last change of content and of
+/// any change, which file it is, and its mode.
+///
+/// # Errors
+/// Never.
+pub fn stamp(_: &Path, metadata: &Metadata) -> io::Result<[i64; 7]> {
+    use unix::MetadataExt as Unix;
+    let FileIdentity { device, inode } = numbers(metadata);
+    Ok([
+        Unix::mtime(metadata),
+        Unix::mtime_nsec(metadata),
+        Unix::ctime(metadata),
+        Unix::ctime_nsec(metadata),
+        inode.cast_signed(),
+        device.cast_signed(),
+        i64::from(Unix::mode(metadata)),
+    ])
+}
+
+/// Whose a file is, and who may do what with it.
+///
+/// # Errors
+/// Never.
+pub fn protection(_: &Path, metadata: &Metadata) -> io::Result<Protection> {
+    let owner = User::from_id(unix::MetadataExt::uid(metadata));
+    Ok(Protection { owner, mode: unix::MetadataExt::mode(metadata) & 0o7777 })
+}
+
+/// The same of an open file.
+///
+/// # Errors
+/// Never.
+pub fn protection_of(_: &File, metadata: &Metadata) -> io::Result<Protection> {
+    protection(Path::new(""), metadata)
+}
+
+/// The mode of a file.
+pub fn mode(metadata: &Metadata) -> u32 {
+    unix::MetadataExt::mode(metadata)
+}
+
+/// Gives a file or directory a mode.
+///
+/// # Errors
+/// When it belongs to another user.
+pub fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    fs::set_permissions(path, unix::PermissionsExt::from_mode(mode))
+}
+
+/// The permissions that a file with this mode is created with; `None` where a mode is none.
+pub fn permissions(mode: u32) -> Option<Permissions> {
+    Some(unix::PermissionsExt::from_mode(mode))
+}
+
+/// The command by which others may no longer write to a file, or not even read it.
+pub fn help_against_others(path: &Path, what: Others) -> String {
+    let change = match what {
+        Others::Write => "go-w",
+        Others::Read => "go=",
+    };
+    format!("chmod {change} {}", path.display())
+}
+
+/// The command by which a file belongs to a user.
+pub fn help_to_own(path: &Path, user: User) -> String {
+    format!("chown {user} {}", path.display())
+}
+
+/// Whether it is `/dev/null`.
+pub fn is_null_device(metadata: &Metadata) -> bool {
+    let device = unix::MetadataExt::rdev(metadata);
+    unix::FileTypeExt::is_char_device(&metadata.file_type())
+        && fs::metadata("/dev/null").is_ok_and(|null| unix::MetadataExt::rdev(&null) == device)
+}
+
+/// Locks a file; `false` if it is locked elsewhere.
+///
+/// # Errors
+/// When the file system has no locks.
+pub fn try_lock(file: &File) -> io::Result<bool> {
+    unless_locked(file.try_lock())
+}
+
+/// The same together with others that share it.
+///
+/// # Errors
+/// When the file system has no locks.
+pub fn try_lock_shared(file: &File) -> io::Result<bool> {
+    unless_locked(file.try_lock_shared())
+}
+
+/// Gives back a lock.
+///
+/// # Errors
+/// When the file system has no locks.
+pub fn unlock(file: &File) -> io::Result<()> {
+    file.unlock()
+}
+
+fn unless_locked(locked: Result<(), TryLockError>) -> io::Result<bool> {
+    match locked {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// Has the names in a directory survive a loss of power.
+///
+/// # Errors
+/// When the directory cannot be opened, or not be written.
+pub fn sync_directory(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
 /// Creates a symbolic link at `link`, which leads to `target`.
 ///
 /// # Errors
 /// When it cannot be created, or something is there.
 pub fn symlink(target: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result<()> {
     unix::symlink(target, link)
+}
+
+/// Gives a program another name, by a symbolic link.
+///
+/// # Errors
+/// When it cannot be created, or something is there.
+pub fn give_name(program: &Path, name: &Path) -> io::Result<()> {
+    symlink(program, name)
 }
 
 /// Whether a file is a program, for anybody.

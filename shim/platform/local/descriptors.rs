@@ -98,7 +98,7 @@ fn in_message(message: RecvAncillaryMessage<'_>) -> Vec<OwnedFd> {
 ///
 /// # Errors
 /// When it is another kind of socket, or accepts no connections.
-pub fn listening(listener: UnixListener) -> io::Result<UnixListener> {
+pub(crate) fn listening(listener: UnixListener) -> io::Result<UnixListener> {
     // Fails for a socket of another family.
     listener.local_addr()?;
     require_accepting(&listener)?;

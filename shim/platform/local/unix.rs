@@ -2,7 +2,8 @@
 
 use std::io;
 use std::os::fd::AsFd as _;
-use std::path::Path;
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::io::Errno;
@@ -47,6 +48,24 @@ pub fn bind(path: &Path) -> io::Result<StdListener> {
     let listener = StdListener::bind(path)?;
     listener.set_nonblocking(true)?;
     Ok(listener)
+}
+
+/// Accepts from a listener, within a runtime, which stays as it is.
+///
+/// # Errors
+/// When this process has no descriptor left.
+pub fn serve(listener: &StdListener) -> io::Result<Listener> {
+    Listener::from_std(listener.try_clone()?)
+}
+
+/// The path of a listener, if it has one.
+pub fn path_of(listener: &StdListener) -> Option<PathBuf> {
+    Some(listener.local_addr().ok()?.as_pathname()?.to_owned())
+}
+
+/// Whether a local socket is at a path.
+pub fn is_socket(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| found.file_type().is_socket())
 }
 
 /// Whether nothing listens on a socket. Does not wait for a listener with a full queue.

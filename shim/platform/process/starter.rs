@@ -4,7 +4,7 @@
 //! Ids are reused, so a process handle is needed. It is opened for the parent and valid if the
 //! parent is still the same afterwards: a process whose parent ends is reparented at once.
 
-use super::unix::parent;
+use super::family::parent;
 use crate::supervise::ForeignProcess;
 
 /// The parent of this process when this was created.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use rustix::fs::{FileType, fstat};
@@ -80,6 +81,15 @@ pub struct Signals {
     interrupt: Option<unix::Signal>,
     terminate: Option<unix::Signal>,
     hangup: Option<unix::Signal>,
+}
+
+/// Ignores interrupts of a terminal.
+///
+/// # Errors
+/// When the system refuses the handler.
+pub fn ignore_interrupts() -> io::Result<()> {
+    // The handler outlives what it is made for.
+    signal(SignalKind::interrupt()).map(drop)
 }
 
 /// What a signal is for.
@@ -205,4 +215,33 @@ pub fn forbid_core_dumps() {
 pub fn survive_limit_of_file_sizes() {
     // A system that refuses the handler leaves the signal as it is.
     drop(signal_hook::flag::register(libc::SIGXFSZ, Arc::default()));
+}
+
+const PASSWD: &str = "/etc/passwd";
+
+/// The home directory that the user database has for the user of this process, whatever `HOME` says, as Go's `os/user`
+/// finds it.
+pub fn home_of_account() -> Option<PathBuf> {
+    let passwd = std::fs::read_to_string(PASSWD).unwrap_or_default();
+    home_of(User::current().id(), &passwd)
+}
+
+fn home_of(user: u32, passwd: &str) -> Option<PathBuf> {
+    let mut entries = passwd.lines().map(|line| line.split(':').collect::<Vec<_>>());
+    let entry = entries.find(|entry| entry.get(2).and_then(|id| id.parse().ok()) == Some(user))?;
+    entry.get(5).filter(|home| home.starts_with('/')).map(PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_home_of_a_user_is_that_of_the_user_database() {
+        let passwd =
+            "root:x:0:0::/root:/bin/sh\nbad\nci:x:998:998:CI,,:/var/ci:/bin/sh\nno:x:997:997:::/bin/sh\n";
+        assert_eq!(home_of(998, passwd), Some(PathBuf::from("/var/ci")));
+        assert_eq!(home_of(997, passwd), None);
+        assert_eq!(home_of(1, passwd), None);
+    }
 }

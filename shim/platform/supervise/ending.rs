@@ -3,6 +3,8 @@
 use std::fmt;
 use std::process::ExitStatus;
 
+use super::family::{signal_name, signal_of};
+
 /// How a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
@@ -52,29 +54,4 @@ impl From<ExitStatus> for Ending {
             (None, None) => Self::Unknown,
         }
     }
-}
-
-/// The signal that ended a process.
-pub(super) fn signal_of(status: ExitStatus) -> Option<i32> {
-    std::os::unix::process::ExitStatusExt::signal(&status)
-}
-
-fn signal_name(number: i32) -> Option<&'static str> {
-    use rustix::process::Signal;
-    let named = [
-        (Signal::HUP, "SIGHUP"),
-        (Signal::INT, "SIGINT"),
-        (Signal::QUIT, "SIGQUIT"),
-        (Signal::ILL, "SIGILL"),
-        (Signal::TRAP, "SIGTRAP"),
-        (Signal::ABORT, "SIGABRT"),
-        (Signal::BUS, "SIGBUS"),
-        (Signal::FPE, "SIGFPE"),
-        (Signal::KILL, "SIGKILL"),
-        (Signal::SEGV, "SIGSEGV"),
-        (Signal::PIPE, "SIGPIPE"),
-        (Signal::TERM, "SIGTERM"),
-        (Signal::SYS, "SIGSYS"),
-    ];
-    named.into_iter().find(|(signal, _)| signal.as_raw() == number).map(|(_, name)| name)
 }

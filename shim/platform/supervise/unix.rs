@@ -29,12 +29,12 @@ use std::os::unix::net::UnixStream as BlockingStream;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::process::Pid;
+use rustix::process::{Pid, Signal};
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 
-use super::ending::{Ending, signal_of};
+use super::ending::Ending;
 use super::program::{Guardian, GuardianKind, OtherSession, Program, SpawnError};
 use report::Report;
 
@@ -237,4 +237,29 @@ fn prepare(guardian: &Guardian, program: Program) -> io::Result<Prepared> {
         }
     };
     Ok(Prepared { ours, stdout: stdout.into(), stderr: stderr.into(), host })
+}
+
+/// The signal that ended a process.
+pub(super) fn signal_of(status: ExitStatus) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(&status)
+}
+
+/// The name of a signal that ends processes.
+pub(super) fn signal_name(number: i32) -> Option<&'static str> {
+    let named = [
+        (Signal::HUP, "SIGHUP"),
+        (Signal::INT, "SIGINT"),
+        (Signal::QUIT, "SIGQUIT"),
+        (Signal::ILL, "SIGILL"),
+        (Signal::TRAP, "SIGTRAP"),
+        (Signal::ABORT, "SIGABRT"),
+        (Signal::BUS, "SIGBUS"),
+        (Signal::FPE, "SIGFPE"),
+        (Signal::KILL, "SIGKILL"),
+        (Signal::SEGV, "SIGSEGV"),
+        (Signal::PIPE, "SIGPIPE"),
+        (Signal::TERM, "SIGTERM"),
+        (Signal::SYS, "SIGSYS"),
+    ];
+    named.into_iter().find(|(signal, _)| signal.as_raw() == number).map(|(_, name)| name)
 }

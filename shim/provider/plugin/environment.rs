@@ -42,7 +42,7 @@ pub(super) fn child_environment(
     name: &str,
     inherited: &Environment,
     client_certificate: Option<&str>,
-    socket_directory: &Path,
+    socket_directory: Option<&Path>,
 ) -> BTreeMap<OsString, OsString> {
     let mut environment: BTreeMap<OsString, OsString> =
         inherited.iter().filter(|(name, _)| is_for_others(name)).map(owned).collect();
@@ -58,7 +58,9 @@ pub(super) fn child_environment(
     set("PLUGIN_PROTOCOL_VERSIONS", "5,6".as_ref());
     set("PLUGIN_MIN_PORT", "10000".as_ref());
     set("PLUGIN_MAX_PORT", "25000".as_ref());
-    set("PLUGIN_UNIX_SOCKET_DIR", socket_directory.as_os_str());
+    if let Some(directory) = socket_directory {
+        set("PLUGIN_UNIX_SOCKET_DIR", directory.as_os_str());
+    }
     if let Some(certificate) = client_certificate {
         set("PLUGIN_CLIENT_CERT", certificate.as_ref());
     }
@@ -88,7 +90,7 @@ mod tests {
                 ("TF_LOG", "INFO"),
             ]),
             Some("PEM"),
-            Path::new("/tmp/isthmus-a"),
+            Some(Path::new("/tmp/isthmus-a")),
         );
         let expected = [
             ("AWS_REGION", "us-east-1"),
@@ -122,7 +124,7 @@ mod tests {
             ("ISTHMUS_", "x"),
             ("ISTHMUSES", "of others"),
         ]);
-        let environment = child_environment("random", &ours, None, Path::new("/tmp/isthmus-a"));
+        let environment = child_environment("random", &ours, None, Some(Path::new("/tmp/isthmus-a")));
         let names: Vec<_> = environment.keys().filter_map(|name| name.to_str()).collect();
         assert!(!names.iter().any(|name| name.starts_with("ISTHMUS_")), "{names:?}");
         assert_eq!(value(&environment, "ISTHMUSES"), Some("of others"));
@@ -136,7 +138,7 @@ mod tests {
             ("PLUGIN_UNIX_SOCKET_GROUP", "staff"),
             ("PLUGIN_PROTOCOL_VERSIONS", "4"),
         ]);
-        let environment = child_environment("random", &above, None, Path::new("/tmp/isthmus-a"));
+        let environment = child_environment("random", &above, None, Some(Path::new("/tmp/isthmus-a")));
         assert_eq!(value(&environment, "PLUGIN_CLIENT_CERT"), None);
         assert_eq!(value(&environment, "PLUGIN_MULTIPLEX_GRPC"), None);
         assert_eq!(value(&environment, "PLUGIN_UNIX_SOCKET_GROUP"), None);

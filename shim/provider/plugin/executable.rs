@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use isthmus_common::Platform;
 use isthmus_platform::files::is_executable;
+use isthmus_platform::{IS_MACOS, IS_WINDOWS};
 
 use super::handshake::shown_bytes;
 use super::similar_path::{PROVIDER_PREFIX, similar_path};
@@ -158,8 +159,10 @@ const FOREIGN: [(&[u8], &str); 9] = [
 const MACOS: &str = "a program for macOS";
 
 fn judge(beginning: &[u8]) -> Result<(), ExecutableError> {
-    let native: &[&[u8]] = if cfg!(target_vendor = "apple") {
+    let native: &[&[u8]] = if IS_MACOS {
         &[b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"#!"]
+    } else if IS_WINDOWS {
+        &[b"MZ"]
     } else {
         &[b"\x7fELF", b"#!"]
     };
@@ -210,8 +213,7 @@ mod tests {
         assert_eq!(message(), "it is a directory; name the executable inside it");
         let binary = directory.path().join("terraform-provider-acme_v1.0.0");
         std::fs::write(&binary, "#!/bin/sh\n").expect("a file");
-        use isthmus_platform::files::PermissionsExt as _;
-        std::fs::set_permissions(&binary, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+        isthmus_platform::files::set_mode(&binary, 0o755).expect("it is ours");
         assert!(message().ends_with(&format!("inside it, {}", binary.display())), "{}", message());
     }
 

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use isthmus_common::{Environment, fail_point};
 use isthmus_grpc::Channel;
+use isthmus_platform::IS_WINDOWS;
 use isthmus_platform::supervise::{Guardian, OtherSessions, Program, SpawnError, spawn};
 
 use super::connection::connect;
@@ -138,8 +139,12 @@ async fn start(
     logs: &Logs,
 ) -> Result<(Supervision, tokio::sync::oneshot::Receiver<Vec<u8>>), LaunchProblem> {
     let sockets = prepare(spec, executable, logs).await?;
-    let environment =
-        child_environment(&spec.name, &spec.environment, identity.map(ClientIdentity::pem), sockets.path());
+    let environment = child_environment(
+        &spec.name,
+        &spec.environment,
+        identity.map(ClientIdentity::pem),
+        sockets.as_ref().map(SocketDirectory::path),
+    );
     let program = Program {
         executable: executable.to_owned(),
         args: spec.args.clone(),
@@ -175,7 +180,7 @@ async fn prepare(
     spec: &LaunchSpec,
     executable: &Path,
     logs: &Logs,
-) -> Result<SocketDirectory, LaunchProblem> {
+) -> Result<Option<SocketDirectory>, LaunchProblem> {
     let (executable, logs) = (executable.to_owned(), logs.clone());
     let working_directory = spec.working_directory.clone();
     let blocking = tokio::task::spawn_blocking(move || {
@@ -190,7 +195,8 @@ async fn prepare(
                 return Err(LaunchProblem::WorkingDirectory { directory, source });
             }
         }
-        Ok(SocketDirectory::create(&logs)?)
+        // go-plugin listens on a port there.
+        Ok(if IS_WINDOWS { None } else { Some(SocketDirectory::create(&logs)?) })
     });
     blocking.await.unwrap_or_else(|error| Err(LaunchProblem::Spawn(io::Error::other(error))))
 }

@@ -14,15 +14,15 @@
 //! name does not redirect them.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{DirBuilder, Permissions};
+use std::fs::DirBuilder;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 
 use isthmus_common::marker::{MARKER, Purpose, is_marked, mark};
-use isthmus_common::permissions::PRIVATE_DIRECTORY;
+use isthmus_common::permissions::{PRIVATE_DIRECTORY, temporary};
 use isthmus_platform::directory::{Directory, Kind};
-use isthmus_platform::files::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+use isthmus_platform::files::{DirBuilderExt as _, Protection, protection};
 use isthmus_platform::process::User;
 
 use super::log_level::Level;
@@ -80,12 +80,7 @@ impl SocketDirectory {
     fn create_in(parent: &Path, logs: &Logs) -> io::Result<Self> {
         let opened = Directory::open(parent)?;
         // `tempfile` would remove it with all contents.
-        let path = tempfile::Builder::new()
-            .prefix(PREFIX)
-            .rand_bytes(RANDOM)
-            .permissions(Permissions::from_mode(PRIVATE_DIRECTORY))
-            .tempdir_in(parent)?
-            .keep();
+        let path = temporary(PRIVATE_DIRECTORY).prefix(PREFIX).rand_bytes(RANDOM).tempdir_in(parent)?.keep();
         let name = path.file_name().unwrap_or_default().to_owned();
         let directory = opened
             .open_own_entry(&name)?
@@ -149,10 +144,9 @@ fn runtime_parent(runtime: &Path) -> Option<PathBuf> {
 
 /// A directory (no link) of our user that no other user may enter.
 fn is_private(path: &Path) -> bool {
-    let metadata = path.symlink_metadata();
-    metadata.is_ok_and(|metadata| {
-        metadata.is_dir() && metadata.owner() == User::current() && metadata.mode() & 0o077 == 0
-    })
+    let Ok(metadata) = path.symlink_metadata() else { return false };
+    let is_private = |found: Protection| found.owner == User::current() && found.mode & 0o077 == 0;
+    metadata.is_dir() && protection(path, &metadata).is_ok_and(is_private)
 }
 
 /// Removes directories of exited daemons. Failures are left for the next sweep.

@@ -54,7 +54,7 @@ impl Supervision {
     /// is dropped.
     pub(super) fn start(
         child: Spawned,
-        sockets: SocketDirectory,
+        sockets: Option<SocketDirectory>,
         logs: &Logs,
     ) -> (Self, oneshot::Receiver<Vec<u8>>) {
         let Spawned { process, reports, stdout, stderr } = child;
@@ -145,7 +145,7 @@ const LAST_OUTPUT: Duration = Duration::from_secs(1);
 async fn supervise(
     process: Arc<ChildProcess>,
     mut reports: Reports,
-    sockets: SocketDirectory,
+    sockets: Option<SocketDirectory>,
     readers: Readers,
     logs: Logs,
     exit: watch::Sender<Option<Exit>>,

@@ -2,7 +2,6 @@
 
 mod peer;
 
-use isthmus_platform::files::PermissionsExt as _;
 use std::error::Error as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -34,7 +33,7 @@ impl Workshop {
     fn file(&self, name: &str, content: &[u8], mode: u32) -> PathBuf {
         let path = self.path(name);
         std::fs::write(&path, content).expect("the directory can be written to");
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).expect("the file is ours");
+        isthmus_platform::files::set_mode(&path, mode).expect("the file is ours");
         path
     }
 

@@ -72,7 +72,7 @@ impl Program {
 
 fn stamp(path: &Path) -> io::Result<FileStamp> {
     let metadata = std::fs::metadata(path)?;
-    if metadata.is_file() { Ok(FileStamp::of(&metadata)) } else { Err(io::ErrorKind::InvalidInput.into()) }
+    if metadata.is_file() { FileStamp::of(path, &metadata) } else { Err(io::ErrorKind::InvalidInput.into()) }
 }
 
 #[cfg(test)]

@@ -281,7 +281,6 @@ fn lengths(header: &[u8; HEADER]) -> (u64, u64) {
 
 #[cfg(test)]
 mod tests {
-    use isthmus_platform::files::PermissionsExt as _;
 
     use super::*;
 
@@ -302,7 +301,9 @@ mod tests {
         files.write(NAME, b"second").expect("the file can be replaced");
         assert_eq!(files.read(NAME).as_deref(), Some(&b"second"[..]));
         assert!(files.touch(NAME));
-        let mode = |path: &Path| std::fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+        let mode = |path: &Path| {
+            isthmus_platform::files::mode(&std::fs::metadata(path).expect("it is there")) & 0o777
+        };
         assert_eq!(mode(&files.directory.join(NAME)), 0o600);
         assert_eq!(mode(&files.directory), 0o700);
     }

@@ -20,8 +20,8 @@ mod replay;
 #[cfg(test)]
 mod tests;
 
+use isthmus_platform::files::sync_directory;
 use std::collections::{BTreeSet, HashSet};
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -323,7 +323,7 @@ impl JournalFiles {
                 let file = OwnFile::create(&directory, Arc::clone(&keys.writing))?;
                 if durability == JournalDurability::Disk {
                     // What is in a file is as durable as its name.
-                    File::open(&directory)?.sync_all()?;
+                    sync_directory(&directory)?;
                 }
                 Ok(file)
             });
@@ -459,7 +459,7 @@ impl Own {
             (std::mem::replace(&mut *own, next), file, length)
         };
         next_file.sync_all()?;
-        File::open(directory)?.sync_all()?;
+        sync_directory(directory)?;
         fail_point("replacement-used");
         // Otherwise it is compacted when it is nobody's any more.
         if let Some(_lock) = directory::DirectoryLock::to_remove(directory)? {

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use isthmus_common::permissions::{PermissionsError, require_trusted_file};
 use isthmus_common::{Links, read_regular};
 use tokio_postgres::Config;
-use tokio_postgres::config::Host;
+
+use crate::location::name_of;
 
 /// The port of a server whose address has none.
 const PORT: u16 = 5432;
@@ -50,11 +51,8 @@ pub(super) fn take_password(config: &mut Config, path: &Path) -> Result<(), Pass
 
 /// What the first four fields of a line are compared with.
 fn server(config: &Config, index: usize) -> [String; 4] {
-    let host = match &config.get_hosts()[index] {
-        Host::Tcp(name) => name.clone(),
-        // As libpq has it for the default directory; any other one is named by its path.
-        Host::Unix(directory) => directory.display().to_string(),
-    };
+    // As libpq has it for the default directory; any other one is named by its path.
+    let host = name_of(&config.get_hosts()[index]);
     let ports = config.get_ports();
     let port = ports.get(index).or(ports.first()).copied().unwrap_or(PORT);
     let user = config.get_user().unwrap_or_default().to_owned();
@@ -123,8 +121,7 @@ mod tests {
         std::fs::write(&path, "other:*:*:*:hunter2\n").expect("a file of this test's own");
         let text = fails();
         assert!(text.contains("pgpass has no line for this server") && !text.contains("hunter2"), "{text}");
-        let mode = isthmus_platform::files::PermissionsExt::from_mode(0o666);
-        std::fs::set_permissions(&path, mode).expect("a file of this test's own");
+        isthmus_platform::files::set_mode(&path, 0o666).expect("a file of this test's own");
         assert!(fails().contains("lets other users write to it"), "{}", fails());
     }
 }

@@ -3,8 +3,9 @@
 //! Only the user may access the directory and the file; SQLite gives its log and index the mode of
 //! the database.
 
+use isthmus_platform::files::sync_directory;
 use isthmus_platform::files::{DirBuilderExt as _, OpenOptionsExt as _};
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, OpenOptions};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -74,12 +75,12 @@ pub(super) fn prepare_file(path: &Path) -> Result<(), StoreError> {
         if !directory.is_dir() {
             DirBuilder::new().recursive(true).mode(PRIVATE_DIRECTORY).create(directory)?;
             if let Some(parent) = directory.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-                File::open(parent)?.sync_all()?;
+                sync_directory(parent)?;
             }
         }
         if !path.try_exists()? {
             OpenOptions::new().append(true).create(true).mode(PRIVATE_FILE).open(path)?;
-            File::open(directory)?.sync_all()?;
+            sync_directory(directory)?;
         }
         path.metadata()
     };

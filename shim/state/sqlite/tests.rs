@@ -2,7 +2,6 @@
 
 mod damage;
 
-use isthmus_platform::files::PermissionsExt as _;
 use std::path::Path;
 
 use isthmus_common::Secret;
@@ -165,7 +164,7 @@ async fn nobody_else_can_read_the_files() {
     let home = directory.path().join("home");
     let store = SqliteStore::open(home.join("state.sqlite")).await.expect("a store");
     store.commit(add("a")).await.expect("added");
-    let mode = |path: &Path| std::fs::metadata(path).expect("a file").permissions().mode() & 0o777;
+    let mode = |path: &Path| isthmus_platform::files::mode(&std::fs::metadata(path).expect("a file")) & 0o777;
     assert_eq!(mode(&home), 0o700);
     let mut names = Vec::new();
     for entry in std::fs::read_dir(&home).expect("a directory") {

@@ -4,7 +4,7 @@
 //! while the disk is busy are committed together, each in its own savepoint: eight concurrent
 //! changes take hardly longer than one.
 
-use isthmus_platform::files::{FileIdentity, MetadataExt as _};
+use isthmus_platform::files::{self, FileIdentity};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -161,7 +161,7 @@ fn write(mut connection: Connection, path: &Path, mut jobs: mpsc::Receiver<Job>)
 }
 
 fn identity(path: &Path) -> Option<FileIdentity> {
-    path.metadata().ok().map(|metadata| metadata.identity())
+    path.metadata().and_then(|metadata| files::identity(path, &metadata)).ok()
 }
 
 fn switch(connection: &Connection, durability: Durability) -> rusqlite::Result<()> {

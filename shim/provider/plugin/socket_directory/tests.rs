@@ -83,7 +83,7 @@ fn the_directory_is_ours_alone_and_goes_away() {
     let place = Place::new();
     let directory = SocketDirectory::create(&place.logs()).expect("a directory");
     let path = directory.path().to_owned();
-    let mode = std::fs::metadata(&path).expect("it exists").permissions().mode();
+    let mode = isthmus_platform::files::mode(&std::fs::metadata(&path).expect("it exists"));
     assert_eq!(mode & 0o777, 0o700);
     assert_eq!(names(&path), [MARKER]);
     assert!(path.join("plugin4294967295").as_os_str().len() <= LONGEST_SOCKET_PATH);
@@ -206,7 +206,7 @@ fn the_runtime_directory_of_a_session_is_used_if_only_its_user_may_enter_it() {
     let session = tempfile::tempdir().expect("a directory");
     let runtime = session.path().join("1000");
     let set = |path: &Path, mode| {
-        std::fs::set_permissions(path, Permissions::from_mode(mode)).expect("it is ours");
+        isthmus_platform::files::set_mode(path, mode).expect("it is ours");
     };
     assert_eq!(runtime_parent(&runtime), None, "it is missing");
     std::fs::create_dir(&runtime).expect("a directory");
@@ -215,7 +215,7 @@ fn the_runtime_directory_of_a_session_is_used_if_only_its_user_may_enter_it() {
     set(&runtime, 0o700);
     let ours = runtime.join("isthmus");
     assert_eq!(runtime_parent(&runtime), Some(ours.clone()));
-    assert_eq!(std::fs::metadata(&ours).expect("a directory").permissions().mode() & 0o777, 0o700);
+    assert_eq!(isthmus_platform::files::mode(&std::fs::metadata(&ours).expect("a directory")) & 0o777, 0o700);
     set(&ours, 0o770);
     assert_eq!(runtime_parent(&runtime), None, "others may write to ours");
     std::fs::remove_dir(&ours).expect("it is empty");

@@ -1,8 +1,8 @@
 //! The directory of the journal files: reading all of them, and compacting those of processes that ended.
 
-use isthmus_platform::files::MetadataExt as _;
+use isthmus_platform::files::{is_removed, sync_directory, try_lock, try_lock_shared, unlock};
 use std::collections::{BTreeSet, HashSet};
-use std::fs::{File, Metadata, TryLockError};
+use std::fs::{File, Metadata};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -60,7 +60,7 @@ impl DirectoryLock {
     /// The right to remove files; `None` while others read or remove.
     pub(super) fn to_remove(directory: &Path) -> io::Result<Option<Self>> {
         let file = open_lock(directory)?;
-        Ok(file.try_lock().is_ok().then_some(Self(file)))
+        Ok(matches!(try_lock(&file), Ok(true)).then_some(Self(file)))
     }
 
     /// The right to list files. Blocks; `None` if there is none for [`LONGEST_WAIT`], or where the lock cannot
@@ -68,7 +68,7 @@ impl DirectoryLock {
     fn to_list(directory: &Path) -> Option<Self> {
         let since = Instant::now();
         let file = open_lock(directory).ok()?;
-        while file.try_lock_shared().is_err() {
+        while !matches!(try_lock_shared(&file), Ok(true)) {
             if since.elapsed() > LONGEST_WAIT {
                 return None;
             }
@@ -193,7 +193,7 @@ fn opened(path: &Path) -> io::Result<Result<File, String>> {
 fn bytes_of(file: &mut File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
-    if file.metadata()?.links() == 0 { Err(io::ErrorKind::NotFound.into()) } else { Ok(bytes) }
+    if is_removed(file)? { Err(io::ErrorKind::NotFound.into()) } else { Ok(bytes) }
 }
 
 impl Scan {
@@ -290,14 +290,11 @@ fn file_id(path: &Path) -> Option<FileId> {
 
 /// Whether a process holds the file.
 fn is_locked(file: &File) -> io::Result<bool> {
-    match file.try_lock_shared() {
-        Ok(()) => {
-            file.unlock()?;
-            Ok(false)
-        }
-        Err(TryLockError::WouldBlock) => Ok(true),
-        Err(TryLockError::Error(error)) => Err(error),
+    let is_free = try_lock_shared(file)?;
+    if is_free {
+        unlock(file)?;
     }
+    Ok(!is_free)
 }
 
 /// Replaces the files of processes that have ended by one with what is still open, or by none. Does
@@ -320,7 +317,7 @@ pub(super) fn compact(directory: &Path, keys: &JournalKeys) -> io::Result<()> {
             Ok(Ok(file)) => file,
             Err(error) => return Err(error),
         };
-        let is_free = file.try_lock().is_ok();
+        let is_free = matches!(try_lock(&file), Ok(true));
         let bytes = match bytes_of(&mut file) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             bytes => bytes?,
@@ -349,7 +346,7 @@ pub(super) fn compact(directory: &Path, keys: &JournalKeys) -> io::Result<()> {
         fail_point("compaction-written");
         // Before the others are removed, which were on the disk.
         file.file.sync_all()?;
-        File::open(directory)?.sync_all()?;
+        sync_directory(directory)?;
         new = Some(file);
     }
     // With the last of them, what was only needed because of them.

@@ -4,6 +4,7 @@
 //! the store are (`keyring`). A rotation adds a new key for new files, and encrypts the older ones for the
 //! user's new key; processes that run keep the key that they have.
 
+use isthmus_platform::files::sync_directory;
 use std::collections::HashMap;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -190,7 +191,7 @@ fn write(directory: &Path, rows: &Rows, replace: bool) -> io::Result<()> {
         temporary.persist_noclobber(path).map_err(|error| error.error)?;
     }
     fail_point("journal-key-published");
-    std::fs::File::open(directory)?.sync_all()
+    sync_directory(directory)
 }
 
 fn failed(directory: &Path, error: io::Error) -> JournalFilesError {

@@ -1,7 +1,7 @@
 //! The journal file of this process.
 
-use isthmus_platform::files::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
-use std::fs::{File, OpenOptions, TryLockError};
+use isthmus_platform::files::{FileExt as _, OpenOptionsExt as _, is_removed, try_lock};
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -55,12 +55,10 @@ impl OwnFile {
             };
             fail_point("journal-file-created");
             // Between creation and lock, another process may take it for one that was left, and remove it.
-            match file.try_lock() {
-                Ok(()) => {}
-                Err(TryLockError::WouldBlock) => continue,
-                Err(TryLockError::Error(error)) => return Err(error),
+            if !try_lock(&file)? {
+                continue;
             }
-            if file.metadata()?.links() == 0 {
+            if is_removed(&file)? {
                 continue;
             }
             fail_point("journal-file-locked");
