@@ -13,15 +13,15 @@ use linux as system;
 #[cfg(target_os = "macos")]
 use macos as system;
 
+#[cfg(target_os = "macos")]
+pub(crate) use macos::sysctl;
 pub use memory::{limit_holes, trim};
 pub use starter::Starter;
-pub use system::{
-    began, environment_without, executables, hide_from_other_processes, host, machine, standard_output_file,
-    usage,
-};
+pub use system::{executables, machine, standard_output_file};
 pub use unix::{
-    Ends, OpenFilesLimit, Signals, Stops, User, forbid_core_dumps, kill_this, open_files_limit, parent,
-    set_open_files_limit, standard_input_ended, stop_this, survive_limit_of_file_sizes, terminate,
+    Ends, OpenFilesLimit, Signals, Stops, User, began, environment_without, forbid_core_dumps,
+    hide_from_other_processes, host, kill_this, open_files_limit, parent, set_open_files_limit,
+    standard_input_ended, stop_this, survive_limit_of_file_sizes, terminate, usage,
 };
 
 use std::time::Duration;

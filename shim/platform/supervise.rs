@@ -20,11 +20,13 @@ use linux as system;
 #[cfg(target_os = "macos")]
 use macos as system;
 
-/// For what the system tells of this process.
-#[cfg(target_os = "macos")]
+/// For what the system tells of this process and of others.
 pub(crate) mod processes {
-    pub(crate) use super::macos::{process as one, processes as all};
+    pub(crate) use super::system::process as one;
+    #[cfg(target_os = "macos")]
+    pub(crate) use super::system::processes as all;
 }
+pub(crate) use system::DESCRIPTORS;
 
 pub use ending::Ending;
 pub use program::{Guardian, OtherSession, OtherSessions, Program, SpawnError};

@@ -18,7 +18,7 @@ pub(super) fn own_executable() -> PathBuf {
 }
 
 /// Where the descriptors of this process are listed.
-pub(super) const DESCRIPTORS: &str = "/proc/self/fd";
+pub(crate) const DESCRIPTORS: &str = "/proc/self/fd";
 
 /// Becomes readable when its process has exited, and refers to no other process after that.
 #[derive(Debug)]
@@ -74,7 +74,7 @@ pub(super) fn processes() -> Vec<Process> {
 }
 
 /// Reads a process; `None` if it does not exist or is not accessible.
-pub(super) fn process(id: Pid) -> Option<Process> {
+pub(crate) fn process(id: Pid) -> Option<Process> {
     // Names may be invalid UTF-8.
     let stat = fs::read(format!("/proc/{}/stat", id.as_raw_nonzero())).ok()?;
     parse(&String::from_utf8_lossy(&stat))

@@ -18,7 +18,7 @@ pub(super) fn own_executable() -> PathBuf {
 }
 
 /// Where the descriptors of this process are listed.
-pub(super) const DESCRIPTORS: &str = "/dev/fd";
+pub(crate) const DESCRIPTORS: &str = "/dev/fd";
 
 /// Becomes readable when its process has exited.
 #[derive(Debug)]
