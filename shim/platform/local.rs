@@ -4,12 +4,16 @@
 //! machine's own address. [`ListeningSocket`] goes from one process to the next one.
 
 mod descriptors;
+mod ends;
 mod unix;
 
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "macos")]
 mod macos;
+/// Also read by the tests of other systems, which have no such table.
+#[cfg(any(target_os = "macos", test))]
+mod pcblist;
 #[cfg(target_os = "linux")]
 use linux as system;
 #[cfg(target_os = "macos")]
