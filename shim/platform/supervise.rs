@@ -12,13 +12,20 @@ mod program;
 mod unix;
 
 #[cfg(target_os = "linux")]
+#[cfg_attr(feature = "portable", expect(dead_code, reason = "what macOS lacks"))]
 mod linux;
 #[cfg(target_os = "macos")]
 mod macos;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "macos", feature = "portable"))]
+mod plain;
+#[cfg(feature = "portable")]
+mod portable;
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
 use linux as system;
 #[cfg(target_os = "macos")]
 use macos as system;
+#[cfg(feature = "portable")]
+use portable as system;
 
 /// For what the system tells of this process and of others.
 pub(crate) mod processes {

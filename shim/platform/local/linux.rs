@@ -51,11 +51,12 @@ impl PeerUsers {
 
     /// Opens the netlink socket. If that fails, lookups by netlink fail.
     pub fn open() -> Self {
-        Self {
-            diag: SockDiag::open().map(Mutex::new).map_err(|error| error.to_string()),
-            has_found: AtomicBool::new(false),
-            namespace: UserNamespace::own(),
-        }
+        let diag = if cfg!(feature = "portable") {
+            Err("only the table of all sockets, as on macOS".to_owned())
+        } else {
+            SockDiag::open().map(Mutex::new).map_err(|error| error.to_string())
+        };
+        Self { diag, has_found: AtomicBool::new(false), namespace: UserNamespace::own() }
     }
 
     /// The owner of the socket at the other end.

@@ -8,6 +8,9 @@ use tokio::net::unix::pipe;
 
 /// Standard input, opened anew, if it is a pipe: whether a read waits belongs to the open file, which others may have as well.
 pub(super) fn reopened_standard_input() -> Option<pipe::Receiver> {
+    if cfg!(feature = "portable") {
+        return None;
+    }
     pipe::OpenOptions::new().open_receiver("/proc/self/fd/0").ok()
 }
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::PathBuf;
+use std::process::Command;
 
 use rustix::process::{
     Pid, PidfdFlags, Signal, getpid, getppid, pidfd_open, pidfd_send_signal, set_child_subreaper,
@@ -59,6 +60,23 @@ pub(super) fn die_with(parent: Pid) -> io::Result<()> {
 /// Has processes below this one that lose their parent become its children.
 pub(super) fn adopt_orphans() -> io::Result<()> {
     Ok(set_child_subreaper(Some(getpid()))?)
+}
+
+/// Has the processes of a program found by [`descendants`], which needs nothing: they are below this process.
+pub(super) fn mark(_: &mut Command) {}
+
+/// The processes that a marked program has started, and it: the descendants of this process, which adopts orphans.
+pub(super) fn descendants(processes: &[Process]) -> Vec<&Process> {
+    let mut above = vec![getpid()];
+    let mut found: Vec<&Process> = Vec::new();
+    while let Some(parent) = above.pop() {
+        for child in processes.iter().filter(|process| process.parent == Some(parent)) {
+            above.push(child.id);
+            found.push(child);
+        }
+    }
+    found.retain(|process| !process.has_ended);
+    found
 }
 
 /// The name of this process in process lists, which would show `exe`.
