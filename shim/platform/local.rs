@@ -5,6 +5,7 @@
 
 #[cfg(unix)]
 mod descriptors;
+mod ends;
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]
@@ -14,6 +15,9 @@ pub(crate) mod windows;
 mod linux;
 #[cfg(target_os = "macos")]
 mod macos;
+/// Also read by the tests of other systems, which have no such table.
+#[cfg(any(target_os = "macos", test))]
+mod pcblist;
 #[cfg(unix)]
 use descriptors as passed;
 #[cfg(target_os = "linux")]

@@ -22,17 +22,16 @@ use windows as family;
 #[cfg(windows)]
 use windows as system;
 
+#[cfg(target_os = "macos")]
+pub(crate) use macos::sysctl;
 pub use family::{
-    Ends, OpenFilesLimit, Signals, Stops, User, forbid_core_dumps, home_of_account, ignore_interrupts,
-    kill_this, open_files_limit, parent, set_open_files_limit, standard_input_ended, stop_this,
-    survive_limit_of_file_sizes, terminate,
+    Ends, OpenFilesLimit, Signals, Stops, User, began, environment_without, forbid_core_dumps,
+    hide_from_other_processes, home_of_account, host, ignore_interrupts, kill_this, open_files_limit, parent,
+    set_open_files_limit, standard_input_ended, stop_this, survive_limit_of_file_sizes, terminate, usage,
 };
 pub use memory::{limit_holes, trim};
 pub use starter::Starter;
-pub use system::{
-    began, environment_without, executables, hide_from_other_processes, host, machine, standard_output_file,
-    usage,
-};
+pub use system::{executables, machine, standard_output_file};
 
 use std::time::Duration;
 

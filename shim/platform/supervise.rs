@@ -15,13 +15,20 @@ mod unix;
 mod windows;
 
 #[cfg(target_os = "linux")]
+#[cfg_attr(feature = "portable", expect(dead_code, reason = "what macOS lacks"))]
 mod linux;
 #[cfg(target_os = "macos")]
 mod macos;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "macos", feature = "portable"))]
+mod plain;
+#[cfg(feature = "portable")]
+mod portable;
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
 use linux as system;
 #[cfg(target_os = "macos")]
 use macos as system;
+#[cfg(feature = "portable")]
+use portable as system;
 #[cfg(unix)]
 use unix as family;
 #[cfg(windows)]
@@ -29,11 +36,15 @@ use windows as family;
 #[cfg(windows)]
 use windows as system;
 
-/// For what the system tells of this process.
-#[cfg(target_os = "macos")]
+/// For what the system tells of this process and of others.
+#[cfg(unix)]
 pub(crate) mod processes {
-    pub(crate) use super::macos::{process as one, processes as all};
+    pub(crate) use super::system::process as one;
+    #[cfg(target_os = "macos")]
+    pub(crate) use super::system::processes as all;
 }
+#[cfg(unix)]
+pub(crate) use system::DESCRIPTORS;
 
 pub use ending::Ending;
 pub use family::{

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, StatVfs, StatVfsMountFlags, StatxAttributes, StatxFlags, statx};
+use rustix::fs::{AtFlags, StatVfsMountFlags, StatxAttributes, StatxFlags, statvfs, statx};
 
 /// Whether a file system is mounted at a directory.
 ///
@@ -17,6 +17,6 @@ pub fn is_mount_point(directory: &Path) -> io::Result<bool> {
 }
 
 /// Whether no file of a file system can be started.
-pub(super) fn forbids_execution(system: &StatVfs) -> bool {
-    system.f_flag.contains(StatVfsMountFlags::NOEXEC)
+pub(super) fn forbids_execution(path: &Path) -> io::Result<bool> {
+    Ok(statvfs(path)?.f_flag.contains(StatVfsMountFlags::NOEXEC))
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use rustix::fs::StatVfs;
+use rustix::fs::statfs;
 
 /// Whether a file system is mounted at a directory.
 ///
@@ -16,7 +16,8 @@ pub fn is_mount_point(directory: &Path) -> io::Result<bool> {
     Ok(File::open(directory)?.metadata()?.dev() != parent)
 }
 
-/// Whether no file of a file system can be started, which this call does not tell.
-pub(super) fn forbids_execution(_: &StatVfs) -> bool {
-    false
+/// Whether no file of a file system can be started.
+pub(super) fn forbids_execution(path: &Path) -> io::Result<bool> {
+    let no_execution = libc::MNT_NOEXEC.cast_unsigned();
+    Ok(statfs(path)?.f_flags & no_execution != 0)
 }

@@ -322,6 +322,6 @@ pub fn space(path: &Path) -> io::Result<Space> {
     let found = statvfs(path)?;
     Ok(Space {
         available: found.f_bavail.saturating_mul(found.f_frsize),
-        forbids_execution: super::system::forbids_execution(&found),
+        forbids_execution: super::system::forbids_execution(path)?,
     })
 }

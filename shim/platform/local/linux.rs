@@ -12,7 +12,6 @@ mod proc_net;
 mod sock_diag;
 mod socket;
 
-use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -20,10 +19,11 @@ use std::sync::{Mutex, PoisonError};
 use rustix::net::sockopt::socket_acceptconn;
 use tokio::net::TcpStream;
 
+use super::ends::Ends;
 use super::{Owner, UnknownPeer};
 use crate::process::User;
 use sock_diag::SockDiag;
-use socket::{Ends, Listed, canonical};
+use socket::Listed;
 
 /// Default id of users without one in our user namespace.
 const OVERFLOW_USER: u32 = 65534;
@@ -51,11 +51,12 @@ impl PeerUsers {
 
     /// Opens the netlink socket. If that fails, lookups by netlink fail.
     pub fn open() -> Self {
-        Self {
-            diag: SockDiag::open().map(Mutex::new).map_err(|error| error.to_string()),
-            has_found: AtomicBool::new(false),
-            namespace: UserNamespace::own(),
-        }
+        let diag = if cfg!(feature = "portable") {
+            Err("only the table of all sockets, as on macOS".to_owned())
+        } else {
+            SockDiag::open().map(Mutex::new).map_err(|error| error.to_string())
+        };
+        Self { diag, has_found: AtomicBool::new(false), namespace: UserNamespace::own() }
     }
 
     /// The owner of the socket at the other end.
@@ -63,10 +64,10 @@ impl PeerUsers {
     /// # Errors
     /// If there is no open socket, or the system denies the lookup.
     pub async fn of_peer(&self, stream: &TcpStream) -> Result<Owner, UnknownPeer> {
-        let ends = peer_ends(stream)?;
+        let ends = Ends::of_peer(stream)?;
         let listed = self.find(ends).await?.ok_or(UnknownPeer::NoSocket)?;
         // While our own end is connected, no other socket can have these addresses.
-        if peer_ends(stream)? != ends {
+        if Ends::of_peer(stream)? != ends {
             return Err(UnknownPeer::NoSocket);
         }
         let user = listed.owner().ok_or(UnknownPeer::NoSocket)?;
@@ -75,7 +76,7 @@ impl PeerUsers {
 
     /// The user that a connection seems to be of, if the system tells at once.
     pub fn listed(&self, stream: &TcpStream) -> Option<User> {
-        self.find_by_netlink(peer_ends(stream).ok()?).ok()??.owner().map(User::from_id)
+        self.find_by_netlink(Ends::of_peer(stream).ok()?).ok()??.owner().map(User::from_id)
     }
 
     async fn find(&self, ends: Ends) -> Result<Option<Listed>, UnknownPeer> {
@@ -135,14 +136,6 @@ impl UserNamespace {
     }
 }
 
-/// The addresses of the socket at the other end, from its side. Fails if our end is not connected
-/// any more.
-fn peer_ends(stream: &TcpStream) -> Result<Ends, UnknownPeer> {
-    let address =
-        |address: std::io::Result<SocketAddr>| address.map(canonical).map_err(|_| UnknownPeer::NoSocket);
-    Ok(Ends { local: address(stream.peer_addr())?, remote: address(stream.local_addr())? })
-}
-
 /// Whether a socket accepts connections.
 pub(super) fn is_accepting(socket: impl AsFd) -> std::io::Result<bool> {
     Ok(socket_acceptconn(socket)?)
@@ -196,7 +189,7 @@ mod tests {
                 Err(_) if listen.is_ipv6() || dial.is_ipv6() => continue,
                 connected => connected.expect("a connection"),
             };
-            let ends = peer_ends(&accepted).expect("it is connected");
+            let ends = Ends::of_peer(&accepted).expect("it is connected");
             let [netlink, proc] = both_ways(&owners, ends);
             let listed = netlink.expect("it is listed");
             assert_eq!((listed.state, listed.user), (ESTABLISHED, own.id()), "{dial} to {listen}");
@@ -214,7 +207,7 @@ mod tests {
     async fn a_socket_that_sent_and_was_closed_at_once_has_no_owner() {
         let owners = PeerUsers::open();
         let (accepted, dialled) = connection(LOOPBACK, LOOPBACK).await.expect("a connection");
-        let ends = peer_ends(&accepted).expect("it is connected");
+        let ends = Ends::of_peer(&accepted).expect("it is connected");
         let mut dialled = dialled.into_std().expect("a socket");
         dialled.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").expect("a few bytes");
         drop(dialled);

@@ -20,7 +20,8 @@ pub type StdListener = std::os::unix::net::UnixListener;
 pub type Stream = tokio::net::UnixStream;
 
 /// Longest path of a socket, in bytes: `sun_path` is 108 bytes on Linux and 104 on macOS, with a terminating NUL.
-pub const LONGEST_PATH: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
+pub const LONGEST_PATH: usize =
+    if cfg!(all(target_os = "linux", not(feature = "portable"))) { 107 } else { 103 };
 
 /// The process at the other end of a local connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

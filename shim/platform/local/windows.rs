@@ -28,6 +28,7 @@ use windows_sys::Win32::Security::SECURITY_ATTRIBUTES;
 use windows_sys::Win32::System::Pipes::{GetNamedPipeClientProcessId, GetNamedPipeServerProcessId};
 use windows_sys::Win32::System::Threading::PROCESS_QUERY_LIMITED_INFORMATION;
 
+use super::ends::Ends;
 use super::{Owner, UnknownPeer};
 use crate::files::{Descriptor, set_mode};
 use crate::process::{User, windows as process};
@@ -352,11 +353,11 @@ impl PeerUsers {
     /// # Errors
     /// If no process of this machine has the other end, or its user is not known.
     pub async fn of_peer(&self, stream: &TcpStream) -> Result<Owner, UnknownPeer> {
-        let ends = ends(stream)?;
+        let ends = Ends::of_peer(stream)?;
         let found = tokio::task::spawn_blocking(move || process_at(ends)).await;
         let process = found.map_err(|error| UnknownPeer::Undetermined(error.to_string()))??;
         // While our own end is connected, no other socket can have these addresses.
-        if self::ends(stream)? != ends {
+        if Ends::of_peer(stream)? != ends {
             return Err(UnknownPeer::NoSocket);
         }
         let unknown = || UnknownPeer::Undetermined(format!("the user of process {process} is not known"));
@@ -369,15 +370,8 @@ impl PeerUsers {
     }
 }
 
-/// The address at the other end, and ours.
-fn ends(stream: &TcpStream) -> Result<[SocketAddr; 2], UnknownPeer> {
-    let canonical = |address: SocketAddr| SocketAddr::new(address.ip().to_canonical(), address.port());
-    let both = stream.peer_addr().and_then(|peer| Ok([canonical(peer), canonical(stream.local_addr()?)]));
-    both.map_err(|_| UnknownPeer::NoSocket)
-}
-
-/// The process whose socket is bound to the first address, and connected to the second one.
-fn process_at(ends: [SocketAddr; 2]) -> Result<u32, UnknownPeer> {
+/// The process that has the socket.
+fn process_at(ends: Ends) -> Result<u32, UnknownPeer> {
     let undetermined = |error: io::Error| UnknownPeer::Undetermined(error.to_string());
     // A connection that a socket for both versions has accepted is in the table of version 6.
     let tables =
@@ -437,20 +431,20 @@ fn port_at(row: &[u8], position: usize) -> u16 {
 }
 
 /// State, local address and port, remote address and port, process.
-fn version_4(row: &[u8]) -> ([SocketAddr; 2], u32) {
+fn version_4(row: &[u8]) -> (Ends, u32) {
     let end = |address: usize, port: usize| {
         let address: [u8; 4] = number_at(row, address).to_ne_bytes();
         SocketAddr::from((address, port_at(row, port)))
     };
-    ([end(4, 8), end(12, 16)], number_at(row, 20))
+    (Ends { local: end(4, 8), remote: end(12, 16) }, number_at(row, 20))
 }
 
 /// Local address, scope and port, remote address, scope and port, state, process.
-fn version_6(row: &[u8]) -> ([SocketAddr; 2], u32) {
+fn version_6(row: &[u8]) -> (Ends, u32) {
     let end = |address: usize, port: usize| {
         let bytes = row.get(address..address + 16).and_then(|bytes| <[u8; 16]>::try_from(bytes).ok());
         let address = std::net::Ipv6Addr::from(bytes.unwrap_or_default()).to_canonical();
         SocketAddr::from((address, port_at(row, port)))
     };
-    ([end(0, 20), end(24, 44)], number_at(row, 52))
+    (Ends { local: end(0, 20), remote: end(24, 44) }, number_at(row, 52))
 }

@@ -1,28 +1,19 @@
 //! macOS: libproc, `sysctl`, and paths of descriptors.
 
-use std::ffi::{CStr, OsStr, OsString};
+use std::ffi::{CStr, OsStr};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use rustix::fs::getpath;
 use rustix::process::Pid;
+use tokio::net::unix::pipe;
 
-use super::Usage;
 use crate::supervise::processes;
 
-/// The path of standard input.
-pub(super) const STANDARD_INPUT: &str = "/dev/fd/0";
-
-/// Whether this process inherited an ignored signal.
-#[expect(unsafe_code, reason = "the disposition of a signal has no other interface")]
-pub(super) fn is_ignored(signal: i32) -> bool {
-    let mut found = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: without a new disposition the call only writes the present one into `found`.
-    let result = unsafe { libc::sigaction(signal, std::ptr::null(), found.as_mut_ptr()) };
-    // SAFETY: it was zero before, which is a value of each of its fields.
-    result == 0 && unsafe { found.assume_init() }.sa_sigaction == libc::SIG_IGN
+/// Standard input without the reads of other processes: `/dev/fd/0` would be the same open file as theirs, whose mode is theirs.
+pub(super) fn reopened_standard_input() -> Option<pipe::Receiver> {
+    None
 }
 
 /// Where standard output goes, if that has a name.
@@ -46,55 +37,53 @@ fn executable(id: Pid) -> Option<PathBuf> {
     Some(PathBuf::from(OsStr::from_bytes(&path)))
 }
 
-/// What this process uses.
-pub fn usage() -> Usage {
-    let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    // One of them is the directory that is read.
-    let open_files = std::fs::read_dir("/dev/fd").map_or(0, |files| files.count().saturating_sub(1));
-    let resident_memory = crate::supervise::resident_memory(std::process::id());
-    Usage { resident_memory, cpu: Duration::try_from(cpu).unwrap_or_default(), open_files }
-}
-
-/// The name of this machine; empty if the system does not tell.
-pub fn host() -> String {
-    rustix::system::uname().nodename().to_string_lossy().into_owned()
+/// The resident memory of this process, in bytes.
+pub(super) fn own_memory() -> u64 {
+    crate::supervise::resident_memory(std::process::id())
 }
 
 /// Identifies the boot, in which a process id means one process; empty if the system does not tell.
-#[expect(unsafe_code, reason = "sysctl has no other interface")]
 pub fn machine() -> String {
     // A UUID.
-    let mut text = [0_u8; 64];
-    let mut length = text.len();
-    // SAFETY: the buffer has as many bytes as `length` says; the call writes neither name nor new value.
-    let result = unsafe {
-        libc::sysctlbyname(
-            c"kern.bootsessionuuid".as_ptr(),
-            text.as_mut_ptr().cast(),
-            &raw mut length,
-            std::ptr::null_mut(),
-            0,
-        )
-    };
-    if result != 0 {
-        return String::new();
-    }
+    let text = sysctl(c"kern.bootsessionuuid").unwrap_or_default();
     CStr::from_bytes_until_nul(&text).map(|text| text.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// When a running process began: ids are reused.
-pub fn began(process: u32) -> Option<String> {
-    let process = processes::one(Pid::from_raw(i32::try_from(process).ok()?)?)?;
-    (!process.has_ended).then(|| process.started.to_string())
-}
-
-/// Hides this process from others of its user, which this system does by itself.
-pub fn hide_from_other_processes(_secret: &[&str]) {}
-
-/// The environment of this process.
+/// What the kernel tells by a name.
 ///
 /// # Errors
-/// Never.
-pub fn environment_without(_secret: &[&str]) -> io::Result<Vec<(OsString, OsString)>> {
-    Ok(std::env::vars_os().collect())
+/// When it knows no such name, or what it tells grows faster than it is read.
+pub(crate) fn sysctl(name: &CStr) -> io::Result<Vec<u8>> {
+    const ATTEMPTS: u32 = 8;
+    for _ in 0..ATTEMPTS {
+        // The kernel adds room for what comes meanwhile.
+        let mut answer = vec![0; read_sysctl(name, None)?];
+        match read_sysctl(name, Some(&mut answer)) {
+            Ok(length) => {
+                answer.truncate(length);
+                return Ok(answer);
+            }
+            Err(error) if error.raw_os_error() == Some(libc::ENOMEM) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::from_raw_os_error(libc::ENOMEM))
 }
+
+/// Reads it into a buffer, and returns its length; without a buffer, the length that one should have.
+#[expect(unsafe_code, reason = "sysctl has no other interface")]
+fn read_sysctl(name: &CStr, buffer: Option<&mut [u8]>) -> io::Result<usize> {
+    let (place, mut length) = match buffer {
+        Some(buffer) => (buffer.as_mut_ptr(), buffer.len()),
+        None => (std::ptr::null_mut(), 0),
+    };
+    // SAFETY: the buffer has as many bytes as `length` says, or is null, by which the call only counts; it writes neither name
+    // nor new value.
+    let result =
+        unsafe { libc::sysctlbyname(name.as_ptr(), place.cast(), &raw mut length, std::ptr::null_mut(), 0) };
+    if result == 0 { Ok(length) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Hides the memory of this process from others of its user, which this system does by itself: no process debugs another one
+/// without the consent of the user or an entitlement.
+pub(super) fn hide_from_debuggers() {}

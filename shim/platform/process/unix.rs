@@ -1,19 +1,25 @@
 //! Linux and macOS: users are numbers, and a process ends by a signal.
 
+mod environment;
+
 use std::fmt;
+use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustix::fs::{FileType, fstat};
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, geteuid, getpid, getppid, getrlimit, kill_process, setrlimit,
 };
 use tokio::io::AsyncReadExt as _;
-use tokio::net::unix::pipe;
 use tokio::signal::unix::{self, SignalKind, signal};
 
-use super::system;
+use super::{Usage, system};
+use crate::supervise::{DESCRIPTORS, processes};
+
+pub use environment::{environment_without, hide_from_other_processes};
 
 /// A user of this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -92,6 +98,16 @@ pub fn ignore_interrupts() -> io::Result<()> {
     signal(SignalKind::interrupt()).map(drop)
 }
 
+/// Whether this process inherited an ignored signal.
+#[expect(unsafe_code, reason = "the disposition of a signal has no other interface")]
+fn is_ignored(signal: i32) -> bool {
+    let mut found = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: without a new disposition the call only writes the present one into `found`.
+    let result = unsafe { libc::sigaction(signal, std::ptr::null(), found.as_mut_ptr()) };
+    // SAFETY: it was zero before, which is a value of each of its fields.
+    result == 0 && unsafe { found.assume_init() }.sa_sigaction == libc::SIG_IGN
+}
+
 /// What a signal is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ends {
@@ -105,7 +121,7 @@ impl Signals {
     /// Within a runtime, and before there is anything that a signal must not end.
     pub fn new() -> Self {
         let hangup = SignalKind::hangup();
-        let hangup = if system::is_ignored(hangup.as_raw_value()) { None } else { signal(hangup).ok() };
+        let hangup = if is_ignored(hangup.as_raw_value()) { None } else { signal(hangup).ok() };
         Self { hangup, ..Self::but_hangup() }
     }
 
@@ -160,8 +176,7 @@ impl Stops {
 
 /// Reads standard input to its end; never returns if it is no pipe.
 pub async fn standard_input_ended() {
-    // Opened anew, because whether a read waits belongs to the open file, which others may have as well.
-    if let Ok(mut stdin) = pipe::OpenOptions::new().open_receiver(system::STANDARD_INPUT) {
+    if let Some(mut stdin) = system::reopened_standard_input() {
         // An error is an end too.
         while let Ok(1..) = stdin.read(&mut [0; 64]).await {}
         return;
@@ -171,7 +186,8 @@ pub async fn standard_input_ended() {
     if !is_pipe {
         return std::future::pending().await;
     }
-    // One of another user is not opened anew. Its read cannot be cancelled, and has a thread that ends with the process.
+    // Linux opens none of another user anew, and macOS none at all. A read that waits cannot be cancelled, and has a thread that
+    // ends with the process.
     let (sender, ended) = tokio::sync::oneshot::channel::<()>();
     std::thread::spawn(move || {
         drop(io::copy(&mut io::stdin(), &mut io::sink()));
@@ -222,7 +238,7 @@ const PASSWD: &str = "/etc/passwd";
 /// The home directory that the user database has for the user of this process, whatever `HOME` says, as Go's `os/user`
 /// finds it.
 pub fn home_of_account() -> Option<PathBuf> {
-    let passwd = std::fs::read_to_string(PASSWD).unwrap_or_default();
+    let passwd = fs::read_to_string(PASSWD).unwrap_or_default();
     home_of(User::current().id(), &passwd)
 }
 
@@ -230,6 +246,26 @@ fn home_of(user: u32, passwd: &str) -> Option<PathBuf> {
     let mut entries = passwd.lines().map(|line| line.split(':').collect::<Vec<_>>());
     let entry = entries.find(|entry| entry.get(2).and_then(|id| id.parse().ok()) == Some(user))?;
     entry.get(5).filter(|home| home.starts_with('/')).map(PathBuf::from)
+}
+
+/// What this process uses. Blocks on the file system.
+pub fn usage() -> Usage {
+    let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    // One of them is the directory that is read.
+    let open_files = fs::read_dir(DESCRIPTORS).map_or(0, |files| files.count().saturating_sub(1));
+    let resident_memory = system::own_memory();
+    Usage { resident_memory, cpu: Duration::try_from(cpu).unwrap_or_default(), open_files }
+}
+
+/// The name of this machine.
+pub fn host() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// When a running process began, by a clock of the system: ids are reused.
+pub fn began(process: u32) -> Option<String> {
+    let process = processes::one(Pid::from_raw(i32::try_from(process).ok()?)?)?;
+    (!process.has_ended).then(|| process.started.to_string())
 }
 
 #[cfg(test)]
@@ -243,5 +279,13 @@ mod tests {
         assert_eq!(home_of(998, passwd), Some(PathBuf::from("/var/ci")));
         assert_eq!(home_of(997, passwd), None);
         assert_eq!(home_of(1, passwd), None);
+    }
+
+    #[test]
+    fn what_this_process_uses_is_measured() {
+        let usage = usage();
+        assert!(usage.resident_memory > 1 << 20, "{usage:?}");
+        assert!(usage.cpu > Duration::ZERO, "{usage:?}");
+        assert!(usage.open_files > 2, "{usage:?}");
     }
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::PathBuf;
+use std::process::Command;
 
 use rustix::process::{
     Pid, PidfdFlags, Signal, getpid, getppid, pidfd_open, pidfd_send_signal, set_child_subreaper,
@@ -18,7 +19,7 @@ pub(super) fn own_executable() -> PathBuf {
 }
 
 /// Where the descriptors of this process are listed.
-pub(super) const DESCRIPTORS: &str = "/proc/self/fd";
+pub(crate) const DESCRIPTORS: &str = "/proc/self/fd";
 
 /// Becomes readable when its process has exited, and refers to no other process after that.
 #[derive(Debug)]
@@ -61,6 +62,23 @@ pub(super) fn adopt_orphans() -> io::Result<()> {
     Ok(set_child_subreaper(Some(getpid()))?)
 }
 
+/// Has the processes of a program found by [`descendants`], which needs nothing: they are below this process.
+pub(super) fn mark(_: &mut Command) {}
+
+/// The processes that a marked program has started, and it: the descendants of this process, which adopts orphans.
+pub(super) fn descendants(processes: &[Process]) -> Vec<&Process> {
+    let mut above = vec![getpid()];
+    let mut found: Vec<&Process> = Vec::new();
+    while let Some(parent) = above.pop() {
+        for child in processes.iter().filter(|process| process.parent == Some(parent)) {
+            above.push(child.id);
+            found.push(child);
+        }
+    }
+    found.retain(|process| !process.has_ended);
+    found
+}
+
 /// The name of this process in process lists, which would show `exe`.
 pub(super) fn set_own_name() {
     let _ = rustix::thread::set_name(c"isthmus-guard");
@@ -74,7 +92,7 @@ pub(super) fn processes() -> Vec<Process> {
 }
 
 /// Reads a process; `None` if it does not exist or is not accessible.
-pub(super) fn process(id: Pid) -> Option<Process> {
+pub(crate) fn process(id: Pid) -> Option<Process> {
     // Names may be invalid UTF-8.
     let stat = fs::read(format!("/proc/{}/stat", id.as_raw_nonzero())).ok()?;
     parse(&String::from_utf8_lossy(&stat))

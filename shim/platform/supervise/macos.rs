@@ -1,82 +1,32 @@
-//! macOS: kqueue for exits, libproc for lists. It has neither subreapers nor signals at a parent's death, so a
-//! guardian that is killed leaves its provider to the daemon.
+//! macOS: kqueue for exits, libproc for lists.
 
 use std::io;
 use std::mem::size_of;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
-use std::path::PathBuf;
+use std::os::fd::OwnedFd;
 
 use rustix::event::kqueue::{Event, EventFilter, EventFlags, ProcessEvents, kevent, kqueue};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, Signal, getsid, kill_process};
+use rustix::process::{Pid, getsid};
 
+pub(crate) use super::plain::DESCRIPTORS;
+pub(super) use super::plain::{ExitHandle, adopt_orphans, descendants, die_with, mark, own_executable};
 use super::unix::Process;
 
-/// This executable.
-pub(super) fn own_executable() -> PathBuf {
-    std::env::current_exe().unwrap_or_else(|_| PathBuf::from("isthmus"))
-}
-
-/// Where the descriptors of this process are listed.
-pub(super) const DESCRIPTORS: &str = "/dev/fd";
-
-/// Becomes readable when its process has exited.
-#[derive(Debug)]
-pub(super) struct ExitHandle {
-    queue: OwnedFd,
-    id: Pid,
-}
-
-impl ExitHandle {
-    /// Of a process that exists.
-    pub(super) fn open(id: Pid) -> io::Result<Self> {
-        let queue = kqueue()?;
-        let exit = Event::new(
-            EventFilter::Proc { pid: id, flags: ProcessEvents::EXIT },
-            EventFlags::ADD | EventFlags::RECEIPT,
-            std::ptr::null_mut(),
-        );
-        register(&queue, exit)?;
-        Ok(Self { queue, id })
-    }
-
-    /// Kills the process; `false` if it has exited, or is not permitted.
-    ///
-    /// A signal goes to an id. Its process has not exited as long as the queue is empty, and the system gives an
-    /// id again only after all others, so that the moment between both calls is enough for no other process.
-    pub(super) fn kill(&self) -> bool {
-        let mut watched = [PollFd::new(&self.queue, PollFlags::IN)];
-        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        matches!(poll(&mut watched, Some(&now)), Ok(0)) && kill_process(self.id, Signal::KILL).is_ok()
-    }
-}
-
-impl AsFd for ExitHandle {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.queue.as_fd()
-    }
-}
-
-impl AsRawFd for ExitHandle {
-    fn as_raw_fd(&self) -> RawFd {
-        self.queue.as_raw_fd()
-    }
+/// Becomes readable when a process has exited.
+pub(super) fn readable_at_exit(id: Pid) -> io::Result<OwnedFd> {
+    let queue = kqueue()?;
+    let exit = Event::new(
+        EventFilter::Proc { pid: id, flags: ProcessEvents::EXIT },
+        EventFlags::ADD | EventFlags::RECEIPT,
+        std::ptr::null_mut(),
+    );
+    register(&queue, exit)?;
+    Ok(queue)
 }
 
 #[expect(unsafe_code, reason = "rustix cannot know that an event names no descriptor that may be closed")]
 fn register(queue: &OwnedFd, exit: Event) -> io::Result<()> {
     // SAFETY: the event has a process, no descriptor; the list of answers is empty.
     unsafe { kevent(queue, &[exit], &mut [] as &mut [Event], None)? };
-    Ok(())
-}
-
-/// There is no such signal here.
-pub(super) fn die_with(_parent: Pid) -> io::Result<()> {
-    Ok(())
-}
-
-/// Orphans become children of launchd.
-pub(super) fn adopt_orphans() -> io::Result<()> {
     Ok(())
 }
 
@@ -115,6 +65,30 @@ pub(crate) fn process(id: Pid) -> Option<Process> {
         session: getsid(Some(id)).ok(),
         started: info.pbi_start_tvsec * 1_000_000 + info.pbi_start_tvusec,
     })
+}
+
+/// The environment that a process was started with, after its arguments, each variable before a NUL; empty if it is not
+/// accessible.
+#[expect(unsafe_code, reason = "sysctl has no other interface")]
+pub(super) fn environment(id: Pid) -> Vec<u8> {
+    // As long as arguments and environment may be together.
+    const LONGEST: usize = 1 << 20;
+    let mut name = [libc::CTL_KERN, libc::KERN_PROCARGS2, id.as_raw_nonzero().get()];
+    let mut answer = vec![0; LONGEST];
+    let mut length = answer.len();
+    // SAFETY: the name has three numbers, the buffer as many bytes as `length` says; the call writes no new value.
+    let result = unsafe {
+        libc::sysctl(
+            name.as_mut_ptr(),
+            3,
+            answer.as_mut_ptr().cast(),
+            &raw mut length,
+            std::ptr::null_mut(),
+            0,
+        )
+    };
+    answer.truncate(if result == 0 { length } else { 0 });
+    answer
 }
 
 /// Now, in the unit of [`Process::started`]: microseconds since 1970.

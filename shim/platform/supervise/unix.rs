@@ -173,7 +173,7 @@ impl Reports {
         self.lines.next_line().await.ok().flatten().as_deref().and_then(Report::parse)
     }
 
-    /// Cleans up after a killed guardian. The kernel has killed the provider, which was its child.
+    /// Cleans up after a killed guardian. On Linux, the kernel has killed the provider itself, which was its child.
     async fn lost(&mut self) -> Ending {
         let Some(status) = self.host.ended().await else { return Ending::Unknown };
         if let Some(leader) = self.leader {

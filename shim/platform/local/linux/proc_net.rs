@@ -8,7 +8,8 @@ use std::fs::File;
 use std::io::{self, BufRead as _, BufReader};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use super::socket::{Ends, Listed, canonical};
+use super::super::ends::{Ends, canonical};
+use super::socket::Listed;
 
 const TABLES: [&str; 2] = ["/proc/self/net/tcp", "/proc/self/net/tcp6"];
 

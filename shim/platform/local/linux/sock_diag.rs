@@ -12,7 +12,8 @@ use rustix::io::Errno;
 use rustix::net::netlink::{SOCK_DIAG, SocketAddrNetlink};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 
-use super::socket::{Ends, Listed, canonical};
+use super::super::ends::{Ends, canonical};
+use super::socket::Listed;
 
 /// Of `nlmsghdr`: length, type, flags, sequence number, port.
 const HEADER: usize = 16;

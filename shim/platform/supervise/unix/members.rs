@@ -6,7 +6,7 @@
 //! with that session is the provider's; and no process is killed by an id that may have been reused
 //! since it was read.
 
-use rustix::process::{Pid, getpid};
+use rustix::process::Pid;
 
 use super::super::system;
 
@@ -51,20 +51,6 @@ pub fn resident_memory(leader: u32) -> u64 {
     members.chain([leader]).filter_map(system::resident_memory).sum()
 }
 
-/// The descendants of this process.
-pub(super) fn below_this(processes: &[Process]) -> Vec<&Process> {
-    let mut above = vec![getpid()];
-    let mut found: Vec<&Process> = Vec::new();
-    while let Some(parent) = above.pop() {
-        for child in processes.iter().filter(|process| process.parent == Some(parent)) {
-            above.push(child.id);
-            found.push(child);
-        }
-    }
-    found.retain(|process| !process.has_ended);
-    found
-}
-
 /// Kills the remaining session of a leader whose guardian was killed.
 ///
 /// The session id may be reused now. But it was the leader's until the guardian exited, so
@@ -97,6 +83,8 @@ const PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
 
 #[cfg(test)]
 mod tests {
+    use rustix::process::getpid;
+
     use super::*;
 
     #[test]

@@ -89,13 +89,14 @@ fn serve(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     })
 }
 
-fn guard(command: Command, socket: UnixStream, other_sessions: OtherSessions) -> io::Result<()> {
+fn guard(mut command: Command, socket: UnixStream, other_sessions: OtherSessions) -> io::Result<()> {
     // Leaves the daemon's process group and terminal. A new child leads no group, so this
     // succeeds.
     setsid()?;
     system::adopt_orphans()?;
     let signals = wake_by_signals()?;
     keep_descriptors_from_children();
+    system::mark(&mut command);
     let Some(leader) = begin(command, &socket) else { return Ok(()) };
     release_inherited()?;
     system::set_own_name();

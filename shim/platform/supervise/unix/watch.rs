@@ -126,7 +126,7 @@ impl Watch {
         loop {
             let processes = system::processes();
             let mut killed = 0;
-            for process in members::below_this(&processes) {
+            for process in system::descendants(&processes) {
                 let is_killed = other_sessions == OtherSessions::Kill && process.kill();
                 killed += usize::from(is_killed);
                 if !reported.contains(&process.id) {
