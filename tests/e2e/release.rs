@@ -62,12 +62,16 @@ impl Releases {
     /// Packs the executable under test, and serves the release.
     #[track_caller]
     pub(crate) fn serve(&self) -> Server {
-        // The file that Cargo has built may be replaced meanwhile.
-        link(&Bridge::Ours.executable(), &self.path("executable"));
-        let packed = format!("{ARCHITECTURE}=executable");
+        self.link_executable();
+        let packed = format!("linux-{ARCHITECTURE}=executable");
         let (succeeded, messages) = self.run(&["--out", "release", "--key", "key", "--executable", &packed]);
         assert!(succeeded, "{messages}");
         Server::start(self.path("release"))
+    }
+
+    /// Gives the executable under test a name here: the file that Cargo has built may be replaced meanwhile.
+    fn link_executable(&self) {
+        link(&Bridge::Ours.executable(), &self.path("executable"));
     }
 
     #[track_caller]
@@ -87,7 +91,7 @@ impl Releases {
             header[offset] = byte;
         }
         fs::write(self.path("foreign"), header).expect("a file of this test's own");
-        format!("{}=foreign", if ARCHITECTURE == "amd64" { "arm64" } else { "amd64" })
+        format!("linux-{}=foreign", if ARCHITECTURE == "amd64" { "arm64" } else { "amd64" })
     }
 }
 
@@ -213,8 +217,10 @@ fn a_release_is_installed_by_the_commands_of_the_manual() {
 #[test]
 fn a_release_replaces_nothing_but_a_release() {
     let releases = Releases::new();
+    releases.link_executable();
     let executable = releases.foreign_executable();
-    let arguments = ["--out", "release", "--key", "key", "--executable", &executable];
+    let arguments =
+        ["--out", "release", "--key", "key", "--pages", "executable", "--executable", &executable];
     let pack = || {
         let (succeeded, messages) = releases.run(&arguments);
         assert!(succeeded, "{messages}");
@@ -246,11 +252,15 @@ fn a_release_replaces_nothing_but_a_release() {
     fs::remove_file(releases.path("release/notes")).expect("it is there");
     assert_eq!(pack(), first);
 
-    let lines = ["amd64=foreign", "arm64=foreign"]
-        .map(|executable| releases.run(&["--out", "other", "--unsigned", "--executable", executable]).1);
-    let refused =
-        lines.iter().filter(|messages| messages.contains("is not an executable for linux_")).count();
-    assert_eq!(refused, 1, "{lines:?}");
+    let named =
+        ["linux-amd64=foreign", "linux-arm64=foreign", "darwin-arm64=foreign", "windows-amd64=foreign"];
+    let lines =
+        named.map(|executable| releases.run(&["--out", "other", "--unsigned", "--executable", executable]).1);
+    let refused = lines.iter().filter(|messages| messages.contains("is not an executable for ")).count();
+    assert_eq!(refused, 3, "{lines:?}");
+    // Manual pages are not left out for want of an executable that prints them.
+    let without = lines.iter().filter(|messages| messages.contains("name one of this version: --pages FILE"));
+    assert_eq!(without.count(), 1, "{lines:?}");
     let lacking = releases.fails(&["--out", "other", "--executable", &executable]);
     assert!(lacking.contains("--key is missing; without a signature: --unsigned"), "{lacking}");
     let version = ["--out", "other", "--unsigned", "--plugin-version", "newest", "--executable", &executable];
