@@ -4,6 +4,8 @@
 //! result is written into every generated SDK and passed back at each run ([`Parameter`]). Both
 //! formats are the Go bridge's, so that existing projects and SDKs work with either bridge.
 
+use std::env::consts::EXE_SUFFIX;
+
 mod arguments;
 mod flags;
 mod value;
@@ -38,9 +40,9 @@ pub struct NotAProviderPath {
     pub path: String,
 }
 
-/// The type of the provider in a file: what follows the last `terraform-provider-` of its path.
+/// The type of the provider in a file: what follows the last `terraform-provider-` of its path, without the suffix of programs.
 pub fn local_provider_type(path: &str) -> Result<&str, NotAProviderPath> {
-    match path.rsplit_once(EXECUTABLE_PREFIX) {
+    match path.strip_suffix(EXE_SUFFIX).unwrap_or(path).rsplit_once(EXECUTABLE_PREFIX) {
         Some((_, provider_type)) if !provider_type.is_empty() => Ok(provider_type),
         Some(_) | None => Err(NotAProviderPath { path: path.to_owned() }),
     }

@@ -8,6 +8,7 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use isthmus_common::error_chain;
 use isthmus_common::scratch::{ScratchDirectory, temporary_directory};
 use isthmus_grpc::{Channel, ChannelSettings, Load, ServerSettings, serve_connection, unimplemented};
 use isthmus_proto::property::Struct;
@@ -22,6 +23,7 @@ use tonic::{Request, Response, Status};
 
 use super::inputs::Role;
 use super::report::{DemoError, Step};
+use crate::cli::output::warn;
 use crate::cli::{PULUMI_PLUGIN, SANDBOX_PROVIDER};
 use isthmus_services::lumirpc::PLUGIN_PREFIX;
 use isthmus_session::authorization::LocalUsers;
@@ -168,8 +170,9 @@ const SERVER: ServerSettings = ServerSettings { window: 1 << 20, most_calls: 100
 async fn serve(listener: TcpListener, engine: Engine) {
     let users = LocalUsers::open();
     while let Ok((stream, _)) = listener.accept().await {
-        if users.check(&stream).await.is_ok() {
-            tokio::spawn(serve_daemon(stream, engine.clone()));
+        match users.check(&stream).await {
+            Ok(()) => drop(tokio::spawn(serve_daemon(stream, engine.clone()))),
+            Err(denied) => warn(&format!("a connection was refused: {}", error_chain(&denied))),
         }
     }
 }

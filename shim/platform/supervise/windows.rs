@@ -110,8 +110,8 @@ impl Reports {
 /// When the job or the program cannot be started.
 pub async fn spawn(_: &Guardian, program: Program) -> Result<Spawned, SpawnError> {
     let job = Arc::new(Job::new(program.other_sessions).map_err(SpawnError::Guardian)?);
-    let (stdout, stdout_end) = output().map_err(SpawnError::Guardian)?;
-    let (stderr, stderr_end) = output().map_err(SpawnError::Guardian)?;
+    let (stdout, stdout_end) = output().await.map_err(SpawnError::Guardian)?;
+    let (stderr, stderr_end) = output().await.map_err(SpawnError::Guardian)?;
     let mut command = Command::new(&program.executable);
     command.args(&program.args).env_clear().envs(&program.environment);
     command.stdin(Stdio::null()).stdout(stdout_end).stderr(stderr_end).kill_on_drop(true);
@@ -129,7 +129,7 @@ pub async fn spawn(_: &Guardian, program: Program) -> Result<Spawned, SpawnError
 }
 
 /// A pipe, whose end for reading does not block, and its end for a program.
-fn output() -> io::Result<(Output, Stdio)> {
+async fn output() -> io::Result<(Output, Stdio)> {
     // No other process guesses the name; one that has it finds no further instance.
     let name = crate::local::windows::new_name()?;
     let ours = ServerOptions::new()
@@ -140,6 +140,8 @@ fn output() -> io::Result<(Output, Stdio)> {
         .pipe_mode(PipeMode::Byte)
         .create(&name)?;
     let theirs = OpenOptions::new().write(true).share_mode(0).open(&name)?;
+    // It is already; without the call, nothing is read.
+    ours.connect().await?;
     Ok((ours, Stdio::from(theirs)))
 }
 
