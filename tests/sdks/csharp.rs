@@ -10,10 +10,10 @@ use crate::workshop::{Ended, Part, Workshop, sources};
 /// Faults in the class of the resource `random_pet`: what stands there, what is planted instead, and the compiler's error.
 const FAULTS: [(&str, &str, &str); 5] = [
     ("public Output<string?> Prefix {", "public Output<Missing> Prefix {", "CS0246"),
-    ("public Output<string?> Prefix {", "public Output<string?> Separator {", "CS0102"),
-    ("public Output<string?> Prefix {", "public Output<string?> RandomPet {", "CS0542"),
+    ("public Output<string> Separator {", "public Output<string> Prefix {", "CS0102"),
+    ("public Output<string?> Prefix {", "public Output<string?> Pet {", "CS0542"),
     ("MakeResourceOptions(options, \"\")", "MakeResourceOptions(options, 1)", "CS1503"),
-    ("return new RandomPet(name, id, state, options);", "return state;", "CS0029"),
+    ("return new Pet(name, id, state, options);", "return state;", "CS0029"),
 ];
 
 #[test]
@@ -37,7 +37,7 @@ fn faults_in_an_sdk_are_found() {
         for file in workshop.files("sdks/dotnet/random", ".cs") {
             let name = file.strip_prefix(&sdk).expect("it is below").to_str().expect("a plain name");
             let mut source = std::fs::read_to_string(&file).expect("a file of the SDK");
-            if name == "RandomPet.cs" {
+            if name == "Pet.cs" {
                 let before =
                     source.find(text).unwrap_or_else(|| panic!("{text:?} is not in {name}:\n{source}"));
                 let line = source[..before].lines().count();
