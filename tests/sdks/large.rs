@@ -19,7 +19,7 @@ pub(crate) fn compile(language: &str, package: &Package) -> Workshop {
         }
         "go" => go::check(&workshop, packages),
         "java" => java::compile(&workshop),
-        "dotnet" => csharp::parse(&workshop),
+        "dotnet" => csharp::compile(&workshop, packages),
         _ => panic!("there are no SDKs in {language}"),
     }
     workshop
@@ -55,7 +55,7 @@ fn a_large_java_sdk_compiles() {
 }
 
 #[test]
-fn a_large_csharp_sdk_is_parsed() {
-    fixtures::needs!(Python);
+fn a_large_csharp_sdk_compiles() {
+    fixtures::needs!(CSharp);
     expect_to_compile("dotnet", "vault");
 }

@@ -1,10 +1,9 @@
 //! Generated SDKs: the package schemas that this program writes, put through Pulumi's own generators, compilers and engine.
 //!
 //! A schema is what the real command line gets from the plugin, without a warning, and `tests/tools/sdkgen` makes SDKs of
-//! it. TypeScript, Python, Go and Java are compiled or checked for types, programs in Python and TypeScript create and destroy real
-//! resources through the real engine, and an SDK that the Go bridge's schema gave is run with this program in its place.
-//! C# is generated and parsed only: its compiler comes from nowhere that a machine for these tests has to reach. Large providers
-//! are there as recordings of their schemas (`tests/sdks/record`).
+//! it. TypeScript, Python, Go, Java and C# are compiled or checked for types, programs in Python and TypeScript create and destroy
+//! real resources through the real engine, and an SDK that the Go bridge's schema gave is run with this program in its place.
+//! Large providers are there as recordings of their schemas (`tests/sdks/record`).
 //!
 //! The programs of `examples/` are run here (`examples.rs`), and `isthmus docs` is tested here as well, because its examples are
 //! programs on SDKs (`reference.rs`).

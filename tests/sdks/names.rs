@@ -49,8 +49,8 @@ fn names_and_texts_that_are_code_compile_in_java() {
 }
 
 #[test]
-fn names_and_texts_that_are_code_are_parsed_in_csharp() {
-    fixtures::needs!(Python);
+fn names_and_texts_that_are_code_compile_in_csharp() {
+    fixtures::needs!(CSharp);
     large::compile("dotnet", &packages::of_code());
 }
 
@@ -71,8 +71,8 @@ fn names_that_a_language_has_itself_compile_in_java() {
 }
 
 #[test]
-fn names_that_a_language_has_itself_are_parsed_in_csharp() {
-    fixtures::needs!(Python);
+fn names_that_a_language_has_itself_compile_in_csharp() {
+    fixtures::needs!(CSharp);
     large::compile("dotnet", &packages::of_words());
 }
 
@@ -123,6 +123,14 @@ fn provider(prefix: &str, words: &[&str]) -> Response {
     let mut resources: Vec<_> =
         words.iter().map(|word| (named(word), one())).chain(of_class.clone()).collect();
     resources.push((format!("{prefix}_every_property"), every()));
+    let secret = |name: &str, json: &str| Attribute { sensitive: true, ..attribute(name, json) };
+    let secrets = vec![
+        text("output"),
+        secret("a_text", "\"string\""),
+        secret("a_list", "[\"list\",\"string\"]"),
+        secret("a_map", "[\"map\",\"string\"]"),
+    ];
+    resources.push((format!("{prefix}_secrets"), schema(secrets, vec![])));
     let mut data_sources: Vec<_> = words.iter().map(|word| (named(word), one())).chain(of_class).collect();
     data_sources.push((format!("{prefix}_every_argument"), schema(without(&OF_CLASSES), vec![])));
     let of_sdks = ["opts", "empty", "yield"];

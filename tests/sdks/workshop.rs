@@ -23,6 +23,7 @@ pub(crate) enum Part {
     Node,
     Python,
     Java,
+    CSharp,
 }
 
 impl Part {
@@ -32,6 +33,7 @@ impl Part {
             Self::Node => ("node", Requirement::Node),
             Self::Python => ("python", Requirement::Python),
             Self::Java => ("java", Requirement::Java),
+            Self::CSharp => ("csharp", Requirement::CSharp),
         }
     }
 

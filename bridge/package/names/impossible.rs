@@ -42,8 +42,17 @@ fn possible<'n>(names: &[&[&str]], name: &'n str, suffix: &str) -> Cow<'n, str> 
 }
 
 /// TypeScript: `Error` (thrown by the class itself), `Object` (TS2725). Modules of SDKs: `Outputs` and
-/// `Typing` in Python, `Doc` and `Init` in Go, `Utilities` in Java and .NET.
-const RESOURCES: [&[&str]; 1] = [&["Doc", "Error", "Init", "Object", "Outputs", "Typing", "Utilities"]];
+/// `Typing` in Python, `Doc` and `Init` in Go, `Utilities` in Java and .NET. In .NET: the namespace
+/// `Inputs`, the methods `Get` and `MakeResourceOptions` of all resources, classes that SDKs use by
+/// these names (`CallArgs`, `CustomResourceOptions`, `ImmutableArray`, `ImmutableDictionary`,
+/// `InvokeArgs`, `InvokeOptions`, `InvokeOutputOptions`, `Output`), and `Call` and `Invoke`, whose
+/// arguments would be called like them.
+#[rustfmt::skip]
+const RESOURCES: [&[&str]; 1] = [&[
+    "Call", "CallArgs", "CustomResourceOptions", "Doc", "Error", "Get", "ImmutableArray", "ImmutableDictionary",
+    "Init", "Inputs", "Invoke", "InvokeArgs", "InvokeOptions", "InvokeOutputOptions", "MakeResourceOptions", "Object",
+    "Output", "Outputs", "Typing", "Utilities",
+]];
 
 /// Modules of SDKs: `index` in TypeScript, `typing` in Python, `doc`, `init` and `pulumiTypes` in Go, `config` and `utilities`
 /// in .NET.
@@ -55,9 +64,13 @@ const FUNCTIONS: [&[&str]; 4] = [
 ];
 
 /// Variables of generated functions: `opts` and `utilities` in TypeScript, `opts` in Python, `err`,
-/// `internal`, `options`, `ref`, `result` and `rv` in Go, `options` in Java, which reserves `yield`.
-const PARAMETERS: [&[&str]; 3] =
-    [&JAVASCRIPT, &CSHARP, &["err", "options", "opts", "result", "rv", "utilities"]];
+/// `internal`, `options`, `ref`, `result` and `rv` in Go, `options` in Java, which reserves `yield`,
+/// `args`, `builder` and `invokeOptions` in .NET.
+const PARAMETERS: [&[&str]; 3] = [
+    &JAVASCRIPT,
+    &CSHARP,
+    &["args", "builder", "err", "invokeOptions", "options", "opts", "result", "rv", "utilities"],
+];
 
 /// Reserved words of ECMAScript, with those of strict mode and of modules, and what strict mode lets
 /// nobody bind.

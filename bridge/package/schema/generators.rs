@@ -128,8 +128,9 @@ const CONSTRUCTOR: &str = "constructor";
 /// The fault of a function.
 pub(super) fn function(shape: &FunctionShape) -> Option<Unwritable> {
     let takes_objects = shape.parameters.iter().any(|parameter| parameter.shape.has_objects());
-    takes_objects
-        .then(|| unwritable("Java", "the objects that are arguments", "function", &shape.terraform_name))
+    takes_objects.then(|| {
+        unwritable("Java or .NET", "the objects that are arguments", "function", &shape.terraform_name)
+    })
 }
 
 /// The faults of a data source, an ephemeral resource or an action.
@@ -175,8 +176,8 @@ mod tests {
         assert_eq!(fault("[\"map\",\"dynamic\"]"), None);
         assert_eq!(
             fault("[\"list\",[\"object\",{\"x\":\"string\"}]]").unwrap().to_string(),
-            "no Java SDK of this package compiles: Pulumi's SDK generator cannot write the objects that are arguments of \
-             function take\nhelp: leave it out of a package for Java with `--exclude take`"
+            "no Java or .NET SDK of this package compiles: Pulumi's SDK generator cannot write the objects that are arguments \
+             of function take\nhelp: leave it out of a package for Java or .NET with `--exclude take`"
         );
     }
 

@@ -105,33 +105,58 @@ fn readme(PackageFacts { package, organisation, repository, .. }: PackageFacts<'
 
 /// The classes in C# and Java that a property becomes a member of.
 ///
-/// A member of a C# class cannot be called like the class, and every generated class of inputs has a member `Empty`. No SDK
-/// with such a property compiles, so no program relies on its name.
+/// A member of a C# class cannot be called like the class, nor like another member or a class that the code of the class uses. No
+/// SDK with such a property compiles, so no program relies on its name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Classes<'a> {
     /// What their names begin with.
     name: &'a str,
     /// What comes after that.
     suffixes: &'static [&'static str],
-    has_empty: bool,
+    /// Names that the code of one of them uses.
+    used: &'static [&'static str],
+    /// Whether the code of one of them makes an `Output` of a secret.
+    has_secrets: bool,
 }
 
 impl<'a> Classes<'a> {
     /// Classes that only outputs are members of, and that have names of their own.
-    pub(super) const OUTPUTS: Classes<'static> = Classes { name: "", suffixes: &[], has_empty: false };
+    pub(super) const OUTPUTS: Classes<'static> =
+        Classes { name: "", suffixes: &[], used: &[], has_secrets: false };
 
     /// The arguments of a function, whose class is called like no property.
-    pub(super) const ARGUMENTS: Classes<'static> = Classes { has_empty: true, ..Self::OUTPUTS };
+    pub(super) const ARGUMENTS: Classes<'static> = Classes { used: &["Empty"], ..Self::OUTPUTS };
+
+    /// The provider, and its arguments.
+    pub(super) const PROVIDER: Classes<'static> = Classes {
+        name: "Provider",
+        suffixes: &["", "Args"],
+        used: &["CustomResourceOptions", "Empty", "MakeResourceOptions", "Utilities"],
+        has_secrets: false,
+    };
 
     /// A resource, its arguments, and its state.
     pub(super) fn of_resource(name: &'a str) -> Self {
-        Self { name, suffixes: &["", "Args", "State"], has_empty: true }
+        Self {
+            name,
+            suffixes: &["", "Args", "State"],
+            used: &["CustomResourceOptions", "Empty", "Get", "MakeResourceOptions", "Utilities"],
+            has_secrets: false,
+        }
     }
 
     /// An object type, as an output and perhaps as an input.
     pub(super) fn of_type(name: &'a str, is_input: bool) -> Self {
-        let suffixes: &[&str] = if is_input { &["", "Args", "GetArgs"] } else { &[""] };
-        Self { name, suffixes, has_empty: is_input }
+        if is_input {
+            Self { name, suffixes: &["", "Args", "GetArgs"], ..Self::ARGUMENTS }
+        } else {
+            Self { name, suffixes: &[""], ..Self::OUTPUTS }
+        }
+    }
+
+    /// The same, if their inputs are these.
+    pub(super) fn with_inputs<'f>(self, mut inputs: impl Iterator<Item = &'f Field>) -> Self {
+        Self { has_secrets: inputs.any(Field::is_secret), ..self }
     }
 
     /// The language block of a property: another name in C# if the usual one does not compile.
@@ -143,7 +168,8 @@ impl<'a> Classes<'a> {
                     .strip_prefix(&upper_first(self.name))
                     .is_some_and(|rest| self.suffixes.contains(&rest))
         };
-        if (self.has_empty && name == "Empty") || is_class() {
+        let is_used = self.used.contains(&&*name) || (self.has_secrets && name == "Output");
+        if is_used || is_class() {
             return [("csharp", json!({ "name": format!("{name}Value") }))].into();
         }
         BTreeMap::new()

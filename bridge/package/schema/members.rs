@@ -30,7 +30,7 @@ pub(super) fn provider(types: &mut Types<'_>, package: &str, config: Option<&Res
     types.declare_and_describe(Owner::Provider, "Provider", inputs.iter().copied(), names);
     let inputs: Vec<_> = inputs.into_iter().filter(is_property).collect();
     let required = required(inputs.iter().copied(), Side::Input);
-    let classes = Classes::of_resource("Provider");
+    let classes = Classes::PROVIDER.with_inputs(inputs.iter().copied());
     let property = |field: &Field| types.top_property(field, classes, names);
     let properties: Properties =
         inputs.into_iter().map(|field| (field.pulumi.clone(), property(field))).collect();
@@ -78,8 +78,10 @@ pub(super) fn resource(types: &Types<'_>, managed: &Managed, names: &Names<'_>) 
         ..Resource::default()
     };
     let mut state = Properties::new();
+    // All are inputs of the state.
+    let classes = Classes::of_resource(name).with_inputs(shape.object.named().filter(is_property));
     for field in shape.object.named().filter(is_property) {
-        let property = types.top_property(field, Classes::of_resource(name), names);
+        let property = types.top_property(field, classes, names);
         // An autonamed property is optional as an input and always set as an output.
         if is_autonamed(field) || !is_optional(field, Side::Output) {
             resource.required.push(field.pulumi.clone());
@@ -111,9 +113,11 @@ pub(super) fn resource(types: &Types<'_>, managed: &Managed, names: &Names<'_>) 
 pub(super) fn data_source(types: &Types<'_>, shape: &ResourceShape, names: &Names<'_>) -> Function {
     let name = member_name(&shape.token);
     let fields: Vec<_> = shape.object.named().collect();
+    let inputs: Vec<_> = fields.iter().copied().filter(is_input).collect();
+    let arguments = Classes::ARGUMENTS.with_inputs(inputs.iter().copied());
     let object = |fields: Vec<&Field>, side, what: &str| {
         let described = fields.iter().map(|field| {
-            let classes = if is_input(field) { Classes::ARGUMENTS } else { Classes::OUTPUTS };
+            let classes = if is_input(field) { arguments } else { Classes::OUTPUTS };
             (field.pulumi.clone(), types.top_property(field, classes, names))
         });
         ObjectType {
@@ -121,7 +125,6 @@ pub(super) fn data_source(types: &Types<'_>, shape: &ResourceShape, names: &Name
             ..ObjectType::new(described.collect(), required(fields.iter().copied(), side))
         }
     };
-    let inputs: Vec<_> = fields.iter().copied().filter(is_input).collect();
     Function {
         // Go's generator writes no valid function that has neither inputs nor outputs.
         inputs: (!inputs.is_empty() || fields.is_empty())

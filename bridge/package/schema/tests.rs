@@ -314,6 +314,41 @@ fn properties_that_csharp_cannot_call_so_have_other_names_there() {
 }
 
 #[test]
+fn properties_that_the_code_of_csharp_classes_uses_have_other_names_there() {
+    let text = |name| attribute(name, "\"string\"");
+    let secret = || Attribute { sensitive: true, ..text("password") };
+    let used = || vec![text("get"), text("utilities"), text("output")];
+    let inner = |secret| nested_attribute("own", Objects::Single, vec![text("output"), secret]);
+    let with_secret = || vec![computed("output", "\"string\""), secret()];
+    let schema = parsed(&package_with(
+        schema(used(), vec![]),
+        vec![
+            ("test_open", schema([used(), vec![inner(secret())]].concat(), vec![])),
+            ("test_closed", schema([with_secret(), vec![inner(text("text"))]].concat(), vec![])),
+        ],
+        vec![("test_closed", schema(with_secret(), vec![]))],
+        vec![],
+    ));
+    let name = |owner: &Value, property: &str| owner[property]["language"]["csharp"]["name"].clone();
+    let names = |owner: &Value| ["get", "utilities", "output"].map(|property| name(owner, property));
+    let resource = |token: &str| schema["resources"][token]["inputProperties"].clone();
+    let (get, utilities, output) = (json!("GetValue"), json!("UtilitiesValue"), json!("OutputValue"));
+    let null = Value::Null;
+    assert_eq!(names(&resource("test:index/open:Open")), [get, utilities.clone(), null.clone()]);
+    assert_eq!(names(&schema["provider"]["inputProperties"]), [null.clone(), utilities, null.clone()]);
+    let closed = &schema["resources"]["test:index/closed:Closed"];
+    assert_eq!(name(&closed["properties"], "output"), output);
+    assert_eq!(name(&closed["stateInputs"]["properties"], "output"), output);
+    let own = |token: &str| name(&schema["types"][token]["properties"], "output");
+    assert_eq!(
+        [own("test:index/OpenOwn:OpenOwn"), own("test:index/ClosedOwn:ClosedOwn")],
+        [output, null.clone()]
+    );
+    let result = &schema["functions"]["test:index/getClosed:getClosed"]["outputs"]["properties"];
+    assert_eq!(name(result, "output"), null);
+}
+
+#[test]
 fn no_package_has_names_that_the_engine_refuses() {
     let names =
         ["a_b", "a__b", "aB", "a b", "pulumi", "pulumi_info", "urn", "version", "provider", "x-y", "__meta"];

@@ -308,10 +308,12 @@ impl<'a> Types<'a> {
         let Found { token, object, owner, in_inputs } = found;
         let (owner, in_inputs) = (*owner, *in_inputs);
         // A resource's outputs are inputs too: of its state.
-        let classes = match owner {
-            Owner::Resource | Owner::Provider => Classes::of_type(member_name(token), true),
-            Owner::DataSource | Owner::Config => Classes::of_type(member_name(token), in_inputs),
+        let is_input = match owner {
+            Owner::Resource | Owner::Provider => true,
+            Owner::DataSource | Owner::Config => in_inputs,
         };
+        let inputs = object.named().filter(|_| is_input);
+        let classes = Classes::of_type(member_name(token), is_input).with_inputs(inputs);
         let required = |side| required(object.named(), side);
         let (inputs, outputs) = (required(Side::Input), required(Side::Output));
         let as_set = |names: &[String]| names.iter().cloned().collect::<BTreeSet<_>>();
@@ -341,7 +343,7 @@ impl<'a> Types<'a> {
             of: self.type_of(&field.shape).known_in_go(),
             description,
             deprecation_message: field.deprecated.as_deref().map_or_else(String::new, deprecation),
-            secret: field.sensitive || field.write_only,
+            secret: field.is_secret(),
             language: classes.language(field),
         }
     }
