@@ -22,13 +22,13 @@ use windows as family;
 #[cfg(windows)]
 use windows as system;
 
-#[cfg(target_os = "macos")]
-pub(crate) use macos::sysctl;
 pub use family::{
     Ends, OpenFilesLimit, Signals, Stops, User, began, environment_without, forbid_core_dumps,
     hide_from_other_processes, home_of_account, host, ignore_interrupts, kill_this, open_files_limit, parent,
     set_open_files_limit, standard_input_ended, stop_this, survive_limit_of_file_sizes, terminate, usage,
 };
+#[cfg(target_os = "macos")]
+pub(crate) use macos::sysctl;
 pub use memory::{limit_holes, trim};
 pub use starter::Starter;
 pub use system::{executables, machine, standard_output_file};

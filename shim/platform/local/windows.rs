@@ -169,7 +169,6 @@ impl Stream {
     /// # Errors
     /// When none is there.
     pub async fn connect(path: impl AsRef<Path>) -> io::Result<Self> {
-        const PAUSE: Duration = Duration::from_millis(10);
         let name = name_in(path.as_ref())?;
         loop {
             match ClientOptions::new().open(&name) {
@@ -335,6 +334,10 @@ impl ListeningSocket {
     }
 }
 
+/// How often the table is read, with a pause, until it has a connection with its process.
+const TRIES: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(10);
+
 /// The users of TCP connections.
 #[derive(Debug)]
 pub struct PeerUsers;
@@ -354,8 +357,16 @@ impl PeerUsers {
     /// If no process of this machine has the other end, or its user is not known.
     pub async fn of_peer(&self, stream: &TcpStream) -> Result<Owner, UnknownPeer> {
         let ends = Ends::of_peer(stream)?;
-        let found = tokio::task::spawn_blocking(move || process_at(ends)).await;
-        let process = found.map_err(|error| UnknownPeer::Undetermined(error.to_string()))??;
+        let mut tries = TRIES;
+        let process = loop {
+            tries -= 1;
+            let found = tokio::task::spawn_blocking(move || process_at(ends)).await;
+            match found.map_err(|error| UnknownPeer::Undetermined(error.to_string()))? {
+                // A socket can be in the table before its process is.
+                Err(UnknownPeer::NoSocket) if tries > 0 => tokio::time::sleep(PAUSE).await,
+                found => break found?,
+            }
+        };
         // While our own end is connected, no other socket can have these addresses.
         if Ends::of_peer(stream)? != ends {
             return Err(UnknownPeer::NoSocket);
