@@ -51,11 +51,13 @@ impl PeerUsers {
 
     /// Opens the netlink socket. If that fails, lookups by netlink fail.
     pub fn open() -> Self {
-        let diag = if cfg!(feature = "portable") {
-            Err("only the table of all sockets, as on macOS".to_owned())
-        } else {
-            SockDiag::open().map(Mutex::new).map_err(|error| error.to_string())
-        };
+        if cfg!(feature = "portable") {
+            return Self::by(Err("only the table of all sockets, as on macOS".to_owned()));
+        }
+        Self::by(netlink())
+    }
+
+    fn by(diag: Result<Mutex<SockDiag>, String>) -> Self {
         Self { diag, has_found: AtomicBool::new(false), namespace: UserNamespace::own() }
     }
 
@@ -110,6 +112,10 @@ impl PeerUsers {
         }
         Ok(found)
     }
+}
+
+fn netlink() -> Result<Mutex<SockDiag>, String> {
+    SockDiag::open().map(Mutex::new).map_err(|error| error.to_string())
 }
 
 impl UserNamespace {
@@ -175,7 +181,7 @@ mod tests {
         let mapped = IpAddr::V6(Ipv4Addr::LOCALHOST.to_ipv6_mapped());
         let everywhere = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
         let six = IpAddr::V6(Ipv6Addr::LOCALHOST);
-        let owners = PeerUsers::open();
+        let owners = PeerUsers::by(netlink());
         let own = User::current();
         for (listen, dial) in [
             (LOOPBACK, LOOPBACK),
@@ -205,7 +211,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_socket_that_sent_and_was_closed_at_once_has_no_owner() {
-        let owners = PeerUsers::open();
+        let owners = PeerUsers::by(netlink());
         let (accepted, dialled) = connection(LOOPBACK, LOOPBACK).await.expect("a connection");
         let ends = Ends::of_peer(&accepted).expect("it is connected");
         let mut dialled = dialled.into_std().expect("a socket");
@@ -223,7 +229,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_socket_that_was_reset_has_no_owner() {
-        let owners = PeerUsers::open();
+        let owners = PeerUsers::by(netlink());
         let (accepted, dialled) = connection(LOOPBACK, LOOPBACK).await.expect("a connection");
         dialled.set_zero_linger().expect("an option of sockets");
         drop(dialled);
@@ -233,8 +239,7 @@ mod tests {
 
     #[tokio::test]
     async fn without_netlink_the_table_in_proc_tells() {
-        let diag = Err("not permitted".to_owned());
-        let owners = PeerUsers { diag, has_found: AtomicBool::new(false), namespace: UserNamespace::own() };
+        let owners = PeerUsers::by(Err("not permitted".to_owned()));
         let (accepted, dialled) = connection(LOOPBACK, LOOPBACK).await.expect("a connection");
         let own = User::current();
         assert_eq!(owners.of_peer(&accepted).await.expect("its owner"), Owner::User(own));
@@ -256,7 +261,7 @@ mod tests {
 
     #[tokio::test]
     async fn looking_takes_less_than_a_millisecond() {
-        let owners = PeerUsers::open();
+        let owners = PeerUsers::by(netlink());
         let (accepted, dialled) = connection(LOOPBACK, LOOPBACK).await.expect("a connection");
         let mut times = Vec::new();
         for _ in 0..101 {
