@@ -61,9 +61,7 @@ impl From<UnknownPeer> for AccessDenied {
     fn from(unknown: UnknownPeer) -> Self {
         match unknown {
             UnknownPeer::NoSocket => Self::NoSocket,
-            UnknownPeer::Undetermined(_) | UnknownPeer::Unsupported => {
-                Self::Undetermined { reason: unknown.to_string() }
-            }
+            UnknownPeer::Undetermined(_) => Self::Undetermined { reason: unknown.to_string() },
         }
     }
 }

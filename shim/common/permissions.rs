@@ -175,7 +175,6 @@ pub fn without_writers(mode: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use isthmus_platform::files::symlink;
-    use std::fs::Permissions;
     use std::os::unix::fs::chown;
 
     use super::*;
@@ -200,7 +199,7 @@ mod tests {
         }
 
         fn mode(&self, name: &str, mode: u32) {
-            isthmus_platform::files::set_mode(self.path(name), mode).expect("it is ours");
+            isthmus_platform::files::set_mode(&self.path(name), mode).expect("it is ours");
         }
 
         fn check(&self) -> Result<(), String> {

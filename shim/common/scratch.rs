@@ -181,7 +181,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("file");
         let scratch = ScratchDirectory::beside(&path).expect("a directory");
-        let mode = scratch.path().metadata().expect("a directory").mode();
+        let mode = isthmus_platform::files::mode(&scratch.path().metadata().expect("a directory"));
         assert_eq!(mode & 0o777, 0o700);
         std::fs::create_dir_all(scratch.path().join("a/b")).expect("directories");
         std::fs::write(scratch.path().join("a/b/file"), "").expect("a file");

@@ -62,7 +62,4 @@ pub enum UnknownPeer {
     /// The system denies it.
     #[error("{0}")]
     Undetermined(String),
-    /// The system has no such lookup.
-    #[error("this system has no table of sockets")]
-    Unsupported,
 }

@@ -201,7 +201,7 @@ esac
         fs::create_dir_all(&plugins).expect("a directory");
         for program in programs {
             fs::write(plugins.join(program), PROGRAM_TEXT).expect("a file");
-            isthmus_platform::files::set_mode(plugins.join(program), 0o755).expect("ours");
+            isthmus_platform::files::set_mode(&plugins.join(program), 0o755).expect("ours");
         }
         let environment = Environment::from_iter([("HOME", home.path().as_os_str())]);
         (home, environment)

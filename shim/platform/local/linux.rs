@@ -46,9 +46,6 @@ struct UserNamespace {
 }
 
 impl PeerUsers {
-    /// Whether this system tells the users of connections.
-    pub const ARE_KNOWN: bool = true;
-
     /// Opens the netlink socket. If that fails, lookups by netlink fail.
     pub fn open() -> Self {
         if cfg!(feature = "portable") {

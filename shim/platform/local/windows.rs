@@ -343,9 +343,6 @@ const PAUSE: Duration = Duration::from_millis(10);
 pub struct PeerUsers;
 
 impl PeerUsers {
-    /// Whether this system tells the users of connections.
-    pub const ARE_KNOWN: bool = true;
-
     /// For lookups.
     pub fn open() -> Self {
         Self

@@ -1,5 +1,6 @@
 //! Providers in the cache.
 
+use isthmus_platform::files::identity;
 use super::*;
 
 #[tokio::test]
@@ -57,10 +58,10 @@ async fn what_others_have_put_there_is_compared_with_the_registry() {
     let fixture = Fixture::new();
     fixture.publish("1.0.0");
     let program = fixture.leave("1.0.0", PROGRAM);
-    let file = program.metadata().expect("a file").identity();
+    let file = identity(&program, &program.metadata().expect("a file")).expect("a file");
     let installed = fixture.installed("1.0.0").await;
     assert_eq!(installed.verification, Verification::Signed { key: fixture.key.fingerprint() });
-    assert_eq!(program.metadata().expect("a file").identity(), file, "it was the right one, and stays");
+    assert_eq!(identity(&program, &program.metadata().expect("a file")).expect("a file"), file, "it was the right one, and stays");
 
     let fixture = Fixture::new();
     fixture.publish("1.0.0");
