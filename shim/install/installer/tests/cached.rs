@@ -1,7 +1,7 @@
 //! Providers in the cache.
 
-use isthmus_platform::files::identity;
 use super::*;
+use isthmus_platform::files::identity;
 
 #[tokio::test]
 async fn a_provider_is_installed_once_and_verified_every_time() {
@@ -61,7 +61,11 @@ async fn what_others_have_put_there_is_compared_with_the_registry() {
     let file = identity(&program, &program.metadata().expect("a file")).expect("a file");
     let installed = fixture.installed("1.0.0").await;
     assert_eq!(installed.verification, Verification::Signed { key: fixture.key.fingerprint() });
-    assert_eq!(identity(&program, &program.metadata().expect("a file")).expect("a file"), file, "it was the right one, and stays");
+    assert_eq!(
+        identity(&program, &program.metadata().expect("a file")).expect("a file"),
+        file,
+        "it was the right one, and stays"
+    );
 
     let fixture = Fixture::new();
     fixture.publish("1.0.0");
