@@ -153,8 +153,9 @@ impl fmt::Debug for User {
     }
 }
 
+/// This process.
 #[expect(unsafe_code, reason = "the handle of this process has no other interface")]
-fn own_process() -> HANDLE {
+pub(crate) fn own_process() -> HANDLE {
     // SAFETY: the call returns a constant.
     unsafe { GetCurrentProcess() }
 }

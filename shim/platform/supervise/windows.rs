@@ -1,17 +1,18 @@
 //! Windows: job objects. A program and all that it starts are in a job, and the system ends what is in a job with the last handle
 //! of it, which is this process's. So no guardian is needed: also a daemon that is killed leaves nothing.
 //!
-//! The program starts suspended, so that it starts nothing before it is in its job.
+//! The program starts suspended, so that it starts nothing before it is in its job. This process is in a job of its own kind, which
+//! its programs begin in: so one that is killed between the start of a program and its job leaves nothing either.
 
 use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io;
 use std::os::windows::fs::OpenOptionsExt as _;
-use std::os::windows::io::{AsRawHandle as _, FromRawHandle as _, OwnedHandle};
+use std::os::windows::io::{AsRawHandle as _, FromRawHandle as _, OwnedHandle, RawHandle};
 use std::process::{ExitCode, ExitStatus, Stdio};
 use std::ptr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::net::windows::named_pipe::{NamedPipeServer, PipeMode, ServerOptions};
 use tokio::process::{Child, Command};
@@ -109,6 +110,7 @@ impl Reports {
 /// # Errors
 /// When the job or the program cannot be started.
 pub async fn spawn(_: &Guardian, program: Program) -> Result<Spawned, SpawnError> {
+    Job::contain_this().map_err(SpawnError::Guardian)?;
     let job = Arc::new(Job::new(program.other_sessions).map_err(SpawnError::Guardian)?);
     let (stdout, stdout_end) = output().await.map_err(SpawnError::Guardian)?;
     let (stderr, stderr_end) = output().await.map_err(SpawnError::Guardian)?;
@@ -178,9 +180,24 @@ impl Job {
         if result == 0 { Err(io::Error::last_os_error()) } else { Ok(job) }
     }
 
-    #[expect(unsafe_code, reason = "jobs have no other interface")]
+    /// Puts this process into a job, once, so that what it starts from now on ends with it.
+    fn contain_this() -> io::Result<()> {
+        static OWN: Mutex<Option<Job>> = Mutex::new(None);
+        let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
+        if own.is_none() {
+            let job = Self::new(OtherSessions::Leave)?;
+            job.add(process::own_process())?;
+            *own = Some(job);
+        }
+        Ok(())
+    }
+
     fn adopt(&self, child: &Child) -> io::Result<()> {
-        let Some(process) = child.raw_handle() else { return Err(ended_at_once()) };
+        self.add(child.raw_handle().ok_or_else(ended_at_once)?)
+    }
+
+    #[expect(unsafe_code, reason = "jobs have no other interface")]
+    fn add(&self, process: RawHandle) -> io::Result<()> {
         // SAFETY: both handles are open.
         let result = unsafe { AssignProcessToJobObject(self.0.as_raw_handle(), process) };
         if result == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
