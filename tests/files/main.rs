@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use regex::Regex;
 
 /// Functions that remove or replace something, open it for writing, or change who may use it.
-const OPERATIONS: [&str; 40] = [
+const OPERATIONS: [&str; 42] = [
     "create_private_file",
     "remove_directory",
     "remove_directory_if",
@@ -40,6 +40,7 @@ const OPERATIONS: [&str; 40] = [
     "persist_noclobber",
     "hard_link",
     "symlink",
+    "give_name",
     "copy",
     "fs::write",
     "File::create",
@@ -49,6 +50,7 @@ const OPERATIONS: [&str; 40] = [
     "set_len",
     "ftruncate",
     "set_permissions",
+    "set_mode",
     "chown",
     "lchown",
     "chmod",
