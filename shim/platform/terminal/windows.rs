@@ -46,7 +46,7 @@ impl Keys {
     pub fn take() -> io::Result<Self> {
         let saved = mode(io::stdin().as_raw_handle());
         if let Some(saved) = saved {
-            set_mode(saved & !(ENABLE_ECHO_INPUT | ENABLE_LINE_INPUT))?;
+            change_to(saved & !(ENABLE_ECHO_INPUT | ENABLE_LINE_INPUT))?;
         }
         Ok(Self { saved })
     }
@@ -56,7 +56,7 @@ impl Drop for Keys {
     fn drop(&mut self) {
         if let Some(saved) = self.saved {
             // A console that is gone has nothing to be given back.
-            let _ = set_mode(saved);
+            let _ = change_to(saved);
         }
     }
 }
@@ -74,7 +74,7 @@ fn mode(handle: RawHandle) -> Option<CONSOLE_MODE> {
 }
 
 #[expect(unsafe_code, reason = "consoles have no other interface")]
-fn set_mode(mode: CONSOLE_MODE) -> io::Result<()> {
+fn change_to(mode: CONSOLE_MODE) -> io::Result<()> {
     // SAFETY: the handle is open.
     let result = unsafe { SetConsoleMode(io::stdin().as_raw_handle(), mode) };
     if result == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
