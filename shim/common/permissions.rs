@@ -5,7 +5,7 @@
 //! a record. Trusted files (the key file, the home directory) are checked as by ssh: another user
 //! may neither own nor write to them.
 
-use std::fs::{DirBuilder, OpenOptions};
+use std::fs::{DirBuilder, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -58,6 +58,14 @@ pub enum PermissionsError {
         /// Its permission bits.
         mode: u32,
     },
+    /// The system does not say whose it is, or who may do what with it.
+    #[error("{path} is not trusted, because the system does not say who may change it: {reason}", path = path.display())]
+    Unknown {
+        /// The file or directory.
+        path: PathBuf,
+        /// The system's error.
+        reason: String,
+    },
     /// It is neither a file nor a directory.
     #[error("{path} is neither a file nor a directory", path = .0.display())]
     Kind(PathBuf),
@@ -90,7 +98,7 @@ pub fn require_trusted(path: &Path) -> Result<(), PermissionsError> {
         return Err(PermissionsError::Kind(path.to_owned()));
     }
     let user = User::current();
-    let Ok(Protection { owner, mode }) = protection(path, &metadata) else { return Ok(()) };
+    let Protection { owner, mode } = known(path, &metadata)?;
     if owner != user && !owner.is_root() {
         return Err(PermissionsError::Owner { path: path.to_owned(), owner, user });
     }
@@ -99,6 +107,11 @@ pub fn require_trusted(path: &Path) -> Result<(), PermissionsError> {
         return Err(PermissionsError::Writable { path: path.to_owned(), mode });
     }
     Ok(())
+}
+
+fn known(path: &Path, metadata: &Metadata) -> Result<Protection, PermissionsError> {
+    protection(path, metadata)
+        .map_err(|error| PermissionsError::Unknown { path: path.to_owned(), reason: error.to_string() })
 }
 
 /// Refuses a file that another user may write to or replace, by its path or through links.
@@ -122,7 +135,7 @@ pub fn require_trusted_file(path: &Path) -> Result<(), PermissionsError> {
 pub fn require_private_file(path: &Path) -> Result<(), PermissionsError> {
     require_trusted_file(path)?;
     let Ok(metadata) = path.metadata() else { return Ok(()) };
-    let Ok(Protection { owner, mode }) = protection(path, &metadata) else { return Ok(()) };
+    let Protection { owner, mode } = known(path, &metadata)?;
     let readers = if owner.is_root() { READABLE_BY_ANYONE } else { READABLE_BY_OTHERS };
     if mode & readers != 0 {
         return Err(PermissionsError::Readable { path: path.to_owned(), mode });

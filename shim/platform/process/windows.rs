@@ -180,7 +180,10 @@ pub fn terminate(child: u32) {
 /// The process that started this one, unless it has ended.
 pub fn parent() -> Option<u32> {
     let own = std::process::id();
-    processes().into_iter().find(|process| process.id == own).map(|process| process.parent)
+    let parent = processes().into_iter().find(|process| process.id == own)?.parent;
+    // Its id may be another process's by now, which began later than this one.
+    let began = times(opened(parent, PROCESS_QUERY_LIMITED_INFORMATION)?.as_raw_handle())?.began;
+    (began <= times(own_process())?.began).then_some(parent)
 }
 
 /// A process, as the system lists it.
