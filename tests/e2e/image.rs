@@ -159,7 +159,8 @@ fn the_image_serves_plugins_as_a_user_without_rights_on_a_root_that_cannot_be_wr
     // As the page has it, and from the executable itself.
     let deploy = root().join("deploy");
     symlink(&deploy, workshop.join("deploy")).expect("a link of this test's own");
-    let pack = ["--out", "isthmus-release", "--unsigned", "--executable", &executable];
+    let target = format!("linux-{executable}");
+    let pack = ["--out", "isthmus-release", "--unsigned", "--executable", &target];
     let (succeeded, _, messages) = run(timed(&mut Command::new(deploy.join("release")), workshop).args(pack));
     assert!(succeeded, "{messages}");
     let command = newcomer::block_of(PAGE, "sh", "deploy/image");
