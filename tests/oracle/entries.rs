@@ -722,7 +722,7 @@ const PACKAGES: &[Entry] = &[
     },
     Entry {
         id: "names-in-csharp",
-        what: "properties with the name of their resource or type, or `empty` among inputs, in C#",
+        what: "properties with the name of their resource or type, `empty` among inputs, `output` beside a secret, or `get`, `utilities`, `customResourceOptions` or `makeResourceOptions` of a resource, in C#",
         go_bridge: "generates a package whose C# SDK does not compile",
         isthmus: "calls them `PolicyValue` there, and `policy` elsewhere",
         why: "one property must not disable a package in C#",
@@ -736,7 +736,7 @@ const PACKAGES: &[Entry] = &[
     },
     Entry {
         id: "names-of-languages",
-        what: "names that a language reserves: resources `Doc`, `Error`, `Init`, `Object`, `Outputs`, `Typing`, `Utilities`, functions with the name of a keyword of JavaScript or Java or of a module of an SDK, parameters of functions with the name of a keyword of JavaScript or C# or of a variable of generated code",
+        what: "names that a language reserves: resources `Doc`, `Error`, `Init`, `Object`, `Outputs`, `Typing`, `Utilities`, or with the name of a class or namespace that C# SDKs use, such as `Inputs`, `Output` and `InvokeOptions`, functions with the name of a keyword of JavaScript or Java or of a module of an SDK, parameters of functions with the name of a keyword of JavaScript or C# or of a variable of generated code",
         go_bridge: "generates a package whose SDK in that language does not compile",
         isthmus: "uses `ObjectResource`, `importFunction`, `defaultValue` in schemas and new SDKs; the names of the Go bridge still work in stacks, in SDKs that were generated with these, and, but for the parameters, in YAML",
         why: "one member must not disable a package in a language, and a package has one schema",
@@ -782,7 +782,7 @@ const PACKAGES: &[Entry] = &[
     },
     Entry {
         id: "unwritable-members",
-        what: "functions that take objects, and members with a property `yield` (Java); data sources with an argument `opts` (Python), `empty` (.NET) or, if none is required, `toString` and other members of all objects (Node.js), or with the name `getClass` and without required arguments (Java); a property of a resource that all classes have, such as `constructor` (Node.js) or `pulumiResourceType` (Go); a setting of the provider with the name of a keyword of JavaScript (Node.js); a resource with the name `Config` (Java, .NET) or `PulumiTypes` (Go), and names that SDKs derive from others, such as `PairArgs` beside `Pair`",
+        what: "functions that take objects (Java, .NET); members with a property `yield` (Java); data sources with an argument `opts` (Python), `empty` (.NET) or, if none is required, `toString` and other members of all objects (Node.js), or with the name `getClass` and without required arguments (Java); a property of a resource that all classes have, such as `constructor` (Node.js) or `pulumiResourceType` (Go); a setting of the provider with the name of a keyword of JavaScript (Node.js); a resource with the name `Config` (Java, .NET) or `PulumiTypes` (Go), and names that SDKs derive from others, such as `PairArgs` beside `Pair`",
         go_bridge: "generates a package whose SDK in that language does not compile",
         isthmus: "the same, with a warning that names the members to exclude; TypeScript has functions that take objects",
         why: "they work in other languages by these names",
