@@ -34,7 +34,8 @@ impl Environment {
 
     /// A variable's value.
     pub fn value(&self, name: &str) -> Option<&OsStr> {
-        self.0.get(&stored(name.into())).map(OsString::as_os_str).filter(|value| !value.is_empty())
+        let found = if IS_WINDOWS { self.0.get(&stored(name.into())) } else { self.0.get(OsStr::new(name)) };
+        found.map(OsString::as_os_str).filter(|value| !value.is_empty())
     }
 
     /// A variable's text; `None` if it is not UTF-8.
