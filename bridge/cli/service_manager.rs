@@ -1,4 +1,4 @@
-//! The state of the daemon, as its service manager is told of it.
+//! Reports the daemon's state to its service manager.
 //!
 //! Providers get the environment of their plugin, so that no variable of the manager reaches them.
 

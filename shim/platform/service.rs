@@ -1,4 +1,4 @@
-//! The manager of services that has started this process: the socket that it passes on, and what it is told.
+//! The service manager that has started this process: the socket that it passes on, and reports to it.
 
 #[cfg(unix)]
 mod unix;

@@ -1,6 +1,6 @@
 //! Windows: named pipes. They are in a name space of their own, so the file at the path of a local socket has the name of its pipe.
 //!
-//! A pipe belongs to the user that has created it, and lets nobody else in, and nobody from another machine.
+//! The access list of a pipe permits the user that creates it, the system and its administrators. A pipe refuses other machines.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -86,7 +86,7 @@ pub struct StdListener {
 #[derive(Debug)]
 pub struct Listener {
     name: String,
-    /// The instance for the next connection: while there is none, nobody can connect.
+    /// The instance for the next connection: while there is none, no client can connect.
     next: tokio::sync::Mutex<NamedPipeServer>,
 }
 

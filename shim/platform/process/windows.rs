@@ -120,7 +120,7 @@ impl User {
         numbers == [SYSTEM] || numbers == BUILT_IN || numbers.first() == Some(&INSTALLER)
     }
 
-    /// Whether it stands for the owner of a file, whoever that is.
+    /// Whether it stands for the owner of a file, without naming one.
     pub(crate) fn is_placeholder(self) -> bool {
         // S-1-3-0 is the creator, and S-1-3-4 is the owner.
         self.authority() == 3 && self.numbers().next().is_some_and(|number| matches!(number, 0 | 4))

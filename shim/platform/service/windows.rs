@@ -14,7 +14,7 @@ pub fn passed_socket() -> Result<Option<StdListener>, PassedError> {
     Ok(None)
 }
 
-/// Nobody is told.
+/// Nothing: no service manager listens.
 ///
 /// # Errors
 /// Never.
@@ -22,7 +22,7 @@ pub fn ready(_: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Nobody is told.
+/// Nothing: no service manager listens.
 ///
 /// # Errors
 /// Never.
