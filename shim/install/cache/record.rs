@@ -6,6 +6,7 @@
 //! [`FileStamp`] has changed.
 
 use std::fmt;
+use std::fs::OpenOptions;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -13,6 +14,7 @@ use std::time::SystemTime;
 use isthmus_common::permissions::PRIVATE_FILE;
 use isthmus_common::scratch::ScratchDirectory;
 use isthmus_common::{FileStamp, Links, open_regular, read_regular};
+use isthmus_platform::files::OpenOptionsExt as _;
 use serde::{Deserialize, Serialize};
 
 use super::beside;
@@ -191,14 +193,9 @@ impl Record {
         (record.format == FORMAT && record.sum().is_some()).then_some(record)
     }
 
-    /// Writes the record atomically, unless the existing file is not ours.
+    /// Writes the record, unless the existing file is not ours.
     pub(crate) fn write(&self, path: &Path) -> io::Result<()> {
-        require_own(path)?;
-        let scratch = ScratchDirectory::beside(path)?;
-        let mut file = scratch.file(PRIVATE_FILE)?;
-        file.write_all(&serde_json::to_vec_pretty(self)?)?;
-        file.as_file().sync_all()?;
-        file.persist(path).map(|_| ()).map_err(|error| error.error)
+        write_own(path, &serde_json::to_vec_pretty(self)?)
     }
 
     /// Whether a binary matches the record: by its content if its stamp has changed, which is then
@@ -240,6 +237,29 @@ impl Record {
             let _ = self.write(path);
         }
         Ok(())
+    }
+}
+
+/// Writes a record or a list of versions, unless the existing file is not ours.
+///
+/// An existing file is replaced atomically. A new one is written in its place, because a scratch
+/// directory disappears again, and the Go bridge takes a cache for empty if a name disappears while it
+/// scans the whole directory. A reader ignores a file that is not whole yet.
+pub(crate) fn write_own(path: &Path, content: &[u8]) -> io::Result<()> {
+    require_own(path)?;
+    match OpenOptions::new().write(true).create_new(true).mode(PRIVATE_FILE).open(path) {
+        Ok(mut file) => {
+            file.write_all(content)?;
+            file.sync_all()
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let scratch = ScratchDirectory::beside(path)?;
+            let mut file = scratch.file(PRIVATE_FILE)?;
+            file.write_all(content)?;
+            file.as_file().sync_all()?;
+            file.persist(path).map(|_| ()).map_err(|error| error.error)
+        }
+        Err(error) => Err(error),
     }
 }
 
@@ -398,6 +418,28 @@ mod tests {
             record.write(&path).expect("it is ours");
         }
         assert!(program.is_file());
+    }
+
+    #[test]
+    fn a_new_record_is_the_only_name_that_a_scan_of_the_cache_sees() {
+        use rustix::fs::inotify;
+        let (directory, program, _) = installed();
+        let record = Record::of(&program, None, Verification::Unsigned).expect("it can be read");
+        let events = inotify::init(inotify::CreateFlags::NONBLOCK).expect("a queue of events");
+        inotify::add_watch(
+            &events,
+            directory.path(),
+            inotify::WatchFlags::CREATE | inotify::WatchFlags::DELETE,
+        )
+        .expect("a directory");
+        record.write(&directory.path().join("new.json")).expect("it can be written");
+        let mut buffer = [std::mem::MaybeUninit::uninit(); 4096];
+        let mut reader = inotify::Reader::new(&events, &mut buffer);
+        let names = std::iter::from_fn(|| {
+            let event = reader.next().ok()?;
+            Some(event.file_name().expect("a file in the directory").to_str().expect("UTF-8").to_owned())
+        });
+        assert_eq!(names.collect::<Vec<_>>(), ["new.json"]);
     }
 
     #[test]

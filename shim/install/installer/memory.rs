@@ -4,16 +4,15 @@
 //! query the same. The list is in the provider's directory of the cache; lists that are old,
 //! damaged, of another format or from the future are ignored.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use isthmus_common::permissions::{PRIVATE_FILE, create_directories};
-use isthmus_common::scratch::ScratchDirectory;
+use isthmus_common::permissions::create_directories;
 use isthmus_common::{Links, read_regular};
 use serde::{Deserialize, Serialize};
 
-use crate::cache::record::{remove_own, require_own, seconds};
+use crate::cache::record::{remove_own, seconds, write_own};
 use crate::registry::Listing;
 use crate::{ProviderAddress, ProviderCache};
 
@@ -49,12 +48,7 @@ pub(super) fn remember(cache: &ProviderCache, address: &ProviderAddress, listing
     let write = || -> io::Result<()> {
         let directory = cache.provider_directory(address);
         create_directories(&directory)?;
-        let path = path(cache, address);
-        require_own(&path)?;
-        let scratch = ScratchDirectory::beside(&path)?;
-        let mut file = scratch.file(PRIVATE_FILE)?;
-        file.write_all(&serde_json::to_vec(&remembered)?)?;
-        file.persist(path).map(|_| ()).map_err(|error| error.error)
+        write_own(&path(cache, address), &serde_json::to_vec(&remembered)?)
     };
     let _ = write();
 }
