@@ -36,8 +36,8 @@ use windows as system;
 #[cfg(unix)]
 pub(crate) use descriptors::listening;
 pub use family::{
-    LONGEST_PATH, Listener, Peer, StdListener, Stream, bind, has_no_listener, is_exhaustion, is_socket,
-    keep_alive, path_of, peer, send_byte, serve, shared_listener,
+    LONGEST_PATH, Listener, StdListener, Stream, bind, has_no_listener, is_exhaustion, is_socket, keep_alive,
+    path_of, peer, send_byte, serve, shared_listener,
 };
 pub use passed::ListeningSocket;
 pub use system::PeerUsers;
@@ -62,4 +62,13 @@ pub enum UnknownPeer {
     /// The system denies it.
     #[error("{0}")]
     Undetermined(String),
+}
+
+/// The process at the other end of a local connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// Its user.
+    pub user: User,
+    /// Its id; not every system says which it is.
+    pub process: Option<i32>,
 }

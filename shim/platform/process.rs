@@ -23,9 +23,9 @@ use windows as family;
 use windows as system;
 
 pub use family::{
-    Ends, OpenFilesLimit, Signals, Stops, User, began, environment_without, forbid_core_dumps,
-    hide_from_other_processes, home_of_account, host, ignore_interrupts, kill_this, open_files_limit, parent,
-    set_open_files_limit, standard_input_ended, stop_this, survive_limit_of_file_sizes, terminate, usage,
+    Signals, Stops, User, began, environment_without, forbid_core_dumps, hide_from_other_processes,
+    home_of_account, host, ignore_interrupts, kill_this, open_files_limit, parent, set_open_files_limit,
+    standard_input_ended, stop_this, survive_limit_of_file_sizes, terminate, usage,
 };
 #[cfg(target_os = "macos")]
 pub(crate) use macos::sysctl;
@@ -44,4 +44,22 @@ pub struct Usage {
     pub cpu: Duration,
     /// Descriptors.
     pub open_files: usize,
+}
+
+/// What a signal, or an event of a console, is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ends {
+    /// A terminal or console sends it to everything that runs in it.
+    Interrupt,
+    /// This process alone is asked to end, or its terminal or session has ended.
+    Terminate,
+}
+
+/// How many files this process may have open; `None` is without a limit, as always on Windows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenFilesLimit {
+    /// The one that holds.
+    pub soft: Option<u64>,
+    /// The one up to which this process may raise it.
+    pub hard: Option<u64>,
 }

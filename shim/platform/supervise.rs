@@ -47,7 +47,18 @@ pub(crate) mod processes {
 pub(crate) use system::DESCRIPTORS;
 
 pub use ending::Ending;
-pub use family::{
-    ChildProcess, ForeignProcess, Output, Reports, Spawned, guardian_role, resident_memory, spawn,
-};
+pub use family::{ChildProcess, ForeignProcess, Output, Reports, guardian_role, resident_memory, spawn};
 pub use program::{Guardian, OtherSession, OtherSessions, Program, SpawnError};
+
+/// A program with its guardian, or in its job. Dropping any part kills it.
+#[derive(Debug)]
+pub struct Spawned {
+    /// Kills it.
+    pub process: ChildProcess,
+    /// How it ends.
+    pub reports: Reports,
+    /// Its standard output.
+    pub stdout: Output,
+    /// Its standard error.
+    pub stderr: Output,
+}

@@ -1,6 +1,6 @@
 //! Linux and macOS: descriptors of directories, and calls relative to them.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -10,36 +10,13 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fstat, openat, statat, unlinkat};
 use rustix::io::Errno;
 
+use super::{Entry, Kind};
 use crate::files::FileIdentity;
 use crate::process::User;
 
 /// An open directory.
 #[derive(Debug)]
 pub struct Directory(File);
-
-/// What an entry is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A regular file.
-    File,
-    /// A directory.
-    Directory,
-    /// A local socket.
-    Socket,
-    /// Anything else.
-    Other,
-}
-
-/// An entry of a directory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// Its name.
-    pub name: OsString,
-    /// What it is; a symbolic link is itself.
-    pub kind: Kind,
-    /// Whether it belongs to the user of this process.
-    pub is_own: bool,
-}
 
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 

@@ -2,7 +2,7 @@
 //!
 //! Other users cannot replace names in the directories that are opened so: each user has temporary directories of their own.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::os::windows::fs::OpenOptionsExt as _;
@@ -14,6 +14,7 @@ use windows_sys::Win32::Storage::FileSystem::{
     FILE_SHARE_READ, FILE_WRITE_DATA,
 };
 
+use super::{Entry, Kind};
 use crate::files::{FileIdentity, identity, identity_of, protection, protection_of};
 use crate::process::User;
 
@@ -24,30 +25,6 @@ pub struct Directory {
     path: PathBuf,
     /// Held while the directory is locked.
     lock: std::sync::OnceLock<File>,
-}
-
-/// What an entry is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A regular file.
-    File,
-    /// A directory.
-    Directory,
-    /// Never: local sockets have files here.
-    Socket,
-    /// Anything else.
-    Other,
-}
-
-/// An entry of a directory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// Its name.
-    pub name: OsString,
-    /// What it is; a symbolic link is itself.
-    pub kind: Kind,
-    /// Whether it belongs to the user of this process.
-    pub is_own: bool,
 }
 
 impl Directory {

@@ -9,27 +9,10 @@ use std::path::Path;
 use rustix::fs::{Access, FlockOperation, OFlags, access, fcntl_lock, statvfs};
 use rustix::io::Errno;
 
-use super::{FileIdentity, Others, Protection};
+use super::{
+    DirBuilderExt, FileExt, FileIdentity, FileTypeExt, OpenFlags, OpenOptionsExt, Others, Protection, Space,
+};
 use crate::process::User;
-
-/// How a file is opened or created.
-pub trait OpenOptionsExt {
-    /// The mode of a new file, before the umask.
-    fn mode(&mut self, mode: u32) -> &mut Self;
-
-    /// Opens the file itself: not what a symbolic link leads to, and without waiting for the other end of a FIFO or
-    /// taking a terminal, where it does.
-    fn flags(&mut self, flags: OpenFlags) -> &mut Self;
-}
-
-/// What opening a file must not do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OpenFlags {
-    /// It fails for a symbolic link.
-    pub no_follow: bool,
-    /// It does not wait for the other end of a FIFO, and takes no terminal.
-    pub no_waiting: bool,
-}
 
 impl OpenOptionsExt for OpenOptions {
     fn mode(&mut self, mode: u32) -> &mut Self {
@@ -44,24 +27,10 @@ impl OpenOptionsExt for OpenOptions {
     }
 }
 
-/// How a directory is created.
-pub trait DirBuilderExt {
-    /// The mode of a new directory, before the umask.
-    fn mode(&mut self, mode: u32) -> &mut Self;
-}
-
 impl DirBuilderExt for DirBuilder {
     fn mode(&mut self, mode: u32) -> &mut Self {
         unix::DirBuilderExt::mode(self, mode)
     }
-}
-
-/// Kinds of files besides those of the standard library.
-pub trait FileTypeExt {
-    /// A named pipe.
-    fn is_fifo(&self) -> bool;
-    /// A local socket.
-    fn is_socket(&self) -> bool;
 }
 
 impl FileTypeExt for FileType {
@@ -72,21 +41,6 @@ impl FileTypeExt for FileType {
     fn is_socket(&self) -> bool {
         unix::FileTypeExt::is_socket(self)
     }
-}
-
-/// Reads and writes at a position, without moving the file's own.
-pub trait FileExt {
-    /// Fills the buffer.
-    ///
-    /// # Errors
-    /// When the file ends before, or cannot be read.
-    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
-
-    /// Writes all of the bytes.
-    ///
-    /// # Errors
-    /// When the file cannot be written to.
-    fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
 }
 
 impl FileExt for File {
@@ -303,15 +257,6 @@ pub fn try_lock_for_process(file: &File) -> io::Result<bool> {
             Err(error) => return Err(error.into()),
         }
     }
-}
-
-/// A file system, as far as writing and starting files concerns it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Space {
-    /// Free bytes for this user.
-    pub available: u64,
-    /// Whether no file of it can be started.
-    pub forbids_execution: bool,
 }
 
 /// The file system of a file or directory.

@@ -17,25 +17,9 @@ use windows_sys::Win32::Storage::FileSystem::{
 use windows_sys::Win32::System::IO::OVERLAPPED;
 
 use super::access::{self, Access};
-use super::{FileIdentity, Protection};
-
-/// How a file is opened or created.
-pub trait OpenOptionsExt {
-    /// Nothing: a new file has the access that its directory gives to what is in it. [`set_mode`] narrows it.
-    fn mode(&mut self, mode: u32) -> &mut Self;
-
-    /// Opens a link itself instead of the file that it leads to, where links are not to be followed.
-    fn flags(&mut self, flags: OpenFlags) -> &mut Self;
-}
-
-/// What opening a file must not do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OpenFlags {
-    /// It opens a symbolic link itself.
-    pub no_follow: bool,
-    /// Nothing here: named pipes are in a name space of their own.
-    pub no_waiting: bool,
-}
+use super::{
+    DirBuilderExt, FileExt, FileIdentity, FileTypeExt, OpenFlags, OpenOptionsExt, Protection, Space,
+};
 
 impl OpenOptionsExt for OpenOptions {
     fn mode(&mut self, _: u32) -> &mut Self {
@@ -48,24 +32,10 @@ impl OpenOptionsExt for OpenOptions {
     }
 }
 
-/// How a directory is created.
-pub trait DirBuilderExt {
-    /// Nothing, as for files.
-    fn mode(&mut self, mode: u32) -> &mut Self;
-}
-
 impl DirBuilderExt for DirBuilder {
     fn mode(&mut self, _: u32) -> &mut Self {
         self
     }
-}
-
-/// Kinds of files besides those of the standard library.
-pub trait FileTypeExt {
-    /// Never.
-    fn is_fifo(&self) -> bool;
-    /// Never: what stands for a local connection is a regular file ([`crate::local::is_socket`]).
-    fn is_socket(&self) -> bool;
 }
 
 impl FileTypeExt for FileType {
@@ -76,21 +46,6 @@ impl FileTypeExt for FileType {
     fn is_socket(&self) -> bool {
         false
     }
-}
-
-/// Reads and writes at a position.
-pub trait FileExt {
-    /// Fills the buffer.
-    ///
-    /// # Errors
-    /// When the file ends before, or cannot be read.
-    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
-
-    /// Writes all of the bytes.
-    ///
-    /// # Errors
-    /// When the file cannot be written to.
-    fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
 }
 
 impl FileExt for File {
@@ -350,15 +305,6 @@ pub fn try_lock_for_process(file: &File) -> io::Result<bool> {
 /// Never.
 pub fn sync_directory(_: &Path) -> io::Result<()> {
     Ok(())
-}
-
-/// A file system, as far as writing and starting files concerns it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Space {
-    /// Free bytes for this user.
-    pub available: u64,
-    /// Whether no file of it can be started.
-    pub forbids_execution: bool,
 }
 
 /// The file system of a file or directory.

@@ -10,6 +10,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketType, connect, send, socket, sockopt};
 use tokio::net::{TcpListener, TcpStream};
 
+use super::Peer;
 use crate::process::User;
 
 /// Accepts local connections, within a runtime.
@@ -22,15 +23,6 @@ pub type Stream = tokio::net::UnixStream;
 /// Longest path of a socket, in bytes: `sun_path` is 108 bytes on Linux and 104 on macOS, with a terminating NUL.
 pub const LONGEST_PATH: usize =
     if cfg!(all(target_os = "linux", not(feature = "portable"))) { 107 } else { 103 };
-
-/// The process at the other end of a local connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Peer {
-    /// Its user.
-    pub user: User,
-    /// Its id; not every system says which it is.
-    pub process: Option<i32>,
-}
 
 /// Who has opened the other end.
 ///

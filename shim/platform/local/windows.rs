@@ -29,7 +29,7 @@ use windows_sys::Win32::System::Pipes::{GetNamedPipeClientProcessId, GetNamedPip
 use windows_sys::Win32::System::Threading::PROCESS_QUERY_LIMITED_INFORMATION;
 
 use super::ends::Ends;
-use super::{Owner, UnknownPeer};
+use super::{Owner, Peer, UnknownPeer};
 use crate::files::{Descriptor, set_mode};
 use crate::process::{User, windows as process};
 
@@ -219,15 +219,6 @@ impl AsyncWrite for Stream {
             End::Client(pipe) => Pin::new(pipe).poll_shutdown(context),
         }
     }
-}
-
-/// The process at the other end of a local connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Peer {
-    /// Its user.
-    pub user: User,
-    /// Its id.
-    pub process: Option<i32>,
 }
 
 /// Who has opened the other end.

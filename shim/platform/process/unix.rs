@@ -16,7 +16,7 @@ use rustix::process::{
 use tokio::io::AsyncReadExt as _;
 use tokio::signal::unix::{self, SignalKind, signal};
 
-use super::{Usage, system};
+use super::{Ends, OpenFilesLimit, Usage, system};
 use crate::supervise::{DESCRIPTORS, processes};
 
 pub use environment::{environment_without, hide_from_other_processes};
@@ -108,15 +108,6 @@ fn is_ignored(signal: i32) -> bool {
     result == 0 && unsafe { found.assume_init() }.sa_sigaction == libc::SIG_IGN
 }
 
-/// What a signal is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ends {
-    /// A terminal sends it to everything that runs in it.
-    Interrupt,
-    /// This process alone is asked to end, or its terminal has ended.
-    Terminate,
-}
-
 impl Signals {
     /// Within a runtime, and before there is anything that a signal must not end.
     pub fn new() -> Self {
@@ -194,15 +185,6 @@ pub async fn standard_input_ended() {
         drop(sender);
     });
     drop(ended.await);
-}
-
-/// How many files this process may have open; `None` is without a limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OpenFilesLimit {
-    /// The one that holds.
-    pub soft: Option<u64>,
-    /// The one up to which this process may raise it.
-    pub hard: Option<u64>,
 }
 
 /// The limit of open files.

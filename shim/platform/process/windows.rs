@@ -30,7 +30,7 @@ use windows_sys::Win32::System::Threading::{
     OpenProcessToken, PROCESS_QUERY_LIMITED_INFORMATION, QueryFullProcessImageNameW, TerminateProcess,
 };
 
-use super::Usage;
+use super::{Ends, OpenFilesLimit, Usage};
 use crate::files::windows::{terminated, text, wide};
 
 /// A user of this machine, or a group: its security identifier.
@@ -243,15 +243,6 @@ pub fn ignore_interrupts() -> io::Result<()> {
     Ok(())
 }
 
-/// What an event is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ends {
-    /// A console sends it to everything that runs in it.
-    Interrupt,
-    /// This process alone is asked to end, or its console or session ends.
-    Terminate,
-}
-
 impl Signals {
     /// Within a runtime, and before there is anything that an event must not end.
     pub fn new() -> Self {
@@ -335,15 +326,6 @@ pub async fn standard_input_ended() {
 fn file_type(file: &impl std::os::windows::io::AsRawHandle) -> u32 {
     // SAFETY: the handle is open.
     unsafe { GetFileType(file.as_raw_handle()) }
-}
-
-/// How many files this process may have open: there is no such limit here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OpenFilesLimit {
-    /// The one that holds.
-    pub soft: Option<u64>,
-    /// The one up to which this process may raise it.
-    pub hard: Option<u64>,
 }
 
 /// None.

@@ -34,6 +34,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 
+use super::Spawned;
 use super::ending::Ending;
 use super::program::{Guardian, GuardianKind, OtherSession, Program, SpawnError};
 use report::Report;
@@ -45,19 +46,6 @@ pub use role::guardian_role;
 
 /// What a program writes, to be read without blocking.
 pub type Output = pipe::Receiver;
-
-/// A program with its guardian. Dropping any part kills it.
-#[derive(Debug)]
-pub struct Spawned {
-    /// Kills it.
-    pub process: ChildProcess,
-    /// What the guardian says of it.
-    pub reports: Reports,
-    /// Its standard output.
-    pub stdout: Output,
-    /// Its standard error.
-    pub stderr: Output,
-}
 
 /// A program with a guardian. Dropping it kills the program and its session.
 ///

@@ -33,25 +33,13 @@ use windows_sys::Win32::System::Threading::{
     TerminateProcess, WaitForSingleObject,
 };
 
+use super::Spawned;
 use super::ending::Ending;
 use super::program::{Guardian, OtherSession, OtherSessions, Program, SpawnError};
 use crate::process::windows as process;
 
 /// What a program writes, to be read without blocking.
 pub type Output = NamedPipeServer;
-
-/// A program in its job. Dropping any part kills it.
-#[derive(Debug)]
-pub struct Spawned {
-    /// Kills it.
-    pub process: ChildProcess,
-    /// How it ends.
-    pub reports: Reports,
-    /// Its standard output.
-    pub stdout: Output,
-    /// Its standard error.
-    pub stderr: Output,
-}
 
 /// A program in its job. Dropping it kills all that is in the job.
 #[derive(Debug)]
