@@ -16,6 +16,7 @@ mod configuration;
 mod continuity;
 mod crash;
 mod deferrals;
+mod engine_fuzzer;
 mod ephemeral;
 mod image;
 mod import;
