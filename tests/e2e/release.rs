@@ -252,12 +252,17 @@ fn a_release_replaces_nothing_but_a_release() {
     fs::remove_file(releases.path("release/notes")).expect("it is there");
     assert_eq!(pack(), first);
 
-    let named =
-        ["linux-amd64=foreign", "linux-arm64=foreign", "darwin-arm64=foreign", "windows-amd64=foreign"];
+    let named = [
+        "linux-amd64=foreign",
+        "linux-arm64=foreign",
+        "darwin-arm64=foreign",
+        "windows-amd64=foreign",
+        "windows-arm64=foreign",
+    ];
     let lines =
         named.map(|executable| releases.run(&["--out", "other", "--unsigned", "--executable", executable]).1);
     let refused = lines.iter().filter(|messages| messages.contains("is not an executable for ")).count();
-    assert_eq!(refused, 3, "{lines:?}");
+    assert_eq!(refused, 4, "{lines:?}");
     // Manual pages are not left out for want of an executable that prints them.
     let without = lines.iter().filter(|messages| messages.contains("name one of this version: --pages FILE"));
     assert_eq!(without.count(), 1, "{lines:?}");
