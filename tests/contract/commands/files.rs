@@ -120,7 +120,7 @@ on_one_protocol! {
         let names: Vec<&String> = inherited.keys().collect();
         assert!(inherited.contains_key("OF_A_PROVIDER") && inherited.contains_key("PLUGIN_UNIX_SOCKET_DIR"), "{names:?}");
         // One that is no setting: how macOS finds a provider's processes.
-        let is_setting = |name: &&&String| name.starts_with("ISTHMUS_") && *name != "ISTHMUS_GUARDIAN";
+        let is_setting = |name: &&&String| name.starts_with("ISTHMUS_") && name.as_str() != "ISTHMUS_GUARDIAN";
         assert_eq!(names.iter().find(is_setting), None, "{names:?}");
     }
 
