@@ -1,9 +1,10 @@
 //! `isthmus install --plugin`: which versions of the plugin it installs, where, and what it leaves alone.
 
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use isthmus_platform::files::symlink;
 use std::path::{Path, PathBuf};
 
 use super::{Machine, Said};
+use crate::harness::host::make_executable;
 use crate::harness::json;
 
 /// A user with a Pulumi CLI that notes where it was called, and knows of no stacks.
@@ -23,7 +24,7 @@ impl User {
         let calls = self.machine.path("calls");
         let script = format!("#!/bin/sh\necho \"$PWD $*\" >> {calls:?}\n{lines}\n");
         let file = self.machine.write("bin/pulumi", script.as_bytes());
-        std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+        make_executable(&file);
     }
 
     /// The directories in which the Pulumi CLI was called, without the user's own.
@@ -44,7 +45,7 @@ impl User {
         variables: &[(&str, &str)],
     ) -> Said {
         let mut command = self.machine.command(env!("CARGO_BIN_EXE_isthmus"));
-        let path = format!("{}:/usr/bin:/bin", self.machine.path("bin").display());
+        let path = super::path_with(&self.machine.path("bin"));
         command.env("PATH", path).envs(variables.iter().copied()).current_dir(self.machine.path(directory));
         Said::of(command.args(["install", "--plugin"]).args(words))
     }
@@ -318,8 +319,13 @@ fn an_sdk_of_an_hcl_project_that_cannot_be_read_is_named() {
         ("not a JSON document: line 1, column 8: EOF while parsing a value", &|| put("{\"name\":")),
         ("not a JSON object", &|| put("[]")),
         ("it is not a regular file", &|| {
-            let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
-            rustix::fs::mkfifoat(rustix::fs::CWD, &sdk, mode).expect("a FIFO");
+            #[cfg(unix)]
+            {
+                let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+                rustix::fs::mkfifoat(rustix::fs::CWD, &sdk, mode).expect("a FIFO");
+            }
+            #[cfg(windows)]
+            std::fs::create_dir(&sdk).expect("a directory");
         }),
     ];
     for (reason, damage) in damages {

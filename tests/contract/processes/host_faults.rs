@@ -1,16 +1,22 @@
 //! What the daemon's host lacks or does to it: directories, descriptors, memory, signals, and names that programs trip over.
 
+#[cfg(unix)]
 use std::os::unix::process::ExitStatusExt as _;
 use std::sync::Arc;
 
-use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, prlimit};
+#[cfg(unix)]
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 
+#[cfg(unix)]
+use crate::harness::Host;
+#[cfg(unix)]
 use crate::harness::host::until;
-use crate::harness::processes::{self, ended};
-use crate::harness::{Host, Setup, json, on_one_protocol};
+use crate::harness::processes::{self, Signal, ended};
+use crate::harness::{Setup, json, on_one_protocol};
 use crate::services::driver::{At, Service};
 
 /// Sets a soft limit of the daemon, and returns what it was.
+#[cfg(unix)]
 fn limit(host: &Host, resource: Resource, current: Option<u64>) -> Rlimit {
     let process = Pid::from_raw(i32::try_from(host.process()).expect("a process id"));
     prlimit(process, resource, Rlimit { current, maximum: getrlimit(resource).maximum })
@@ -31,7 +37,7 @@ on_one_protocol! {
     }
 
     async fn without_a_directory_for_temporary_files_a_provider_is_not_started(protocol) {
-        let host = Setup::sandbox(protocol).with("TMPDIR", "/nonexistent/tmp").start().await;
+        let host = Setup::sandbox(protocol).with(crate::harness::TMPDIR, "/nonexistent/tmp").start().await;
         let status = host.parameterized().await.expect_err("there is no place for a socket");
         assert!(status.message().contains("/nonexistent/tmp"), "{status}");
         assert!(host.lives());
@@ -45,6 +51,7 @@ on_one_protocol! {
         assert!(host.engine.shown().iter().any(|line| line.message.contains("/proc/isthmus")), "{:?}", host.engine.shown());
     }
 
+    #[cfg(unix)]
     async fn without_descriptors_a_provider_is_not_started_and_with_them_it_is(protocol) {
         let host = Setup::sandbox(protocol).start().await;
         let session = host.greeted().await?;
@@ -57,6 +64,7 @@ on_one_protocol! {
         session.note().make(&json!({"title": "Hello"})).await?;
     }
 
+    #[cfg(unix)]
     async fn without_memory_the_daemon_ends_and_leaves_no_provider(protocol) {
         let (mut host, session) = Setup::sandbox(protocol).session().await?;
         let provider = host.provider_process();
@@ -68,6 +76,7 @@ on_one_protocol! {
         ended(provider).await;
     }
 
+    #[cfg(unix)]
     async fn every_signal_that_ends_the_daemon_ends_its_provider(protocol) {
         for signal in [
             Signal::HUP, Signal::INT, Signal::TERM, Signal::QUIT, Signal::ABORT, Signal::ALARM, Signal::USR1, Signal::USR2,
@@ -118,6 +127,7 @@ on_one_protocol! {
         ended(guardian).await;
     }
 
+    #[cfg(unix)]
     async fn signals_that_do_not_end_the_daemon_do_not_disturb_it(host, session: sandbox) {
         for signal in [Signal::PIPE, Signal::XFSZ, Signal::CHILD, Signal::URG, Signal::WINCH, Signal::CONT] {
             host.signal(signal);
@@ -127,6 +137,7 @@ on_one_protocol! {
 }
 
 /// Whether a signal is in a mask of a process: `SigIgn:` has those that it ignores, `SigCgt:` those that it handles.
+#[cfg(unix)]
 fn is_in(mask: &str, process: u32, signal: Signal) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("the process runs");
     let mask = status.lines().find_map(|line| line.strip_prefix(mask)).expect("a field of Linux");

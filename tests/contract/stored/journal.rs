@@ -3,8 +3,8 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use crate::harness::processes::Signal;
 use isthmus_proto::pulumirpc::ConfigureRequest;
-use rustix::process::Signal;
 
 use crate::harness::{Host, Json, PATIENCE, Session, Setup, json, on_one_protocol};
 use crate::lumirpc::tofu::isthmus;
@@ -421,7 +421,7 @@ on_one_protocol! {
                 std::fs::write(&journal, "").expect("a file");
             } else {
                 std::fs::remove_file(&journal).expect("the file");
-                std::os::unix::fs::symlink("nowhere", &journal).expect("a link");
+                isthmus_platform::files::symlink("nowhere", &journal).expect("a link");
             }
             let (code, said) = recover(&host, &[]);
             assert!(code == Some(1) && said.contains(&journal.display().to_string()), "{place}: {said}");
@@ -493,6 +493,7 @@ on_one_protocol! {
         assert_eq!(recover(&host, &[]).0, Some(0));
     }
 
+    #[cfg(unix)]
     async fn what_is_no_file_in_the_journal_is_named_and_nothing_waits_for_it(protocol) {
         let setup = Setup::sandbox(protocol);
         let (mut host, session) = setup.clone().session().await?;

@@ -4,6 +4,7 @@ use base64::Engine as _;
 
 use super::super::{HASHICORP, Said};
 use super::patient::Patient;
+use crate::harness::host::named;
 
 #[test]
 fn a_machine_without_a_fault_has_none() {
@@ -112,7 +113,7 @@ fn another_plugin_on_path_is_named_that_shadows_the_installed_one() {
 fn isthmus_on_path_serves_every_version() {
     let patient = Patient::new();
     let on_path = patient.machine.path("bin/pulumi-resource-terraform-provider");
-    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_isthmus"), &on_path).expect("a link");
+    let on_path = named(env!("CARGO_BIN_EXE_isthmus"), on_path);
     std::fs::remove_dir_all(patient.plugin_directory("1.4.0")).expect("it is there");
     let said = patient.doctor(&["--only", "plugin"]);
     assert_eq!(said.code, 0, "{said:?}");
