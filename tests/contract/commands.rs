@@ -25,6 +25,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::harness::native;
 use crate::harness::said::Said;
 
 /// What the namespace of providers is in the cache of a machine.
@@ -47,7 +48,7 @@ impl Machine {
     }
 
     fn path(&self, path: impl AsRef<Path>) -> PathBuf {
-        self.directory.path().join(path)
+        native(self.directory.path().join(path))
     }
 
     /// Where providers are.

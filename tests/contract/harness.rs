@@ -35,6 +35,12 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 /// The variable with the directory for temporary files.
 pub(crate) const TMPDIR: &str = if isthmus_platform::IS_WINDOWS { "TMP" } else { "TMPDIR" };
 
+/// A path as the system writes it.
+pub(crate) fn native(path: impl AsRef<std::path::Path>) -> std::path::PathBuf {
+    let path = path.as_ref();
+    if isthmus_platform::IS_WINDOWS { path.components().collect() } else { path.to_owned() }
+}
+
 /// A test ends with the first call that fails against its expectation.
 pub(crate) type Outcome = Result<(), Status>;
 

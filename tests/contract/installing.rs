@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use crate::harness::engine::{Line, Severity};
 use crate::harness::host::place;
-use crate::harness::{Code, Host, Outcome, Protocol, Setup, Status, json};
+use crate::harness::{Code, Host, Outcome, Protocol, Setup, Status, json, native};
 
 const ADDRESS: &str = "registry.opentofu.org/acme/sandbox";
 const SCRIPT: &str = "terraform-provider-sandbox_v1";
@@ -104,7 +104,7 @@ async fn a_failure_names_its_code_and_the_provider_that_was_probably_meant() -> 
 /// Where a version goes in the cache of a host.
 fn package(host: &Host, version: &str) -> PathBuf {
     let cache = host.directory().join("pulumi/dynamic_tf_plugins");
-    cache.join(ADDRESS).join(version).join(Platform::CURRENT.to_string())
+    native(cache.join(ADDRESS).join(version).join(Platform::CURRENT.to_string()))
 }
 
 /// What is refused, and that nothing is left of the attempt but a lock.

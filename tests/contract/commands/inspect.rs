@@ -2,6 +2,7 @@
 
 use fixtures::tools::tool;
 use serde_json::{Value, json};
+use std::env::consts::EXE_SUFFIX;
 
 use super::{Machine, Said};
 use crate::harness::host::named;
@@ -288,5 +289,7 @@ fn nothing_is_left_behind() {
         .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
         .collect();
     left.sort();
-    assert_eq!(left, ["inputs.json", "terraform-provider-conformance", "terraform-provider-sandbox"]);
+    let programs = ["terraform-provider-conformance", "terraform-provider-sandbox"];
+    let [conformance, sandbox] = programs.map(|name| format!("{name}{EXE_SUFFIX}"));
+    assert_eq!(left, ["inputs.json".to_owned(), conformance, sandbox]);
 }

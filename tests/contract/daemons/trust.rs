@@ -35,6 +35,8 @@ async fn a_socket_is_its_users_alone() {
     let _daemon = Daemon::start(executable, directory.path(), &[]).await.expect("none listens there");
     let socket = socket_in(directory.path());
     assert_eq!(mode(&socket), 0o600);
+    // On Windows, a new directory has what the one above it gives.
+    #[cfg(unix)]
     assert_eq!(mode(socket.parent().expect("a directory")), 0o700);
 }
 

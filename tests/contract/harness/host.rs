@@ -21,7 +21,7 @@ use tonic::transport::{Channel, Endpoint};
 use super::daemon::{self, Daemon};
 use super::engine::{self, Engine, Output, PLUGIN};
 use super::session::{Session, Transcript};
-use super::{PATIENCE, processes};
+use super::{PATIENCE, native, processes};
 
 const SANDBOX: &str = "terraform-provider-sandbox";
 const CONFORMANCE: &str = "terraform-provider-conformance";
@@ -464,6 +464,10 @@ impl Host {
     pub(crate) fn with_own_provider(self) -> Self {
         let copy = self.directory().join("copy");
         std::fs::copy(&self.provider, &copy).expect("a provider can be copied");
+        if IS_WINDOWS {
+            // The file of a program that runs, as this one does by another name, can be given a name and not be replaced.
+            std::fs::rename(&self.provider, copy.with_extension("old")).expect("a new name");
+        }
         std::fs::rename(&copy, &self.provider).expect("a name can be given away");
         self
     }
@@ -714,7 +718,7 @@ impl Drop for Host {
 
 /// Puts a provider's program into a cache of providers, as an unpacked release, and returns its directory.
 pub(crate) fn place(program: &Path, cache: &Path, address: &str, version: &str) -> PathBuf {
-    let directory = cache.join(address).join(version).join(Platform::CURRENT.to_string());
+    let directory = native(cache.join(address).join(version).join(Platform::CURRENT.to_string()));
     std::fs::create_dir_all(&directory).expect("a directory in a cache of this test's own");
     let provider_type = address.rsplit_once('/').expect("an address has several parts").1;
     link(program, &directory, &format!("terraform-provider-{provider_type}_v{version}"));
@@ -735,8 +739,10 @@ pub(crate) fn script_at(path: &Path, body: &str) -> PathBuf {
 pub(crate) fn make_executable(script: &Path) -> PathBuf {
     isthmus_platform::files::set_mode(script, 0o755).expect("it is ours");
     let program = program_path(script);
-    if IS_WINDOWS && !program.exists() {
-        give_name(&tool("script"), &program).expect("a name in a directory of ours");
+    if IS_WINDOWS {
+        // What is there may run, and can be given another name all the same.
+        drop(std::fs::rename(&program, program.with_extension("old")));
+        named(tool("script"), script);
     }
     program
 }
@@ -782,7 +788,10 @@ pub(crate) fn program_path(path: impl Into<OsString>) -> PathBuf {
 /// Gives a program another name, and returns its path.
 pub(crate) fn named(program: impl AsRef<Path>, path: impl Into<OsString>) -> PathBuf {
     let path = program_path(path);
-    give_name(program.as_ref(), &path).expect("a name in a directory of ours");
+    // Isthmus copies a program on Windows, which takes a test too long.
+    if !IS_WINDOWS || std::fs::hard_link(program.as_ref(), &path).is_err() {
+        give_name(program.as_ref(), &path).expect("a name in a directory of ours");
+    }
     path
 }
 

@@ -4,6 +4,8 @@
 use std::os::unix::process::ExitStatusExt as _;
 use std::sync::Arc;
 
+use isthmus_platform::IS_WINDOWS;
+
 #[cfg(unix)]
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 
@@ -12,7 +14,7 @@ use crate::harness::Host;
 #[cfg(unix)]
 use crate::harness::host::until;
 use crate::harness::processes::{self, Signal, ended};
-use crate::harness::{Setup, json, on_one_protocol};
+use crate::harness::{Setup, json, native, on_one_protocol};
 use crate::services::driver::{At, Service};
 
 /// Sets a soft limit of the daemon, and returns what it was.
@@ -26,8 +28,13 @@ fn limit(host: &Host, resource: Resource, current: Option<u64>) -> Rlimit {
 on_one_protocol! {
     async fn directories_may_have_names_with_spaces_newlines_quotes_and_unicode(protocol) {
         for service in [Service::Today, Service::Legacy] {
-            let directory = tempfile::Builder::new().prefix("a b\n'c' \"d\" $e ü→").tempdir().expect("a directory");
-            let setup = Setup::sandbox(protocol).within(&Arc::new(directory)).working_in("a project\nof mine");
+            // Windows has neither quotes nor lines in names.
+            let (name, project) = match IS_WINDOWS {
+                true => ("a b 'c' $e ü→", "a project of mine"),
+                false => ("a b\n'c' \"d\" $e ü→", "a project\nof mine"),
+            };
+            let directory = tempfile::Builder::new().prefix(name).tempdir().expect("a directory");
+            let setup = Setup::sandbox(protocol).within(&Arc::new(directory)).working_in(project);
             let client = At { service, protocol }.start(setup).await?;
             let note = client.note();
             let made = note.make(&json!({"title": "Hello"})).await?;
@@ -48,7 +55,8 @@ on_one_protocol! {
         let (host, session) = Setup::sandbox(protocol).with("ISTHMUS_HOME", "/proc/isthmus").session().await?;
         let made = session.note().make(&json!({"title": "Hello"})).await?;
         session.note().delete(&made).await?;
-        assert!(host.engine.shown().iter().any(|line| line.message.contains("/proc/isthmus")), "{:?}", host.engine.shown());
+        let home = native("/proc/isthmus").display().to_string();
+        assert!(host.engine.shown().iter().any(|line| line.message.contains(&home)), "{:?}", host.engine.shown());
     }
 
     #[cfg(unix)]

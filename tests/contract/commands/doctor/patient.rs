@@ -9,9 +9,8 @@ use isthmus_common::Platform;
 use isthmus_test_registry::{Archive, Registry, Release};
 
 use super::super::{HASHICORP, Machine, Said, path_with};
-use crate::harness::Json;
-use crate::harness::host::make_executable;
-use crate::harness::host::named;
+use crate::harness::host::{make_executable, named, program_path};
+use crate::harness::{Json, native};
 
 /// The version of the provider in the project, the registry and the cache.
 pub(super) const VERSION: &str = "3.9.0";
@@ -108,7 +107,7 @@ impl Patient {
         let directory = format!("{HASHICORP}/random/{VERSION}/{}", Platform::CURRENT);
         let directory = self.machine.cache().join(directory);
         std::fs::create_dir_all(&directory).expect("a directory");
-        directory.join(format!("terraform-provider-random_v{VERSION}"))
+        program_path(native(directory.join(format!("terraform-provider-random_v{VERSION}"))))
     }
 
     /// The home directory of isthmus.
