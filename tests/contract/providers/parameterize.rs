@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use isthmus_platform::IS_WINDOWS;
 use isthmus_proto::pulumirpc::parameterize_request;
 use tokio::task::JoinSet;
 
@@ -74,7 +75,7 @@ on_one_protocol! {
         let cases: [NoProvider<'_>; 7] = [
             ("terraform-provider-missing", &|_| {}, &["does not exist"]),
             ("terraform-provider-directory", &|path| std::fs::create_dir(path).expect("a directory"), &["directory"]),
-            ("terraform-provider-plain", &|path| file(path, "#!/bin/sh\n", 0o644), &["not executable", "chmod +x"]),
+            ("terraform-provider-plain", &|path| file(path, "#!/bin/sh\n", 0o644), &["not executable", if IS_WINDOWS { "ends with .exe" } else { "chmod +x" }]),
             ("terraform-provider-text", &|path| file(path, "Hello there", 0o755), &["Hello there", "executable for"]),
             (
                 "terraform-provider-garbage",

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::harness::processes::Signal;
 use isthmus_proto::pulumirpc::ConfigureRequest;
 
-use crate::harness::{Host, Json, PATIENCE, Session, Setup, json, on_one_protocol};
+use crate::harness::{Host, Json, PATIENCE, Session, Setup, json, native, on_one_protocol};
 use crate::lumirpc::tofu::isthmus;
 
 const NOTE: &str = "sandbox:index/note:Note";
@@ -411,7 +411,7 @@ on_one_protocol! {
 
     async fn where_there_is_no_journal_nothing_is_said_of_changes(protocol) {
         let host = Setup::sandbox(protocol).start().await;
-        let journal = host.directory().join("isthmus/journal");
+        let journal = native(host.directory().join("isthmus/journal"));
         let (code, said) = recover(&host, &[]);
         let expected = format!("note: nothing to recover: {} has no journal", journal.display());
         assert!(code == Some(0) && said.starts_with(&expected), "{said}");
@@ -477,7 +477,7 @@ on_one_protocol! {
         let (mut host, session) = setup.clone().session().await?;
         session.note().make(&json!({"title": "one"})).await?;
         killed(&mut host).await;
-        let journal = host.directory().join("isthmus/journal");
+        let journal = native(host.directory().join("isthmus/journal"));
         let files = std::fs::read_dir(&journal).expect("the journal").map(|entry| entry.expect("an entry").path());
         let file = files.filter(|path| path.extension().is_some_and(|end| end == "journal")).last().expect("a file");
         let mut bytes = std::fs::read(&file).expect("a file");
@@ -499,7 +499,7 @@ on_one_protocol! {
         let (mut host, session) = setup.clone().session().await?;
         session.note().make(&json!({"title": "one"})).await?;
         killed(&mut host).await;
-        let journal = host.directory().join("isthmus/journal");
+        let journal = native(host.directory().join("isthmus/journal"));
         let pipe = |name: &str| {
             let path = journal.join(name);
             std::fs::remove_file(&path).ok();
