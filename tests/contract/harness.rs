@@ -29,8 +29,9 @@ pub(crate) use serde_json::{Value as Json, json};
 pub(crate) use session::Session;
 pub(crate) use tonic::{Code, Status};
 
-/// How long anything may take. It is longer than a loaded machine needs, because running out of it is a failure.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+/// How long anything may take. It is longer than a loaded machine needs, because running out of it is a failure. Wine starts
+/// processes slowly.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(if isthmus_platform::IS_WINDOWS { 90 } else { 30 });
 
 /// The variable with the directory for temporary files.
 pub(crate) const TMPDIR: &str = if isthmus_platform::IS_WINDOWS { "TMP" } else { "TMPDIR" };

@@ -15,7 +15,9 @@ impl Recorded {
         command
             .env_clear()
             .env("PATH", "/usr/bin:/bin")
-            .env(isthmus_platform::HOME, self.directory.path().join("empty"));
+            .env(isthmus_platform::HOME, self.directory.path().join("empty"))
+            // Windows has it below the home directory otherwise.
+            .env(crate::harness::TMPDIR, std::env::temp_dir());
         command.arg("replay").arg(self.file()).args(words).current_dir(self.directory.path());
         command
     }
