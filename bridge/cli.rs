@@ -32,6 +32,7 @@ mod unknown_provider;
 mod verification;
 mod version;
 
+use std::env::consts::EXE_EXTENSION;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
@@ -188,12 +189,24 @@ fn with_parsed(
 
 /// Parses the arguments; a usage error gets a suggestion.
 fn parse(arguments: &[OsString]) -> Result<Command, clap::Error> {
-    Command::try_parse_from(arguments).map_err(|mut error| {
+    Command::try_parse_from(without_suffix(arguments)).map_err(|mut error| {
         if let Some(tip) = tip(error.kind(), arguments) {
             error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
         }
         error
     })
+}
+
+/// The arguments, with the name of the program as the manual has it: without the suffix of executables.
+fn without_suffix(arguments: &[OsString]) -> Vec<OsString> {
+    let mut arguments = arguments.to_vec();
+    if let Some(program) = arguments.first_mut() {
+        let path = Path::new(&*program);
+        if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(EXE_EXTENSION)) {
+            *program = path.with_extension("").into();
+        }
+    }
+    arguments
 }
 
 /// The suggestion for a usage error.

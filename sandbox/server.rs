@@ -152,14 +152,16 @@ async fn accept(
         let (acceptor, services, ended) = (acceptor.clone(), services.clone(), ended.clone());
         let accepted = match listening {
             Listening::Socket(listener) => listener.accept().await.map(|(stream, _)| {
+                // Windows has pipes for local sockets, and a provider serves a port there.
+                #[cfg(all(unix, feature = "misbehaviour"))]
+                let services = services.on(Wire::of(&stream));
+                tokio::spawn(serve_stream(stream, acceptor, services, ended))
+            }),
+            Listening::Port(listener) => listener.accept().await.map(|(stream, _)| {
                 #[cfg(feature = "misbehaviour")]
                 let services = services.on(Wire::of(&stream));
                 tokio::spawn(serve_stream(stream, acceptor, services, ended))
             }),
-            Listening::Port(listener) => listener
-                .accept()
-                .await
-                .map(|(stream, _)| tokio::spawn(serve_stream(stream, acceptor, services, ended))),
         };
         match accepted {
             Ok(_) => {}

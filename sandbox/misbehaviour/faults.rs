@@ -7,14 +7,13 @@
 use std::convert::Infallible;
 use std::io::Write as _;
 use std::net::Shutdown;
-use std::os::fd::{AsFd as _, OwnedFd};
-use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
+use socket2::{SockRef, Socket};
 use tokio::sync::watch;
 use tonic::body::Body;
 use tonic::codegen::{BoxFuture, Service, http};
@@ -93,15 +92,14 @@ impl Fault {
 
 /// The socket of a connection, below TLS.
 #[derive(Clone, Debug)]
-pub(crate) struct Wire(Option<Arc<OwnedFd>>);
+pub(crate) struct Wire(Option<Arc<Socket>>);
 
 impl Wire {
-    pub(crate) fn of(stream: &tokio::net::UnixStream) -> Self {
-        Self(stream.as_fd().try_clone_to_owned().ok().map(Arc::new))
-    }
-
-    fn stream(&self) -> Option<UnixStream> {
-        self.0.as_ref()?.try_clone().ok().map(UnixStream::from)
+    pub(crate) fn of<'stream, S>(stream: &'stream S) -> Self
+    where
+        SockRef<'stream>: From<&'stream S>,
+    {
+        Self(SockRef::from(stream).try_clone().ok().map(Arc::new))
     }
 }
 
@@ -169,11 +167,10 @@ async fn instead(
     wire: Option<&Wire>,
     mut stopped: watch::Receiver<bool>,
 ) -> Option<http::Response<Body>> {
-    let wire = wire.and_then(Wire::stream);
+    let wire = wire.and_then(|wire| wire.0.as_deref());
     match kind {
         Kind::Crash => {
-            // It cannot fail: the process is its own.
-            let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+            isthmus_platform::process::kill_this();
             std::future::pending().await
         }
         Kind::Exit => {

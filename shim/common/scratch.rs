@@ -13,8 +13,9 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use isthmus_platform::IS_WINDOWS;
 use isthmus_platform::directory::{Directory, Kind};
-use isthmus_platform::files::identity;
+use isthmus_platform::files::{identity, set_mode_of_new};
 use tempfile::NamedTempFile;
 
 use crate::marker::{MARKER, Purpose, lock_abandoned, mark_locked};
@@ -32,7 +33,7 @@ pub struct ScratchDirectory {
     path: PathBuf,
     directory: Directory,
     /// Holds the lock.
-    _marker: Option<File>,
+    marker: Option<File>,
 }
 
 impl ScratchDirectory {
@@ -51,9 +52,9 @@ impl ScratchDirectory {
         let path = temporary(PRIVATE_DIRECTORY).prefix(prefix).rand_bytes(RANDOM).tempdir_in(parent)?.keep();
         let directory = Directory::open_own(&path)?
             .ok_or_else(|| io::Error::other("the new directory was replaced by something else"))?;
-        let mut scratch = Self { path, directory, _marker: None };
+        let mut scratch = Self { path, directory, marker: None };
         let name = scratch.path.file_name().unwrap_or_default();
-        scratch._marker = Some(mark_locked(&scratch.directory, name, Purpose::Scratch)?);
+        scratch.marker = Some(mark_locked(&scratch.directory, name, Purpose::Scratch)?);
         Ok(scratch)
     }
 
@@ -68,12 +69,18 @@ impl ScratchDirectory {
     /// # Errors
     /// When it cannot be created.
     pub fn file(&self, mode: u32) -> io::Result<NamedTempFile> {
-        temporary(mode).tempfile_in(&self.path)
+        let file = temporary(mode).tempfile_in(&self.path)?;
+        set_mode_of_new(file.path(), mode)?;
+        Ok(file)
     }
 }
 
 impl Drop for ScratchDirectory {
     fn drop(&mut self) {
+        // On Windows, an open file may keep its name, and with it the directory.
+        if IS_WINDOWS {
+            self.marker = None;
+        }
         // What cannot be removed now is removed by the next one.
         let _ = remove(&self.path, &self.directory);
     }
@@ -170,7 +177,7 @@ mod tests {
         let scratch = ScratchDirectory::beside(destination).expect("a directory");
         std::fs::create_dir_all(scratch.path().join("a/b")).expect("directories");
         std::fs::write(scratch.path().join("a/b/file"), "half of it").expect("a file");
-        scratch._marker.as_ref().expect("a marker").unlock().expect("unlocked");
+        scratch.marker.as_ref().expect("a marker").unlock().expect("unlocked");
         let path = scratch.path().to_owned();
         std::mem::forget(scratch);
         path

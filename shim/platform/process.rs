@@ -32,6 +32,8 @@ pub(crate) use macos::sysctl;
 pub use memory::{limit_holes, trim};
 pub use starter::Starter;
 pub use system::{executables, machine, standard_output_file};
+#[cfg(all(windows, feature = "testing"))]
+pub use windows::children;
 
 use std::time::Duration;
 

@@ -17,16 +17,25 @@ mod providers;
 mod record;
 mod replay;
 mod settings;
+#[cfg(unix)]
 mod umask;
 mod usage;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::harness::native;
 use crate::harness::said::Said;
 
 /// What the namespace of providers is in the cache of a machine.
 const HASHICORP: &str = "registry.opentofu.org/hashicorp";
+
+/// A search path: this directory, and those of the system's own programs.
+fn path_with(directory: &Path) -> OsString {
+    std::env::join_paths([directory, Path::new("/usr/bin"), Path::new("/bin")])
+        .expect("paths without separators")
+}
 
 /// A user's home, with nothing in it.
 struct Machine {
@@ -39,7 +48,7 @@ impl Machine {
     }
 
     fn path(&self, path: impl AsRef<Path>) -> PathBuf {
-        self.directory.path().join(path)
+        native(self.directory.path().join(path))
     }
 
     /// Where providers are.
@@ -52,9 +61,9 @@ impl Machine {
         let mut command = Command::new(program.as_ref());
         command
             .env_clear()
-            .env("HOME", self.directory.path())
+            .env(isthmus_platform::HOME, self.directory.path())
             .env("PULUMI_HOME", self.directory.path().join(".pulumi"))
-            .env("PATH", "/usr/bin:/bin")
+            .env("PATH", std::env::join_paths(["/usr/bin", "/bin"]).expect("paths"))
             .current_dir(self.directory.path())
             .stdin(Stdio::null());
         command

@@ -11,4 +11,5 @@ mod sharing;
 mod standard;
 mod traces;
 mod trust;
+#[cfg(unix)]
 mod upgrades;

@@ -9,6 +9,7 @@ pub(crate) mod certificates;
 pub(crate) mod daemon;
 pub(crate) mod host;
 pub(crate) mod http;
+#[cfg_attr(windows, path = "harness/processes_windows.rs")]
 pub(crate) mod processes;
 pub(crate) mod replicas;
 pub(crate) mod resource;
@@ -28,8 +29,18 @@ pub(crate) use serde_json::{Value as Json, json};
 pub(crate) use session::Session;
 pub(crate) use tonic::{Code, Status};
 
-/// How long anything may take. It is longer than a loaded machine needs, because running out of it is a failure.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+/// How long anything may take. It is longer than a loaded machine needs, because running out of it is a failure. Wine starts
+/// processes slowly.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(if isthmus_platform::IS_WINDOWS { 90 } else { 30 });
+
+/// The variable with the directory for temporary files.
+pub(crate) const TMPDIR: &str = if isthmus_platform::IS_WINDOWS { "TMP" } else { "TMPDIR" };
+
+/// A path as the system writes it.
+pub(crate) fn native(path: impl AsRef<std::path::Path>) -> std::path::PathBuf {
+    let path = path.as_ref();
+    if isthmus_platform::IS_WINDOWS { path.components().collect() } else { path.to_owned() }
+}
 
 /// A test ends with the first call that fails against its expectation.
 pub(crate) type Outcome = Result<(), Status>;

@@ -8,15 +8,18 @@ mod unverified;
 use std::path::{Path, PathBuf};
 
 use isthmus_common::Platform;
+use isthmus_platform::IS_WINDOWS;
 use isthmus_test_registry::{Archive, Document, Proxy, PublisherKey, Registry, Release};
 use tempfile::TempDir;
 
 use crate::harness::engine::{Line, Severity};
 use crate::harness::host::place;
-use crate::harness::{Code, Host, Outcome, Protocol, Setup, Status, json};
+use crate::harness::{Code, Host, Outcome, Protocol, Setup, Status, json, native};
 
 const ADDRESS: &str = "registry.opentofu.org/acme/sandbox";
-const PROGRAM: &str = "terraform-provider-sandbox_v1";
+const SCRIPT: &str = "terraform-provider-sandbox_v1";
+const PROGRAM: &str =
+    if IS_WINDOWS { "terraform-provider-sandbox_v1.exe" } else { "terraform-provider-sandbox_v1" };
 /// What is set in all other tests, so that none of them reaches for a network.
 const OFFLINE: &str = "ISTHMUS_OFFLINE";
 
@@ -80,7 +83,11 @@ impl World {
 /// The provider beside the daemon, as an archive of a release.
 fn archive(host: &Host) -> Vec<u8> {
     let script = format!("#!/bin/sh\nexec '{}' \"$@\"\n", host.provider());
-    Archive::of_programs(&[(PROGRAM, script.as_bytes())])
+    // Another program runs it on Windows.
+    let runner = IS_WINDOWS.then(|| std::fs::read(fixtures::tools::tool("script")).expect("a program"));
+    let runner = runner.iter().map(|runner| (PROGRAM, runner.as_slice()));
+    let programs: Vec<_> = [(SCRIPT, script.as_bytes())].into_iter().chain(runner).collect();
+    Archive::of_programs(&programs)
 }
 
 #[tokio::test]
@@ -97,7 +104,7 @@ async fn a_failure_names_its_code_and_the_provider_that_was_probably_meant() -> 
 /// Where a version goes in the cache of a host.
 fn package(host: &Host, version: &str) -> PathBuf {
     let cache = host.directory().join("pulumi/dynamic_tf_plugins");
-    cache.join(ADDRESS).join(version).join(Platform::CURRENT.to_string())
+    native(cache.join(ADDRESS).join(version).join(Platform::CURRENT.to_string()))
 }
 
 /// What is refused, and that nothing is left of the attempt but a lock.

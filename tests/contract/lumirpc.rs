@@ -309,7 +309,7 @@ on_one_protocol! {
 
         let provider = host.provider_process();
         assert!(processes::lives(provider));
-        host.signal(rustix::process::Signal::KILL);
+        host.signal(processes::Signal::KILL);
         host.exit().await;
         processes::ended(provider).await;
     }

@@ -5,5 +5,6 @@ mod deaths;
 mod endings;
 mod faults;
 mod host_faults;
+#[cfg(unix)]
 mod limits;
 mod restarts;

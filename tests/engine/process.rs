@@ -1,16 +1,16 @@
 //! A program as a process in its own group: a bridge (isthmus or the Go bridge), or a shared daemon.
 
+use std::env::consts::EXE_EXTENSION;
 use std::ffi::OsString;
 use std::io::{self, BufRead as _, BufReader, Read as _};
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
+use isthmus_platform::supervise::ForeignProcess;
 use isthmus_proto::pulumirpc::resource_provider_client::ResourceProviderClient;
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
-use tokio::process::{Child, ChildStdin, Command};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::watch;
 use tonic::transport::{Channel, Endpoint};
 
@@ -35,9 +35,24 @@ pub fn isolate(command: &mut Command, home: &Path) {
     command
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-        .env("HOME", home)
+        .env(isthmus_platform::HOME, home)
         .env("PULUMI_HOME", home.join("pulumi"))
         .env("ISTHMUS_HOME", home.join("isthmus"));
+    // Windows finds its own libraries by the first.
+    for name in ["SystemRoot", "TEMP", "TMP"].into_iter().filter(|_| isthmus_platform::IS_WINDOWS) {
+        command.envs(std::env::var_os(name).map(|value| (name, value)));
+    }
+}
+
+/// A pipe of a child as a file, which a thread reads without a runtime.
+macro_rules! file {
+    ($pipe:expr) => {{
+        #[cfg(unix)]
+        let owned = $pipe.into_owned_fd();
+        #[cfg(windows)]
+        let owned = $pipe.into_owned_handle();
+        std::fs::File::from(owned.expect("a pipe that nothing reads"))
+    }};
 }
 
 /// The standard error of a process so far. A thread collects it, which outlives the test's runtime.
@@ -50,11 +65,10 @@ impl Output {
     /// # Panics
     /// When it has none.
     pub fn of(child: &mut Child) -> Self {
-        let pipe = child.stderr.take().expect("a pipe").into_owned_fd().expect("a descriptor");
+        let mut pipe = file!(child.stderr.take().expect("a pipe"));
         let output = Self(Arc::new(watch::Sender::new(String::new())));
         let collected = Arc::clone(&output.0);
         std::thread::spawn(move || {
-            let mut pipe = std::fs::File::from(pipe);
             let mut buffer = [0; 8192];
             while let Ok(count @ 1..) = pipe.read(&mut buffer) {
                 let text = String::from_utf8_lossy(&buffer[..count]);
@@ -86,7 +100,7 @@ impl Output {
 pub struct Process {
     executable: PathBuf,
     child: Child,
-    group: Pid,
+    id: u32,
     _stdin: Option<ChildStdin>,
     stderr: Output,
 }
@@ -97,8 +111,8 @@ impl Process {
     /// # Panics
     /// When it does not start.
     pub fn start(executable: &Path, home: &Path, engine: &str, variables: &[(String, String)]) -> Self {
-        let plugin = home.join(PLUGIN);
-        std::os::unix::fs::symlink(executable, &plugin).expect("a link in a new directory");
+        let plugin = home.join(PLUGIN).with_extension(EXE_EXTENSION);
+        isthmus_platform::files::give_name(executable, &plugin).expect("a name in a new directory");
         let mut command = Command::new(plugin);
         isolate(&mut command, home);
         command
@@ -118,20 +132,20 @@ impl Process {
     /// # Panics
     /// When the system gives it no number.
     pub fn of(mut command: Command) -> io::Result<Self> {
-        command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        group::lead(&mut command);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let executable = PathBuf::from(command.as_std().get_program());
         let mut child = command.spawn()?;
         let id = child.id().expect("a process that was not waited for");
-        let group = i32::try_from(id).ok().and_then(Pid::from_raw).expect("a process id");
         let stderr = Output::of(&mut child);
         let stdin = child.stdin.take();
-        Ok(Self { executable, child, group, _stdin: stdin, stderr })
+        Ok(Self { executable, child, id, _stdin: stdin, stderr })
     }
 
     /// Its number.
     #[must_use]
     pub fn id(&self) -> u32 {
-        self.group.as_raw_nonzero().get().unsigned_abs()
+        self.id
     }
 
     /// The port that a bridge prints first, once.
@@ -142,7 +156,7 @@ impl Process {
     /// # Panics
     /// When it is asked for again.
     pub async fn port(&mut self) -> Result<u16, String> {
-        let stdout = self.child.stdout.take().expect("a pipe, once").into_owned_fd().expect("a descriptor");
+        let stdout = self.child.stdout.take().expect("a pipe, once");
         let line = first_line(stdout).await;
         line.trim().parse().map_err(|_| format!("{line:?} is printed for a port by {}", self.said()))
     }
@@ -159,8 +173,7 @@ impl Process {
 
     /// Sends SIGINT to its group, as engines do.
     pub fn interrupt(&self) {
-        // It fails only if all have exited.
-        let _ = kill_process_group(self.group, Signal::INT);
+        group::interrupt(self.id);
     }
 
     /// Whether it ends within this time.
@@ -176,8 +189,9 @@ impl Process {
 
     /// Kills it and no other process of its group, as an engine ends a plugin.
     pub fn kill_alone(&self) {
-        // It fails only if the bridge has exited.
-        let _ = kill_process(self.group, Signal::KILL);
+        if let Some(process) = ForeignProcess::find(self.id) {
+            process.kill();
+        }
     }
 
     /// Its standard error so far.
@@ -195,9 +209,8 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // The Go bridge's provider is in the bridge's group and would outlive it. It fails only if
-        // all have exited.
-        let _ = kill_process_group(self.group, Signal::KILL);
+        // The Go bridge's provider is in the bridge's group and would outlive it.
+        group::kill(self.id);
     }
 }
 
@@ -216,10 +229,11 @@ pub async fn connect(port: u16) -> Result<ResourceProviderClient<Channel>, tonic
 }
 
 /// The line with the port, empty after a timeout; the rest is discarded.
-pub async fn first_line(stdout: OwnedFd) -> String {
+pub async fn first_line(stdout: ChildStdout) -> String {
+    let stdout = file!(stdout);
     let (sender, line) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || {
-        let mut stdout = BufReader::new(std::fs::File::from(stdout));
+        let mut stdout = BufReader::new(stdout);
         let mut line = String::new();
         drop(stdout.read_line(&mut line));
         // The receiver is dropped if the test is over.
@@ -227,4 +241,52 @@ pub async fn first_line(stdout: OwnedFd) -> String {
         drop(io::copy(&mut stdout, &mut io::sink()));
     });
     tokio::time::timeout(PATIENCE, line).await.ok().and_then(Result::ok).unwrap_or_default()
+}
+
+/// The group of a process and its children.
+#[cfg(unix)]
+mod group {
+    use rustix::process::{Pid, Signal, kill_process_group};
+    use tokio::process::Command;
+
+    pub(super) fn lead(command: &mut Command) {
+        command.process_group(0);
+    }
+
+    pub(super) fn interrupt(leader: u32) {
+        signal(leader, Signal::INT);
+    }
+
+    pub(super) fn kill(leader: u32) {
+        signal(leader, Signal::KILL);
+    }
+
+    fn signal(leader: u32, signal: Signal) {
+        let group = i32::try_from(leader).ok().and_then(Pid::from_raw).expect("a process id");
+        // It fails only if all have exited.
+        let _ = kill_process_group(group, signal);
+    }
+}
+
+/// The same on Windows, where a job ends the children of isthmus.
+#[cfg(windows)]
+mod group {
+    use isthmus_platform::supervise::ForeignProcess;
+    use tokio::process::Command;
+
+    const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
+
+    pub(super) fn lead(command: &mut Command) {
+        command.creation_flags(CREATE_NEW_PROCESS_GROUP);
+    }
+
+    pub(super) fn interrupt(leader: u32) {
+        isthmus_platform::process::terminate(leader);
+    }
+
+    pub(super) fn kill(leader: u32) {
+        if let Some(process) = ForeignProcess::find(leader) {
+            process.kill();
+        }
+    }
 }

@@ -9,7 +9,7 @@
 //! Failures of the file do not affect calls.
 
 use isthmus_platform::files::OpenFlags;
-use isthmus_platform::files::OpenOptionsExt as _;
+use isthmus_platform::files::{OpenOptionsExt as _, set_mode_of_new};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -66,7 +66,11 @@ impl RpcLog {
 /// calls.
 fn open(path: &Path) -> io::Result<File> {
     let flags = OpenFlags { no_waiting: true, ..OpenFlags::default() };
+    let is_new = matches!(path.try_exists(), Ok(false));
     let file = OpenOptions::new().append(true).create(true).mode(0o600).flags(flags).open(path)?;
+    if is_new {
+        set_mode_of_new(path, 0o600)?;
+    }
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a file")) }
 }
 

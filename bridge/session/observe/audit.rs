@@ -8,7 +8,7 @@
 
 use isthmus_platform::files::OpenFlags;
 use isthmus_platform::files::{
-    FileExt as _, OpenOptionsExt as _, Protection, identity, identity_of, protection_of,
+    FileExt as _, OpenOptionsExt as _, Protection, identity, identity_of, protection_of, set_mode_of_new,
 };
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -128,7 +128,11 @@ fn open(path: &Path) -> Result<Log, AuditError> {
     let flags = OpenFlags { no_waiting: true, ..OpenFlags::default() };
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true).mode(PRIVATE_FILE).flags(flags);
+    let is_new = matches!(path.try_exists(), Ok(false));
     let file = options.open(path).map_err(failed)?;
+    if is_new {
+        set_mode_of_new(path, PRIVATE_FILE).map_err(failed)?;
+    }
     let metadata = file.metadata().map_err(failed)?;
     require_regular(&metadata).map_err(failed)?;
     let user = User::current();

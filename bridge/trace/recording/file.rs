@@ -4,7 +4,7 @@
 //! has the id of its session. The file is created with its first line in it, and never overwritten. A file that is no
 //! recording, or that others may read, is not appended to.
 
-use isthmus_platform::files::{OpenFlags, OpenOptionsExt as _, Protection, protection_of};
+use isthmus_platform::files::{OpenFlags, OpenOptionsExt as _, Protection, lock, protection_of, unlock};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -124,12 +124,12 @@ pub(super) fn append(mut file: &File, lines: &[Json]) -> io::Result<()> {
         line.write(&mut text);
         text.push('\n');
     }
-    file.lock()?;
+    lock(file)?;
     let written = file.metadata().and_then(|before| {
         // Half a line would make the next one unreadable.
         file.write_all(text.as_bytes()).inspect_err(|_| drop(file.set_len(before.len())))
     });
-    file.unlock()?;
+    unlock(file)?;
     written
 }
 

@@ -14,7 +14,7 @@ use std::time::SystemTime;
 use isthmus_common::permissions::PRIVATE_FILE;
 use isthmus_common::scratch::ScratchDirectory;
 use isthmus_common::{FileStamp, Links, open_regular, read_regular};
-use isthmus_platform::files::OpenOptionsExt as _;
+use isthmus_platform::files::{OpenOptionsExt as _, set_mode_of_new};
 use serde::{Deserialize, Serialize};
 
 use super::beside;
@@ -249,6 +249,7 @@ pub(crate) fn write_own(path: &Path, content: &[u8]) -> io::Result<()> {
     require_own(path)?;
     match OpenOptions::new().write(true).create_new(true).mode(PRIVATE_FILE).open(path) {
         Ok(mut file) => {
+            set_mode_of_new(path, PRIVATE_FILE)?;
             file.write_all(content)?;
             file.sync_all()
         }

@@ -15,12 +15,11 @@ use windows_sys::Win32::Foundation::{
 };
 use windows_sys::Win32::Security::Authorization::{
     ConvertStringSecurityDescriptorToSecurityDescriptorW, GetSecurityInfo, SDDL_REVISION_1, SE_FILE_OBJECT,
-    SetNamedSecurityInfoW,
 };
 use windows_sys::Win32::Security::{
     ACCESS_ALLOWED_ACE, ACE_HEADER, ACL, DACL_SECURITY_INFORMATION, GetAce, GetSecurityDescriptorDacl,
     INHERIT_ONLY_ACE, OWNER_SECURITY_INFORMATION, PROTECTED_DACL_SECURITY_INFORMATION, PSECURITY_DESCRIPTOR,
-    PSID,
+    PSID, SetFileSecurityW,
 };
 use windows_sys::Win32::Storage::FileSystem::{
     DELETE, FILE_ADD_FILE, FILE_APPEND_DATA, FILE_DELETE_CHILD, FILE_FLAG_BACKUP_SEMANTICS,
@@ -86,27 +85,11 @@ pub(super) fn opened_to_add(path: &Path) -> io::Result<File> {
 #[expect(unsafe_code, reason = "lists of access have no other interface")]
 pub(super) fn make_private(path: &Path) -> io::Result<()> {
     let descriptor = Descriptor::private()?;
-    let mut name = terminated(path.as_os_str());
-    let (mut is_present, mut list, mut is_default) = (0, ptr::null_mut::<ACL>(), 0);
-    // SAFETY: the descriptor is the system's own, and lives until the end of this function, to which `list` points.
-    let found = unsafe {
-        GetSecurityDescriptorDacl(descriptor.0, &raw mut is_present, &raw mut list, &raw mut is_default)
-    };
-    if found == 0 || is_present == 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the name ends with a zero, and the list is valid as said above.
-    checked(unsafe {
-        SetNamedSecurityInfoW(
-            name.as_mut_ptr(),
-            SE_FILE_OBJECT,
-            DACL_SECURITY_INFORMATION | PROTECTED_DACL_SECURITY_INFORMATION,
-            ptr::null_mut(),
-            ptr::null_mut(),
-            list,
-            ptr::null(),
-        )
-    })
+    let name = terminated(path.as_os_str());
+    let what = DACL_SECURITY_INFORMATION | PROTECTED_DACL_SECURITY_INFORMATION;
+    // SAFETY: the name ends with a zero, and the descriptor is the system's own and lives until the end of this function.
+    let result = unsafe { SetFileSecurityW(name.as_ptr(), what, descriptor.0) };
+    if result == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 /// A security descriptor that the system has allocated.

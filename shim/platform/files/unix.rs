@@ -130,6 +130,14 @@ pub fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
     fs::set_permissions(path, unix::PermissionsExt::from_mode(mode))
 }
 
+/// Nothing: a file or directory is created with its mode.
+///
+/// # Errors
+/// Never.
+pub fn set_mode_of_new(_: &Path, _: u32) -> io::Result<()> {
+    Ok(())
+}
+
 /// The permissions that a file with this mode is created with; `None` where a mode is none.
 pub fn permissions(mode: u32) -> Option<Permissions> {
     Some(unix::PermissionsExt::from_mode(mode))
@@ -154,6 +162,14 @@ pub fn is_null_device(metadata: &Metadata) -> bool {
     let device = unix::MetadataExt::rdev(metadata);
     unix::FileTypeExt::is_char_device(&metadata.file_type())
         && fs::metadata("/dev/null").is_ok_and(|null| unix::MetadataExt::rdev(&null) == device)
+}
+
+/// Waits for the lock of a file.
+///
+/// # Errors
+/// When the file system has no locks.
+pub fn lock(file: &File) -> io::Result<()> {
+    file.lock()
 }
 
 /// Locks a file; `false` if it is locked elsewhere.

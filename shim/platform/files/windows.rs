@@ -157,6 +157,14 @@ pub fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
     if mode & 0o077 == 0 { access::make_private(path) } else { Ok(()) }
 }
 
+/// Gives a new file or directory its mode, which creating it did not.
+///
+/// # Errors
+/// As of [`set_mode`].
+pub fn set_mode_of_new(path: &Path, mode: u32) -> io::Result<()> {
+    set_mode(path, mode)
+}
+
 /// The permissions that a file with this mode is created with: none that the standard library knows.
 pub fn permissions(_: u32) -> Option<fs::Permissions> {
     None
@@ -186,16 +194,14 @@ pub fn symlink(target: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result<(
     if is_directory { windows::symlink_dir(target, link) } else { windows::symlink_file(target, link) }
 }
 
-/// Gives a program another name: by a second name of the file, or by a copy on another disk, since not every user may create
-/// symbolic links.
+/// Gives a program another name, by a copy: not every user may create symbolic links, and no name of a running program can be
+/// removed.
 ///
 /// # Errors
 /// When it cannot be created, or something is there.
 pub fn give_name(program: &Path, name: &Path) -> io::Result<()> {
-    fs::hard_link(program, name).or_else(|_| {
-        let mut new = File::options().write(true).create_new(true).open(name)?;
-        io::copy(&mut File::open(program)?, &mut new).map(drop)
-    })
+    let mut new = File::options().write(true).create_new(true).open(name)?;
+    io::copy(&mut File::open(program)?, &mut new).map(drop)
 }
 
 /// Whether a file is a program: here by its name.
@@ -235,6 +241,14 @@ pub fn os_string(bytes: Vec<u8>) -> Option<OsString> {
 
 /// A byte that no file has, since locks are mandatory here: others may read the file while it is locked.
 const LOCKED_AT: u64 = 1 << 62;
+
+/// Waits for the lock of a file. Whoever has it may be read from, and written to.
+///
+/// # Errors
+/// When the file system has no locks.
+pub fn lock(file: &File) -> io::Result<()> {
+    locked(file, LOCKFILE_EXCLUSIVE_LOCK).map(drop)
+}
 
 /// Locks a file; `false` if another handle has it locked. Whoever has it may be read from, and written to.
 ///

@@ -279,8 +279,11 @@ const PROBES: u32 = 3;
 /// # Errors
 /// When the system refuses an option.
 pub fn keep_alive(stream: &TcpStream, silence: Duration) -> io::Result<()> {
-    let probes = TcpKeepalive::new().with_time(silence).with_interval(silence / 2).with_retries(PROBES);
-    SockRef::from(stream).set_tcp_keepalive(&probes)
+    let probes = TcpKeepalive::new().with_time(silence).with_interval(silence / 2);
+    let stream = SockRef::from(stream);
+    // Windows 10 before 1703 and Wine have a number of probes of their own.
+    let with_retries = stream.set_tcp_keepalive(&probes.clone().with_retries(PROBES));
+    with_retries.or_else(|_| stream.set_tcp_keepalive(&probes))
 }
 
 /// Whether a connection could not be accepted because the process or the system has no handle or memory left.

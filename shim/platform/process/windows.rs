@@ -216,6 +216,13 @@ pub(crate) fn processes() -> Vec<Listed> {
     found
 }
 
+/// The ids of the processes that a process has started.
+#[cfg(feature = "testing")]
+pub fn children(process: u32) -> Vec<u32> {
+    let listed = processes().into_iter();
+    listed.filter(|listed| listed.parent == process).map(|listed| listed.id).collect()
+}
+
 /// A process that this one may look at.
 #[expect(unsafe_code, reason = "the standard library opens no processes")]
 pub(crate) fn opened(id: u32, rights: u32) -> Option<OwnedHandle> {

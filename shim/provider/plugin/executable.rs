@@ -18,6 +18,13 @@ use super::similar_path::{PROVIDER_PREFIX, similar_path};
 /// Entries of a directory that are looked at.
 const MOST_ENTRIES: usize = 10_000;
 
+/// Why a file is no program.
+const NOT_EXECUTABLE: &str = if IS_WINDOWS {
+    "it is not executable: the name of a program ends with .exe"
+} else {
+    "it is not executable for this user; allow it with `chmod +x`, and see that its file system allows execution"
+};
+
 /// Why a file cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecutableError {
@@ -37,9 +44,7 @@ pub enum ExecutableError {
     #[error("it is not a regular file")]
     NotAFile,
     /// No execute permission for the file, a parent directory or the file system.
-    #[error(
-        "it is not executable for this user; allow it with `chmod +x`, and see that its file system allows execution"
-    )]
+    #[error("{}", NOT_EXECUTABLE)]
     NotExecutable,
     /// No executable of this system.
     #[error("it is {what}; a provider binary is an executable for {}", Platform::CURRENT)]

@@ -1,6 +1,5 @@
 //! Providers that only a file of others names: nothing of them is downloaded or started without the user's word.
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use base64::Engine as _;
@@ -8,14 +7,14 @@ use serde_json::json;
 
 use super::network::Network;
 use super::{Machine, Said};
+use crate::harness::host::make_executable;
 
 impl Machine {
     /// A program that leaves a file when it is started, and ends.
     fn trap(&self, path: &str) -> PathBuf {
-        let trap = format!("#!/bin/sh\ntouch {}\n", self.path("started").display());
+        let trap = format!("#!/bin/sh\ntouch '{}'\n", self.path("started").display());
         let file = self.write(path, trap.as_bytes());
-        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).expect("a mode");
-        file
+        make_executable(&file)
     }
 
     fn has_started(&self) -> bool {
@@ -130,7 +129,7 @@ fn an_import_into_the_state_store_starts_no_provider_that_only_the_state_names()
     let import = |more: &[&str]| {
         let mut command = machine.command(env!("CARGO_BIN_EXE_isthmus"));
         command.args(["state", "import", "given.tfstate"]).args(more);
-        Said::of(command.env("PATH", format!("{}:/usr/bin:/bin", machine.path("bin").display())))
+        Said::of(command.env("PATH", super::path_with(&machine.path("bin"))))
     };
     asks_for(&import(&[]), &[trap.to_str().expect("text")]);
     assert!(!machine.has_started() && !machine.path(".pulumi/isthmus").exists());

@@ -1,17 +1,17 @@
 //! `isthmus docs`, as readers and scripts use it.
 
+use isthmus_platform::files::symlink;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
-use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use fixtures::tools::tool;
 use isthmus_common::marker::MARKER;
-use rustix::process::{Pid, Signal, kill_process};
 
 use super::Machine;
 use crate::harness::http::{exchange, get};
+use crate::harness::processes::{self, Signal};
 
 impl Machine {
     /// The command for a provider of the tests.
@@ -48,8 +48,7 @@ impl Served {
     }
 
     fn signal(&self, signal: Signal) {
-        let id = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).expect("a process");
-        kill_process(id, signal).expect("it is there");
+        processes::signal(self.child.id(), signal);
     }
 }
 
@@ -220,8 +219,7 @@ fn a_provider_of_a_registry_has_its_documentation_cloned_at_its_version() {
     let machine = Machine::new();
     let version = "1.2.3";
     let program = machine.installed("conformance", version, &fs::read(conformance()).expect("a provider"));
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    fs::set_permissions(&program, mode).expect("it is ours");
+    isthmus_platform::files::set_mode(&program, 0o755).expect("it is ours");
     machine.write("github/hashicorp/terraform-provider-conformance/docs/resources/record.md", OWN.as_bytes());
     let repository = machine.path("github/hashicorp/terraform-provider-conformance");
     let config = format!(
@@ -241,7 +239,7 @@ fn a_provider_of_a_registry_has_its_documentation_cloned_at_its_version() {
     let mut command = machine.command(env!("CARGO_BIN_EXE_isthmus"));
     let temporary = machine.path("temporary");
     fs::create_dir(&temporary).expect("a directory");
-    command.args(words).env("ISTHMUS_OFFLINE", "true").env("TMPDIR", &temporary);
+    command.args(words).env("ISTHMUS_OFFLINE", "true").env(crate::harness::TMPDIR, &temporary);
     super::Said::of(&mut command).well();
     let page =
         fs::read_to_string(machine.path("reference/resources/conformance_record.html")).expect("a page");

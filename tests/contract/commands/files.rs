@@ -1,7 +1,7 @@
 //! Files of users that the program meets stay as they are, and what it creates is nobody else's to change.
 
-use std::collections::BTreeMap;
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
+#[cfg(unix)]
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -14,7 +14,8 @@ use crate::harness::{PATIENCE, Setup, json, on_one_protocol};
 /// Writes the marker by which isthmus knows a directory that it has created itself.
 pub(crate) fn mark(directory: &Path, purpose: &str) {
     let name = directory.file_name().and_then(|name| name.to_str()).expect("a name");
-    let inode = std::fs::metadata(directory).expect("a directory").ino();
+    let metadata = std::fs::metadata(directory).expect("a directory");
+    let inode = isthmus_platform::files::identity(directory, &metadata).expect("a directory").inode;
     let text = format!(
         "isthmus created this directory for {purpose}, and removes it.\nname: {name}\ninode: {inode}\n"
     );
@@ -34,11 +35,12 @@ fn directory(parent: &Path, name: &str, file: &str) -> PathBuf {
 }
 
 fn set_mode(path: &Path, mode: u32) {
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("it is ours");
+    isthmus_platform::files::set_mode(path, mode).expect("it is ours");
 }
 
 /// The environment of a process.
-fn environment_of(process: u32) -> BTreeMap<String, String> {
+#[cfg(unix)]
+fn environment_of(process: u32) -> std::collections::BTreeMap<String, String> {
     let environment = std::fs::read(format!("/proc/{process}/environ")).expect("it runs");
     let environment = String::from_utf8_lossy(&environment).into_owned();
     let variables = environment.split('\0').filter_map(|variable| variable.split_once('='));
@@ -47,6 +49,7 @@ fn environment_of(process: u32) -> BTreeMap<String, String> {
 
 /// Everything in a directory that others than its owner may write to. Links have no mode of their own, and sockets are protected by
 /// that of their directory.
+#[cfg(unix)]
 pub(crate) fn writable_by_others(directory: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let mut directories = vec![directory.to_owned()];
@@ -82,7 +85,7 @@ on_one_protocol! {
         let temporary = Arc::new(tempfile::tempdir().expect("a directory"));
         let here = temporary.path();
         let text = |path: &Path| path.to_str().expect("a path in UTF-8").to_owned();
-        let setup = Setup::sandbox(protocol).with("TMPDIR", &text(here)).within(&temporary);
+        let setup = Setup::sandbox(protocol).with(crate::harness::TMPDIR, &text(here)).within(&temporary);
         let home = here.join("isthmus-home");
         let setup = setup.with("ISTHMUS_HOME", &text(&home));
 
@@ -92,7 +95,7 @@ on_one_protocol! {
         let abandoned = here.join("isthmus-sockets-Ab12Cd");
         std::fs::create_dir(&abandoned).expect("a directory");
         set_mode(&abandoned, 0o700);
-        drop(std::os::unix::net::UnixListener::bind(abandoned.join("plugin1")).expect("a socket"));
+        drop(isthmus_platform::local::bind(&abandoned.join("plugin1")).expect("a socket"));
         mark(&abandoned, "the sockets of a provider process");
         std::fs::copy(abandoned.join(".isthmus-directory"), copied.with_file_name(".isthmus-directory"))
             .expect("a copy");
@@ -106,6 +109,7 @@ on_one_protocol! {
         }
     }
 
+    #[cfg(unix)]
     async fn a_provider_does_not_inherit_the_settings_of_this_program(protocol) {
         let store = tempfile::tempdir().expect("a directory");
         let store = store.path().join("state.sqlite").to_str().expect("a path in UTF-8").to_owned();
@@ -124,6 +128,7 @@ on_one_protocol! {
         assert_eq!(names.iter().find(is_setting), None, "{names:?}");
     }
 
+    #[cfg(unix)]
     async fn a_provider_does_not_inherit_credentials_of_pulumi_and_of_registries(protocol) {
         let withheld = [
             "PULUMI_ACCESS_TOKEN", "PULUMI_CONFIG", "PULUMI_CONFIG_PASSPHRASE", "TF_HTTP_PASSWORD", "TF_TOKEN_example_com",
@@ -162,10 +167,13 @@ on_one_protocol! {
         session.configure(&json!({})).await?;
         let warnings: Vec<String> = host.engine.shown().into_iter().map(|line| line.message).collect();
         let help = "help: if it needs them, set ISTHMUS_PROVIDER_ENVIRONMENT=TF_TOKEN_app_terraform_io";
-        assert_eq!(warnings.iter().filter(|text| text.ends_with(help)).count(), 1, "{warnings:?}");
+        // Names of variables have no letter case on Windows.
+        let is_told = |text: &String| text.to_lowercase().ends_with(&help.to_lowercase());
+        assert_eq!(warnings.iter().filter(|text| is_told(text)).count(), 1, "{warnings:?}");
         assert!(!format!("{warnings:?}").contains("s3cret"), "{warnings:?}");
     }
 
+    #[cfg(unix)]
     async fn without_a_umask_nothing_is_writable_by_others(protocol) {
         let directory = Arc::new(tempfile::tempdir().expect("a directory"));
         let here = |name: &str| directory.path().join(name).to_str().expect("a path in UTF-8").to_owned();
@@ -173,7 +181,7 @@ on_one_protocol! {
         let setup = Setup::sandbox(protocol)
             .without_umask()
             .within(&directory)
-            .with("TMPDIR", &here("tmp"))
+            .with(crate::harness::TMPDIR, &here("tmp"))
             .with("TF_LOG", "trace")
             .with("TF_LOG_PATH", &here("terraform.log"))
             .with("PULUMI_TF_DEBUG_GRPC", &here("calls.json"));
@@ -206,7 +214,11 @@ on_one_protocol! {
 /// What `isthmus` prints on a home directory.
 fn isthmus(directory: &TempDir, words: &[&str], variables: &[(&str, &Path)]) -> (i32, String) {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_isthmus"));
-    command.args(words).env_clear().env("HOME", directory.path()).env("TMPDIR", directory.path());
+    command
+        .args(words)
+        .env_clear()
+        .env(isthmus_platform::HOME, directory.path())
+        .env(crate::harness::TMPDIR, directory.path());
     command.env("PULUMI_HOME", directory.path().join(".pulumi"));
     command.env("ISTHMUS_HOME", directory.path().join("isthmus")).envs(variables.iter().copied());
     let output = command.output().expect("it starts");
@@ -223,6 +235,7 @@ fn import_nothing(directory: &TempDir, variables: &[(&str, &Path)]) -> (i32, Str
     isthmus(directory, &["state", "import", file.to_str().expect("text")], variables)
 }
 
+#[cfg(unix)]
 #[test]
 fn a_key_or_home_that_another_user_may_change_is_refused_with_what_to_do() {
     let machine = tempfile::tempdir().expect("a directory");

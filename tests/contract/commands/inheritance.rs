@@ -1,19 +1,19 @@
 //! The processes that commands start inherit the user's environment, but not the key and the store of isthmus.
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use super::Said;
 use super::network::Network;
+use crate::harness::host::make_executable;
 
 const STORE: &str = "postgres://user:password@nowhere.invalid/states";
 
 impl Network {
     /// A program that writes down what it inherits.
     fn recorder(&self, path: &str, answer: &str) {
-        let text = format!("#!/bin/sh\nenv > \"$HOME/inherited\"\necho '{answer}'\n");
+        let text = format!("#!/bin/sh\nenv > \"${{HOME:-$USERPROFILE}}/inherited\"\necho '{answer}'\n");
         let program = self.machine.write(path, text.as_bytes());
-        std::fs::set_permissions(program, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+        make_executable(&program);
     }
 
     fn inherited(&self) -> Vec<String> {
@@ -23,7 +23,7 @@ impl Network {
 
     fn with_secrets(&self, words: &[&str]) -> Said {
         let mut command = self.machine.command(env!("CARGO_BIN_EXE_isthmus"));
-        let path = format!("{}:/usr/bin:/bin", self.machine.path("bin").display());
+        let path = super::path_with(&self.machine.path("bin"));
         command.args(words).env("PATH", path).env("OF_THE_USER", "x");
         command.env("ISTHMUS_KEY", "5e".repeat(32)).env("ISTHMUS_STORE", STORE);
         self.on(&mut command)

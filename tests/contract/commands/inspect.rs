@@ -1,11 +1,11 @@
 //! `isthmus inspect`, as people and scripts use it.
 
-use std::os::unix::fs::symlink;
-
 use fixtures::tools::tool;
 use serde_json::{Value, json};
+use std::env::consts::EXE_SUFFIX;
 
 use super::{Machine, Said};
+use crate::harness::host::named;
 
 /// A text that must never be shown.
 const SECRET: &str = "hunter2-hunter2";
@@ -19,8 +19,8 @@ const CONFORMANCE: &str = "./terraform-provider-conformance";
 /// A machine with the two providers of tests in its directory.
 fn machine() -> Machine {
     let machine = Machine::new();
-    symlink(env!("CARGO_BIN_EXE_isthmus"), machine.path(SANDBOX)).expect("a link");
-    symlink(tool("terraform-provider-conformance"), machine.path(CONFORMANCE)).expect("a link");
+    named(env!("CARGO_BIN_EXE_isthmus"), machine.path(SANDBOX));
+    named(tool("terraform-provider-conformance"), machine.path(CONFORMANCE));
     machine
 }
 
@@ -289,5 +289,7 @@ fn nothing_is_left_behind() {
         .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
         .collect();
     left.sort();
-    assert_eq!(left, ["inputs.json", "terraform-provider-conformance", "terraform-provider-sandbox"]);
+    let programs = ["terraform-provider-conformance", "terraform-provider-sandbox"];
+    let [conformance, sandbox] = programs.map(|name| format!("{name}{EXE_SUFFIX}"));
+    assert_eq!(left, ["inputs.json".to_owned(), conformance, sandbox]);
 }

@@ -7,7 +7,7 @@ use isthmus_test_registry::Document;
 
 use super::Said;
 use super::network::{Network, OTHER};
-use crate::harness::{Json, json};
+use crate::harness::{Json, json, native};
 
 fn read_lock(path: &std::path::Path) -> (String, LockFile) {
     let text = std::fs::read_to_string(path).expect("there is a lock file");
@@ -25,7 +25,7 @@ fn a_provider_is_installed_and_it_is_told_who_vouches_for_it() {
     let said = network.isthmus(&["install", &network.address(), "~> 1.0"]);
     let directory = network.machine.cache().join(network.address()).join("1.0.0");
     let program = directory.join(isthmus_common::Platform::CURRENT.to_string());
-    let program = program.join("terraform-provider-thing_v1.0.0");
+    let program = native(program.join("terraform-provider-thing_v1.0.0"));
     let vouched = said.stdout.to_uppercase();
     assert!(
         vouched.contains(&format!("/ACME/THING 1.0.0, SIGNED BY {}", &key[key.len() - 16..])),
@@ -204,9 +204,9 @@ fn what_is_not_as_it_is_locked_is_refused() {
 fn a_provider_that_its_developers_have_put_somewhere_is_told() {
     let network = Network::new();
     let program = network.machine.write("dev/terraform-provider-thing", b"x");
-    let directory = program.parent().expect("a directory").display();
+    let directory = program.parent().expect("a directory");
     network.configure(&format!(
-        "provider_installation {{\n dev_overrides {{ {:?} = \"{directory}\" }}\n direct {{}}\n}}\n",
+        "provider_installation {{\n dev_overrides {{ {:?} = {directory:?} }}\n direct {{}}\n}}\n",
         network.address()
     ));
     let said = network.isthmus(&["install", &network.address()]);

@@ -5,13 +5,14 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use crate::harness::host::{named, program_path};
+use crate::harness::processes::Signal;
 use isthmus_proto::daemon::OpenRequest;
 use isthmus_proto::daemon::daemon_client::DaemonClient;
 use isthmus_proto::pulumirpc::ParameterizeRequest;
 use isthmus_proto::pulumirpc::resource_provider_client::ResourceProviderClient;
 use isthmus_state::stacks::SequenceFile;
 use isthmus_state::{EncryptedStore, Intent, OperationKind, StoreKey};
-use rustix::process::Signal;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tonic::transport::Endpoint;
 
@@ -152,7 +153,7 @@ impl World {
         network.publish("1.0.0");
         let machine = &network.machine;
         let provider = fixtures::tools::tool("terraform-provider-random");
-        std::os::unix::fs::symlink(provider, machine.path("terraform-provider-random")).expect("a link");
+        named(provider, machine.path("terraform-provider-random"));
         let pet =
             json!({ "schema_version": 0, "attributes": { "id": "able-dog", "length": 2, "separator": "-" } });
         let state = json!({
@@ -372,9 +373,9 @@ fn a_shell_that_closes_standard_error_changes_nothing() {
 fn a_plugin_whose_port_cannot_be_read_ends_with_an_error() {
     let machine = Machine::new();
     let program = |name: &str| {
-        let path = machine.path(name);
+        let path = program_path(machine.path(name));
         if !path.exists() {
-            std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_isthmus"), &path).expect("a link");
+            named(env!("CARGO_BIN_EXE_isthmus"), machine.path(name));
         }
         path
     };
@@ -410,8 +411,7 @@ fn a_plugin_whose_port_cannot_be_read_ends_with_an_error() {
 #[tokio::test]
 async fn a_plugin_serves_when_standard_error_is_not_taken() {
     let machine = Machine::new();
-    let plugin = machine.path("pulumi-resource-terraform-provider");
-    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_isthmus"), &plugin).expect("a link");
+    let plugin = named(env!("CARGO_BIN_EXE_isthmus"), machine.path("pulumi-resource-terraform-provider"));
     for sink in [Sink::ClosedPipe, Sink::Full] {
         let mut command = machine.command(&plugin);
         // Without an engine, a warning goes to standard error, before anything else happens.

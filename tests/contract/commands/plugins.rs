@@ -1,10 +1,13 @@
 //! `isthmus install --plugin`: which versions of the plugin it installs, where, and what it leaves alone.
 
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use isthmus_platform::files::symlink;
+use std::env::consts::EXE_SUFFIX;
 use std::path::{Path, PathBuf};
 
 use super::{Machine, Said};
+use crate::harness::host::make_executable;
 use crate::harness::json;
+use crate::harness::said::portable;
 
 /// A user with a Pulumi CLI that notes where it was called, and knows of no stacks.
 struct User {
@@ -23,14 +26,14 @@ impl User {
         let calls = self.machine.path("calls");
         let script = format!("#!/bin/sh\necho \"$PWD $*\" >> {calls:?}\n{lines}\n");
         let file = self.machine.write("bin/pulumi", script.as_bytes());
-        std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+        make_executable(&file);
     }
 
     /// The directories in which the Pulumi CLI was called, without the user's own.
     fn calls(&self) -> Vec<String> {
-        let home = self.machine.path("").display().to_string();
+        let home = portable(self.machine.directory.path().join("").display().to_string());
         let calls = std::fs::read_to_string(self.machine.path("calls")).unwrap_or_default();
-        calls.lines().map(|line| line.replace(&home, "")).collect()
+        portable(calls).lines().map(|line| line.replace(&home, "")).collect()
     }
 
     fn install_plugin(&self, directory: impl AsRef<Path>, words: &[&str]) -> Said {
@@ -44,9 +47,9 @@ impl User {
         variables: &[(&str, &str)],
     ) -> Said {
         let mut command = self.machine.command(env!("CARGO_BIN_EXE_isthmus"));
-        let path = format!("{}:/usr/bin:/bin", self.machine.path("bin").display());
+        let path = super::path_with(&self.machine.path("bin"));
         command.env("PATH", path).envs(variables.iter().copied()).current_dir(self.machine.path(directory));
-        Said::of(command.args(["install", "--plugin"]).args(words))
+        Said::of(command.args(["install", "--plugin"]).args(words)).portable()
     }
 
     /// The versions under which the plugin is installed.
@@ -90,7 +93,7 @@ fn without_a_project_the_default_version_is_installed_and_no_project_below_is_to
     let here = user.machine.path("machine").canonicalize().expect("it is there");
     let note = format!(
         "no Pulumi project in {} or above (--project DIRECTORY names another one): installing the default version 1.4.0\n",
-        here.display()
+        portable(here.display().to_string())
     );
     assert!(said.stdout.starts_with(&note) && said.stderr.is_empty(), "{said:?}");
     said.well();
@@ -230,7 +233,9 @@ fn the_server_that_a_project_file_chooses_gets_no_token() {
 fn a_version_of_others_that_the_command_line_would_take_is_named_and_replaced_everywhere() {
     let user = User::new();
     let other = |version: &str| {
-        format!(".pulumi/plugins/resource-terraform-provider-v{version}/pulumi-resource-terraform-provider")
+        format!(
+            ".pulumi/plugins/resource-terraform-provider-v{version}/pulumi-resource-terraform-provider{EXE_SUFFIX}"
+        )
     };
     user.write(&other("1.0.9"), "theirs, old");
     user.write(&other("1.5.0"), "theirs, new");
@@ -253,7 +258,9 @@ fn a_version_of_others_that_the_command_line_would_take_is_named_and_replaced_ev
 fn a_version_that_cannot_be_written_hides_nothing_of_those_before_it() {
     let user = User::new();
     let other = |version: &str| {
-        format!(".pulumi/plugins/resource-terraform-provider-v{version}/pulumi-resource-terraform-provider")
+        format!(
+            ".pulumi/plugins/resource-terraform-provider-v{version}/pulumi-resource-terraform-provider{EXE_SUFFIX}"
+        )
     };
     let first = user.write(&other("1.1.3"), "theirs");
     let second = user.write(&other("1.3.0"), "theirs");
@@ -262,9 +269,13 @@ fn a_version_that_cannot_be_written_hides_nothing_of_those_before_it() {
         user.write(&format!("{}.replaced{number}", other("1.3.0")), "mine");
     }
     let said = user.install_plugin("", &["--everywhere"]);
-    let installed = format!("\ninstalled {0} (backup: {0}.replaced)\n", first.display());
+    let installed =
+        format!("\ninstalled {0} (backup: {0}.replaced)\n", portable(first.display().to_string()));
     assert!(said.code == 1 && said.stdout.ends_with(&installed), "{said:?}");
-    let error = format!("error: failed to write {}: 100 backups of it exist already", second.display());
+    let error = format!(
+        "error: failed to write {}: 100 backups of it exist already",
+        portable(second.display().to_string())
+    );
     let help = "help: remove the cause, and run the command again; the installed versions stay\n";
     assert!(said.stderr.contains(&error) && said.stderr.ends_with(help), "{said:?}");
     assert_eq!(std::fs::read_to_string(second).expect("a file"), "theirs");
@@ -281,7 +292,7 @@ fn a_version_whose_directory_is_a_link_is_left_alone_and_named() {
     let warning = format!(
         "warning: {} is a symbolic link, so isthmus left the plugin in it alone\nhelp: `isthmus install --plugin --plugin-version 1.8.0 \
          --force` replaces it",
-        linked.display()
+        portable(linked.display().to_string())
     );
     assert!(said.stderr.contains(&warning), "{said:?}");
     assert!(!said.stderr.contains("highest version"), "the CLI does not list it: {said:?}");
@@ -318,8 +329,13 @@ fn an_sdk_of_an_hcl_project_that_cannot_be_read_is_named() {
         ("not a JSON document: line 1, column 8: EOF while parsing a value", &|| put("{\"name\":")),
         ("not a JSON object", &|| put("[]")),
         ("it is not a regular file", &|| {
-            let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
-            rustix::fs::mkfifoat(rustix::fs::CWD, &sdk, mode).expect("a FIFO");
+            #[cfg(unix)]
+            {
+                let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+                rustix::fs::mkfifoat(rustix::fs::CWD, &sdk, mode).expect("a FIFO");
+            }
+            #[cfg(windows)]
+            std::fs::create_dir(&sdk).expect("a directory");
         }),
     ];
     for (reason, damage) in damages {
@@ -327,7 +343,7 @@ fn an_sdk_of_an_hcl_project_that_cannot_be_read_is_named() {
         damage();
         let warning = format!(
             "warning: failed to read {}: {reason}; the plugin versions in it are not installed\n",
-            sdk.display()
+            portable(sdk.display().to_string())
         );
         let said = user.install_plugin("app", &[]);
         assert!(said.stderr.contains(&warning), "{reason}: {said:?}");
@@ -354,6 +370,7 @@ fn an_hcl_project_without_sdks_gets_every_release_that_its_host_may_ask_for() {
     let user = User::new();
     user.write("app/Pulumi.yaml", "name: x\nruntime: { name: hcl }\n");
     let other = ".pulumi/plugins/resource-terraform-provider-v1.2.0/pulumi-resource-terraform-provider";
+    let other = &format!("{other}{EXE_SUFFIX}");
     user.write(other, "theirs");
     let said = user.install_plugin("app", &[]);
     assert_eq!(said.code, 0, "{said:?}");

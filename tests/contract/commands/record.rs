@@ -1,6 +1,5 @@
 //! Recordings: both sides of a session in one file, without its secrets.
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,6 +9,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::{Machine, Said};
+use crate::harness::host::mode;
 use crate::harness::{Protocol, Session, Setup, Status, json, on_both_protocols, secret};
 
 /// Every secret here has it at its end.
@@ -217,8 +217,7 @@ on_both_protocols! {
                 "engine Create", "  provider PlanResourceChange", "  provider ApplyResourceChange",
             ]
         );
-        let mode = std::fs::metadata(recorded.file()).expect("it is there").permissions().mode();
-        assert_eq!(mode & 0o777, 0o600);
+        assert_eq!(mode(&recorded.file()), 0o600);
         let create = lines.iter().find(|line| line["method"] == "Create").expect("it was called");
         assert_eq!(create["request"]["properties"]["title"], "Milk");
         assert_eq!(create["response"]["properties"]["priority"], 3);
@@ -254,7 +253,7 @@ on_both_protocols! {
     async fn a_file_of_others_stays_as_it_is_and_nothing_is_served_without_a_recording(protocol) {
         let recorded = Recorded::new();
         std::fs::write(recorded.file(), "notes\n").expect("it is written");
-        std::fs::set_permissions(recorded.file(), std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("its own");
+        isthmus_platform::files::set_mode(&recorded.file(), 0o600).expect("its own");
         let host = recorded.setup(Setup::sandbox(protocol)).start().await;
         let status = host.session().await.expect_err("there is no recording");
         let expected = "ISTHMUS_RECORD: ";
@@ -274,8 +273,7 @@ fn the_command_gets_the_file_and_its_exit_code_is_that_of_the_command() {
     assert_eq!(said.code, 7, "{said:?}");
     assert_eq!(Path::new(said.stdout.trim()), machine.path("session.jsonl"));
     assert!(said.stderr.contains("session.jsonl has no call"), "{said:?}");
-    let mode = std::fs::metadata(machine.path("session.jsonl")).expect("it is there").permissions().mode();
-    assert_eq!(mode & 0o777, 0o600);
+    assert_eq!(mode(&machine.path("session.jsonl")), 0o600);
 
     let said = record(&machine, &["session.jsonl", "--", "touch", "ran"]);
     assert_eq!(said.code, 1, "{said:?}");

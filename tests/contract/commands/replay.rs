@@ -12,7 +12,12 @@ impl Recorded {
     /// A replay, with nothing around it but the recording.
     fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_isthmus"));
-        command.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", self.directory.path().join("empty"));
+        command
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .env(isthmus_platform::HOME, self.directory.path().join("empty"))
+            // Windows has it below the home directory otherwise.
+            .env(crate::harness::TMPDIR, std::env::temp_dir());
         command.arg("replay").arg(self.file()).args(words).current_dir(self.directory.path());
         command
     }
@@ -224,10 +229,11 @@ async fn a_replay_that_compares_nothing_is_an_error() -> Result<(), Status> {
     Ok(())
 }
 
+#[cfg(unix)]
 #[test]
 fn what_is_no_file_is_neither_waited_for_nor_read_for_ever() {
     let recorded = Recorded::new();
-    std::os::unix::fs::symlink("/dev/zero", recorded.file()).expect("a link");
+    isthmus_platform::files::symlink("/dev/zero", recorded.file()).expect("a link");
     assert!(recorded.replay(&[]).failed().contains("not a regular file"));
     std::fs::remove_file(recorded.file()).expect("it is ours");
     rustix::fs::mkfifoat(rustix::fs::CWD, recorded.file(), rustix::fs::Mode::RUSR).expect("a FIFO");

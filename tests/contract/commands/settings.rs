@@ -1,8 +1,7 @@
 //! Settings in the environment: no value is passed over, neither by a command nor by a plugin of either kind.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
+use std::ffi::OsString;
 use std::path::Path;
 
 use isthmus_context::settings::{ALL, Setting};
@@ -151,6 +150,17 @@ fn every_setting_has_a_row_and_a_value_that_is_refused() {
     assert!(ROWS.iter().all(|row| !row.bad.is_empty()));
 }
 
+/// A value as the environment has it. On Windows that is UTF-16, where half a surrogate is no text.
+fn os_value(bytes: &[u8]) -> OsString {
+    #[cfg(unix)]
+    return std::os::unix::ffi::OsStringExt::from_vec(bytes.to_owned());
+    #[cfg(windows)]
+    {
+        let units = bytes.iter().map(|byte| if byte.is_ascii() { u16::from(*byte) } else { 0xd800 });
+        std::os::windows::ffi::OsStringExt::from_wide(&units.collect::<Vec<_>>())
+    }
+}
+
 /// The error for a value that is not understood.
 #[track_caller]
 fn assert_refused(row: &Row, value: &[u8], text: &str) {
@@ -167,7 +177,7 @@ fn assert_refused(row: &Row, value: &[u8], text: &str) {
         assert!(value.is_empty() || !text.contains(&*String::from_utf8_lossy(value)), "{text}");
         assert!(!text.contains("sesame"), "{text}");
     } else {
-        assert!(line.starts_with(&format!("  {}={:?}: ", row.name, OsStr::from_bytes(value))), "{text}");
+        assert!(line.starts_with(&format!("  {}={:?}: ", row.name, os_value(value))), "{text}");
     }
 }
 
@@ -177,28 +187,16 @@ fn a_command_understands_a_value_or_ends_with_a_usage_error() {
     machine.installed("random", "3.7.0", b"a program");
     let list = |row: &Row, value: &[u8]| {
         let mut command = machine.command(env!("CARGO_BIN_EXE_isthmus"));
-        Said::of(command.args(["providers", "list"]).env(row.name, OsStr::from_bytes(value)))
+        Said::of(command.args(["providers", "list"]).env(row.name, os_value(value)))
     };
     for row in ROWS {
         for value in row.good {
             let said = list(row, value);
-            assert_eq!(
-                (said.code, &*said.stderr),
-                (0, ""),
-                "{}={:?}: {said:?}",
-                row.name,
-                OsStr::from_bytes(value)
-            );
+            assert_eq!((said.code, &*said.stderr), (0, ""), "{}={:?}: {said:?}", row.name, os_value(value));
         }
         for value in row.bad {
             let said = list(row, value);
-            assert_eq!(
-                (said.code, &*said.stdout),
-                (2, ""),
-                "{}={:?}: {said:?}",
-                row.name,
-                OsStr::from_bytes(value)
-            );
+            assert_eq!((said.code, &*said.stdout), (2, ""), "{}={:?}: {said:?}", row.name, os_value(value));
             assert_refused(row, value, &said.stderr);
         }
     }
@@ -299,7 +297,7 @@ fn a_command_lists_all_that_is_wrong_at_once() {
     let machine = Machine::new();
     let mut command = machine.command(env!("CARGO_BIN_EXE_isthmus"));
     let wrong: Vec<&Row> = ROWS.iter().filter(|row| !row.bad.is_empty()).collect();
-    command.args(["state", "list"]).envs(wrong.iter().map(|row| (row.name, OsStr::from_bytes(row.bad[0]))));
+    command.args(["state", "list"]).envs(wrong.iter().map(|row| (row.name, os_value(row.bad[0]))));
     let said = Said::of(&mut command);
     assert_eq!(said.code, 2, "{said:?}");
     for row in wrong {
@@ -424,7 +422,7 @@ async fn a_plugin_understands_a_value_or_refuses_to_serve() {
         for row in ROWS {
             // Which values are understood is the same as for commands.
             let value = row.bad[0];
-            let host = plugin(name).with_value(row.name, OsStr::from_bytes(value)).start().await;
+            let host = plugin(name).with_value(row.name, &os_value(value)).start().await;
             let service = if name == PLUGINS[0] { "pulumirpc" } else { "lumirpc" };
             let method = format!(
                 "/{service}.ResourceProvider/{}",
@@ -437,12 +435,12 @@ async fn a_plugin_understands_a_value_or_refuses_to_serve() {
     }
     for row in ROWS {
         let value = row.good[row.good.len() - 1];
-        let host = plugin(PLUGINS[0]).with_value(row.name, OsStr::from_bytes(value)).start().await;
+        let host = plugin(PLUGINS[0]).with_value(row.name, &os_value(value)).start().await;
         host.greeted().await.expect("it is always greeted");
         // No provider was chosen, which is another reason to fail or warn.
         let answer = ask(host.channel().await, "/pulumirpc.ResourceProvider/GetSchema").await;
         let refusal = answer.err().map(|status| status.message().to_owned()).unwrap_or_default();
-        let setting = format!("{}={:?}", row.name, OsStr::from_bytes(value));
+        let setting = format!("{}={:?}", row.name, os_value(value));
         assert!(!refusal.contains("invalid settings"), "{setting}: {refusal}");
         let mut shown = host.engine.shown();
         shown.retain(|line| !line.message.starts_with("no Terraform provider is named"));

@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use super::{Machine, Said};
+use crate::harness::host::named;
 use crate::harness::json;
 
 /// Runs a line of a shell, with `isthmus` in it.
@@ -10,7 +11,7 @@ fn shell(machine: &Machine, program: &str, line: &str) -> Said {
     let isthmus = std::path::Path::new(env!("CARGO_BIN_EXE_isthmus"));
     let mut command: Command = machine.command(program);
     command
-        .env("PATH", format!("{}:/usr/bin:/bin", isthmus.parent().expect("a directory").display()))
+        .env("PATH", super::path_with(isthmus.parent().expect("a directory")))
         .env("ISTHMUS_OFFLINE", "true");
     Said::of(command.args(["-c", line]))
 }
@@ -109,8 +110,7 @@ fn arguments_in_the_wrong_place_are_answered_with_the_right_one() {
 #[test]
 fn a_demonstration_says_what_is_wrong_with_its_inputs() {
     let machine = Machine::new();
-    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_isthmus"), machine.path("terraform-provider-sandbox"))
-        .expect("a link");
+    named(env!("CARGO_BIN_EXE_isthmus"), machine.path("terraform-provider-sandbox"));
     let objects = machine.path("objects");
     std::fs::create_dir(&objects).expect("a directory");
     machine.write("config.json", json!({ "directory": objects }).to_string().as_bytes());
@@ -159,8 +159,7 @@ fn an_option_for_a_provider_that_the_state_does_not_have_is_warned_of() {
 fn a_misspelt_file_is_answered_with_the_one_that_is_there() {
     let machine = Machine::new();
     let provider = machine.write("bin/terraform-provider-random_v3.8.0", b"#!/bin/sh\n");
-    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_isthmus"), machine.path("terraform-provider-sandbox"))
-        .expect("a link");
+    named(env!("CARGO_BIN_EXE_isthmus"), machine.path("terraform-provider-sandbox"));
     let inputs = machine.write("inputs.json", b"{\"title\": \"x\"}");
     machine.write("stack.json", b"{}");
     let demo =

@@ -51,7 +51,7 @@ on_one_protocol! {
             "end Create faulty ABORTED",
         ];
         assert_eq!(outline(&lines), expected);
-        let user = format!("user:{}", rustix::process::geteuid().as_raw());
+        let user = format!("user:{}", isthmus_platform::process::User::current());
         for line in &lines {
             assert_eq!(line["identity"], user.as_str());
             assert_eq!(line["provider"], "local/sandbox");
@@ -100,14 +100,13 @@ async fn a_call_that_cannot_be_put_on_record_is_not_made() -> Outcome {
 
 #[tokio::test]
 async fn a_log_that_others_can_read_ends_the_daemon() {
-    use std::os::unix::fs::PermissionsExt as _;
     let directory = tempfile::tempdir().expect("a directory");
     let log = directory.path().join("audit.jsonl");
     std::fs::write(&log, "").expect("a new file");
-    std::fs::set_permissions(&log, std::fs::Permissions::from_mode(0o640)).expect("it is ours");
+    isthmus_platform::files::set_mode(&log, 0o640).expect("it is ours");
     let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_isthmus"));
     command.arg("daemon").arg("--socket").arg(directory.path().join("daemon.sock"));
-    command.env_clear().env("HOME", directory.path()).env("ISTHMUS_AUDIT_LOG", &log);
+    command.env_clear().env(isthmus_platform::HOME, directory.path()).env("ISTHMUS_AUDIT_LOG", &log);
     let output = command.stdin(std::process::Stdio::null()).output().await.expect("a process");
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");

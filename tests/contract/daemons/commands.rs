@@ -2,8 +2,8 @@
 
 use std::process::Stdio;
 
+use crate::harness::processes::Signal;
 use isthmus_platform::local::LONGEST_PATH;
-use rustix::process::Signal;
 use tokio::process::Command;
 
 use crate::harness::daemon::{Daemon, socket_in};
@@ -12,7 +12,7 @@ use crate::harness::daemon::{Daemon, socket_in};
 async fn refused(directory: &std::path::Path) -> String {
     let socket = socket_in(directory);
     let mut command = Command::new(env!("CARGO_BIN_EXE_isthmus"));
-    command.arg("daemon").arg("--socket").arg(&socket).env_clear().env("HOME", directory);
+    command.arg("daemon").arg("--socket").arg(&socket).env_clear().env(isthmus_platform::HOME, directory);
     let output = command.stdin(Stdio::null()).output().await.expect("a process");
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     String::from_utf8_lossy(&output.stderr).into_owned()
@@ -55,18 +55,21 @@ async fn what_no_daemon_has_left_is_left_alone() {
     std::fs::remove_file(&socket).expect("it is there");
 
     // Another program's, which listens; and the one that it leaves.
-    let other = std::os::unix::net::UnixListener::bind(&socket).expect("a new socket");
-    for _ in 0..2 {
-        let said = refused(directory.path()).await;
-        assert!(said.contains("is not a daemon's socket, so isthmus leaves it alone"), "{said}");
+    #[cfg(unix)]
+    {
+        let other = std::os::unix::net::UnixListener::bind(&socket).expect("a new socket");
+        for _ in 0..2 {
+            let said = refused(directory.path()).await;
+            assert!(said.contains("is not a daemon's socket, so isthmus leaves it alone"), "{said}");
+        }
+        std::os::unix::net::UnixStream::connect(&socket).expect("it listens still");
+        drop(other);
+        assert!(refused(directory.path()).await.contains("leaves it alone"));
+        assert!(socket.exists());
+        std::fs::remove_file(&socket).expect("it is there");
     }
-    std::os::unix::net::UnixStream::connect(&socket).expect("it listens still");
-    drop(other);
-    assert!(refused(directory.path()).await.contains("leaves it alone"));
-    assert!(socket.exists());
 
     // Nor is a lock file of another program written to.
-    std::fs::remove_file(&socket).expect("it is there");
     let lock = socket.with_extension("sock.lock");
     std::fs::write(&lock, "1234\n").expect("a file in a directory of this test's own");
     assert!(refused(directory.path()).await.contains("is not a daemon's lock file"));

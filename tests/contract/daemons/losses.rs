@@ -1,6 +1,6 @@
 //! A daemon that goes away: before and after a resource was changed through it.
 
-use rustix::process::Signal;
+use crate::harness::processes::Signal;
 
 use crate::harness::processes::signal;
 use crate::harness::{Code, Host, Setup, json, on_one_protocol};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::process::Stdio;
 
-use rustix::process::Signal;
+use crate::harness::processes::Signal;
 use serde_json::Value;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
@@ -300,7 +300,7 @@ async fn an_address_that_cannot_be_listened_on_ends_the_daemon_with_its_name() {
     let address = taken.local_addr().expect("its address").to_string();
     let mut command = Command::new(env!("CARGO_BIN_EXE_isthmus"));
     command.arg("daemon").arg("--socket").arg(directory.path().join("daemon.sock"));
-    command.env_clear().env("HOME", directory.path()).env("ISTHMUS_METRICS", &address);
+    command.env_clear().env(isthmus_platform::HOME, directory.path()).env("ISTHMUS_METRICS", &address);
     let output = command.stdin(Stdio::null()).output().await.expect("a process");
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");

@@ -22,6 +22,7 @@ use super::losses::fallbacks;
 use crate::harness::certificates::{Authority, private, tls};
 use crate::harness::daemon::Daemon;
 use crate::harness::host::channel;
+use crate::harness::host::make_executable;
 use crate::harness::{Code, Outcome, PATIENCE, Protocol, Session, Setup, json, processes};
 use crate::protocol::peers::{Answers, as_stranger, left_out};
 
@@ -171,10 +172,9 @@ fn assert_all_refused(answers: &Answers, codes: &[Code], reason: &str) {
 
 /// A provider that leaves a trace where it is run, and the trace.
 fn traced(directory: &Path) -> (String, std::path::PathBuf) {
-    use std::os::unix::fs::PermissionsExt as _;
     let (script, trace) = (directory.join("terraform-provider-trace"), directory.join("trace"));
-    std::fs::write(&script, format!("#!/bin/sh\necho run >{}\n", trace.display())).expect("a file");
-    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("a file of ours");
+    std::fs::write(&script, format!("#!/bin/sh\necho run >'{}'\n", trace.display())).expect("a file");
+    let script = make_executable(&script);
     (script.to_str().expect("a path in UTF-8").to_owned(), trace)
 }
 
@@ -316,7 +316,7 @@ async fn an_engine_that_attaches_to_the_daemon_itself_has_a_session_without_a_pl
     assert_eq!(value("CLOUD_SECRET"), None);
     assert_eq!(value("CLOUD_REGION").as_deref(), Some("of-the-daemon"));
     assert_eq!(value("https_proxy").as_deref(), Some("http://of.the.daemon:1"));
-    assert_eq!(value("HOME").as_deref(), place.path().to_str());
+    assert_eq!(value(isthmus_platform::HOME).as_deref(), place.path().to_str());
     Ok(())
 }
 
@@ -501,7 +501,7 @@ async fn a_plugin_on_another_machine_brings_its_variables_and_not_those_of_its_m
     host.session().await?.note().make(&json!({"title": "one"})).await?;
     let value = inherited(&daemon);
     assert_eq!(value("CLOUD_REGION").as_deref(), Some("of-the-plugin"));
-    assert_eq!(value("HOME").as_deref(), place.path().to_str());
+    assert_eq!(value(isthmus_platform::HOME).as_deref(), place.path().to_str());
     assert!(!written.exists(), "the name of a file is that of the plugin's machine");
     for name in ["CLOUD_SECRET", "LD_LIBRARY_PATH", "ISTHMUS_TOKENS", "ISTHMUS_DAEMON_TOKEN_FILE"] {
         assert_eq!(value(name), None, "{name}");
@@ -511,19 +511,18 @@ async fn a_plugin_on_another_machine_brings_its_variables_and_not_those_of_its_m
 
 #[tokio::test]
 async fn a_daemon_that_would_serve_anyone_does_not_start() {
-    use std::os::unix::fs::PermissionsExt as _;
     let directory = tempfile::tempdir().expect("a directory");
     let own = Authority::new().issue(directory.path(), "localhost");
     let (certificate, key) = (own.certificate.to_str().expect("UTF-8"), own.key.to_str().expect("UTF-8"));
     let readable = directory.path().join("tokens");
     std::fs::write(&readable, format!("build {TOKEN}\n")).expect("a file");
-    std::fs::set_permissions(&readable, std::fs::Permissions::from_mode(0o644)).expect("it is ours");
+    isthmus_platform::files::set_mode(&readable, 0o644).expect("it is ours");
     let tokens = readable.to_str().expect("UTF-8");
     let pair = [("ISTHMUS_TLS_CERTIFICATE", certificate), ("ISTHMUS_TLS_KEY", key)];
     let refused = async |variables: &[(&str, &str)]| {
         let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_isthmus"));
         command.arg("daemon").arg("--socket").arg(directory.path().join("daemon.sock")).env_clear();
-        command.env("HOME", directory.path()).envs(variables.iter().copied());
+        command.env(isthmus_platform::HOME, directory.path()).envs(variables.iter().copied());
         let output =
             tokio::time::timeout(PATIENCE, command.output()).await.expect("it ends").expect("a process");
         assert!(matches!(output.status.code(), Some(1 | 2)), "{output:?}");
@@ -538,8 +537,8 @@ async fn a_daemon_that_would_serve_anyone_does_not_start() {
     let said = refused(&[("ISTHMUS_LISTEN", "127.0.0.1:0"), ("ISTHMUS_TOKENS", tokens)]).await;
     assert!(said.contains("its mode 0644 lets other users read it"), "{said}");
     assert!(!said.contains(TOKEN), "{said}");
-    std::fs::set_permissions(&own.key, std::fs::Permissions::from_mode(0o644)).expect("it is ours");
-    std::fs::set_permissions(&readable, std::fs::Permissions::from_mode(0o600)).expect("it is ours");
+    isthmus_platform::files::set_mode(&own.key, 0o644).expect("it is ours");
+    isthmus_platform::files::set_mode(&readable, 0o600).expect("it is ours");
     let variables = [&[("ISTHMUS_LISTEN", "127.0.0.1:0"), ("ISTHMUS_TOKENS", tokens)][..], &pair].concat();
     let said = refused(&variables).await;
     assert!(said.contains("the file that ISTHMUS_TLS_KEY names is refused"), "{said}");

@@ -12,7 +12,7 @@ use crate::harness::{Host, Outcome, PATIENCE, Protocol, Setup, json, on_one_prot
 fn command(directory: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_isthmus"));
     command.args(arguments).arg("--socket").arg(socket_in(directory));
-    command.env_clear().env("HOME", directory).stdin(Stdio::null()).kill_on_drop(true);
+    command.env_clear().env(isthmus_platform::HOME, directory).stdin(Stdio::null()).kill_on_drop(true);
     command
 }
 
@@ -90,7 +90,7 @@ async fn further_lines_follow_until_the_daemon_ends() -> Outcome {
     };
     tokio::time::timeout(PATIENCE, told).await.expect("the line comes");
     drop(session);
-    host.daemon().signal(rustix::process::Signal::TERM);
+    host.daemon().signal(crate::harness::processes::Signal::TERM);
     host.daemon_mut().ended().await;
     let status = tokio::time::timeout(PATIENCE, following.wait()).await.expect("it ends").expect("a child");
     assert!(status.success(), "{status}");
@@ -175,7 +175,11 @@ async fn without_a_daemon_it_is_said_how_to_start_one() {
             "{said}"
         );
         let mut elsewhere = Command::new(env!("CARGO_BIN_EXE_isthmus"));
-        elsewhere.args(arguments).env_clear().env("HOME", directory.path()).stdin(Stdio::null());
+        elsewhere
+            .args(arguments)
+            .env_clear()
+            .env(isthmus_platform::HOME, directory.path())
+            .stdin(Stdio::null());
         elsewhere.env("ISTHMUS_DAEMON", "https://daemon.example:7443");
         let said = elsewhere.output().await.expect("a process").stderr;
         let said = String::from_utf8_lossy(&said);

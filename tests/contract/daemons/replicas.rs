@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
+use crate::harness::processes::Signal;
 
 use crate::harness::replicas::Replicas;
 use crate::harness::{Code, Host, Json, Outcome, PATIENCE, Protocol, Session, Setup, Status, json};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
+use crate::harness::processes::Signal;
 use tokio::task::JoinSet;
 use tonic::Code;
 

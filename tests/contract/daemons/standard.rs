@@ -1,11 +1,11 @@
 //! gRPC's own services on the socket of a shared daemon, without a session.
 
+use crate::harness::processes::Signal;
 use isthmus_proto::daemon::daemon_client::DaemonClient;
 use isthmus_proto::daemon::{OpenRequest, OverviewRequest, inspect_client};
 use isthmus_proto::health::HealthCheckRequest;
 use isthmus_proto::health::health_check_response::ServingStatus;
 use isthmus_proto::health::health_client::HealthClient;
-use rustix::process::Signal;
 use tokio_stream::StreamExt as _;
 use tonic_reflection::pb::v1::ServerReflectionRequest;
 use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;

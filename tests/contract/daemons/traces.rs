@@ -1,7 +1,7 @@
 //! Traces of a shared daemon, as a collector receives them: which call belongs to which, and what is in them.
 
+use crate::harness::processes::Signal;
 use isthmus_test_engine::{Collector, Span};
-use rustix::process::Signal;
 use tonic::Request;
 
 use crate::harness::{Host, Outcome, PATIENCE, Protocol, Setup, json, on_one_protocol};

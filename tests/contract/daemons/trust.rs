@@ -1,6 +1,5 @@
 //! Whom a plugin gives its environment, and whom a daemon serves.
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use isthmus_proto::daemon::OpenRequest;
@@ -11,14 +10,17 @@ use isthmus_proto::pulumirpc::{
 };
 
 use crate::harness::daemon::{Daemon, channel, socket_in};
+use crate::harness::host::mode;
 use crate::harness::{Code, Outcome, Protocol, Setup, json};
-use crate::protocol::peers::{Answers, STRANGER, as_stranger, assert_refused, left_out};
+use crate::protocol::peers::Answers;
+#[cfg(unix)]
+use crate::protocol::peers::{STRANGER, as_stranger, assert_refused, left_out};
 
 #[tokio::test]
 async fn a_socket_in_a_directory_that_others_may_write_to_is_not_used() -> Outcome {
     let host = Setup::sandbox(Protocol::V6).with_daemon().start().await;
     let directory = socket_in(host.directory()).parent().expect("a directory").to_owned();
-    std::fs::set_permissions(&directory, std::fs::Permissions::from_mode(0o777)).expect("it is ours");
+    isthmus_platform::files::set_mode(&directory, 0o777).expect("it is ours");
     host.session().await?.note().make(&json!({"title": "one"})).await?;
     let lines = host.engine.lines();
     assert!(lines.iter().any(|line| line.message.contains("lets other users write to it")), "{lines:?}");
@@ -31,13 +33,14 @@ async fn a_socket_is_its_users_alone() {
     let directory = tempfile::tempdir().expect("a directory");
     let executable = env!("CARGO_BIN_EXE_isthmus").as_ref();
     let _daemon = Daemon::start(executable, directory.path(), &[]).await.expect("none listens there");
-    let mode =
-        |path: &std::path::Path| std::fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
     let socket = socket_in(directory.path());
     assert_eq!(mode(&socket), 0o600);
+    // On Windows, a new directory has what the one above it gives.
+    #[cfg(unix)]
     assert_eq!(mode(socket.parent().expect("a directory")), 0o700);
 }
 
+#[cfg(unix)]
 #[tokio::test]
 async fn a_daemon_shows_no_secret_among_its_settings_to_processes_of_its_user() -> Outcome {
     const PASSPHRASE: &str = "correct horse battery staple";
@@ -92,6 +95,7 @@ async fn calls(socket: PathBuf) -> Answers {
     ]
 }
 
+#[cfg(unix)]
 #[tokio::test]
 async fn another_user_is_refused_even_where_the_socket_can_be_reached() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -99,7 +103,7 @@ async fn another_user_is_refused_even_where_the_socket_can_be_reached() {
     let daemon = Daemon::start(executable, directory.path(), &[]).await.expect("none listens there");
     let socket = socket_in(directory.path());
     for path in [directory.path(), socket.parent().expect("a directory"), &socket] {
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777)).expect("it is ours");
+        isthmus_platform::files::set_mode(path, 0o777).expect("it is ours");
     }
     match as_stranger(move || calls(socket)).await {
         Some(answers) => assert_refused(&answers),

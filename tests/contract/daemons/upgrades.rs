@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 
+use crate::harness::processes::Signal;
 use isthmus_proto::daemon::daemon_client::DaemonClient;
 use isthmus_proto::daemon::{HandOverRequest, OpenRequest};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
-use rustix::process::Signal;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Command;
 use tokio::task::JoinSet;

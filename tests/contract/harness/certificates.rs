@@ -1,6 +1,5 @@
 //! Certificates of tests: an authority, and what it has issued.
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -56,7 +55,7 @@ impl Authority {
 /// Writes a file that only its owner may read.
 pub(crate) fn private(path: &Path, content: &str) {
     std::fs::write(path, content).expect("a directory of the test's own");
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).expect("it is ours");
+    isthmus_platform::files::set_mode(path, 0o600).expect("it is ours");
 }
 
 /// Connects to a daemon as `localhost` over TLS, with a certificate or without, and says what it has shown.

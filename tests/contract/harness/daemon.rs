@@ -1,17 +1,16 @@
 //! A shared daemon: `isthmus daemon` as a process of its own.
 
 use std::ffi::{OsStr, OsString};
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use http::uri::Authority;
 use isthmus_grpc::{Channel, ChannelSettings, Stream};
-use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::{Child, Command};
 
 use super::PATIENCE;
 use super::engine::{Output, isolate};
+use super::processes::{self, Signal};
 
 /// A running daemon. It is killed when this goes.
 #[derive(Debug)]
@@ -44,7 +43,7 @@ impl Daemon {
         variables: &[(String, OsString)],
     ) -> Option<Self> {
         let socket = socket_in(directory);
-        if std::os::unix::net::UnixStream::connect(&socket).is_ok() {
+        if isthmus_platform::local::Stream::connect(&socket).await.is_ok() {
             return None;
         }
         let mut words = starter.iter().map(OsStr::new).chain([executable.as_os_str()]);
@@ -61,8 +60,9 @@ impl Daemon {
     }
 
     /// Starts one as a service manager does, which has opened its socket.
+    #[cfg(unix)]
     pub(crate) async fn activated(
-        listener: OwnedFd,
+        listener: std::os::fd::OwnedFd,
         directory: &Path,
         variables: &[(String, OsString)],
     ) -> Self {
@@ -114,8 +114,7 @@ impl Daemon {
 
     /// Sends a signal.
     pub(crate) fn signal(&self, signal: Signal) {
-        let process = i32::try_from(self.process()).ok().and_then(Pid::from_raw).expect("a process id");
-        kill_process(process, signal).expect("it runs");
+        processes::signal(self.process(), signal);
     }
 
     /// Waits until it has ended.
@@ -132,7 +131,7 @@ pub(crate) async fn channel(socket: PathBuf) -> Channel {
     let settings =
         ChannelSettings { stream_window: 1 << 20, connection_window: 1 << 20, largest_headers: 1 << 20 };
     let channel = Channel::new(Authority::from_static("isthmus"), settings, move || {
-        let connecting = tokio::net::UnixStream::connect(socket.clone());
+        let connecting = isthmus_platform::local::Stream::connect(socket.clone());
         async move { Ok(Box::new(connecting.await?) as Box<dyn Stream>) }
     });
     channel.connect().await.expect("it accepts connections");

@@ -1,14 +1,17 @@
 //! The daemon as a process of its own, under the name that an engine starts it by.
 
+use std::env::consts::EXE_SUFFIX;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 
+use crate::harness::processes::Signal;
 use fixtures::tools::tool;
 use isthmus_common::Platform;
+use isthmus_platform::IS_WINDOWS;
+use isthmus_platform::files::give_name;
 use isthmus_sandbox::Protocol;
-use rustix::process::Signal;
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 use tokio::process::{Child, ChildStdin, Command};
@@ -18,7 +21,7 @@ use tonic::transport::{Channel, Endpoint};
 use super::daemon::{self, Daemon};
 use super::engine::{self, Engine, Output, PLUGIN};
 use super::session::{Session, Transcript};
-use super::{PATIENCE, processes};
+use super::{PATIENCE, native, processes};
 
 const SANDBOX: &str = "terraform-provider-sandbox";
 const CONFORMANCE: &str = "terraform-provider-conformance";
@@ -317,7 +320,12 @@ impl Host {
                 None => Command::new(program),
             },
             Starter::TestInAGroup => {
+                #[cfg_attr(
+                    windows,
+                    expect(unused_mut, reason = "every program can get console events of its own there")
+                )]
                 let mut command = Command::new(program);
+                #[cfg(unix)]
                 command.process_group(0);
                 command
             }
@@ -373,7 +381,7 @@ impl Host {
         };
         let mut child = command.spawn().expect("the daemon starts");
         let stderr = Output::of(&mut child);
-        let stdout = child.stdout.take().expect("a pipe").into_owned_fd().expect("a descriptor");
+        let stdout = child.stdout.take().expect("a pipe");
         let port = engine::first_line(stdout).await;
         let mut process = child.id().expect("a process that was not waited for");
         if let Starter::Engine(_) = setup.starter {
@@ -456,6 +464,10 @@ impl Host {
     pub(crate) fn with_own_provider(self) -> Self {
         let copy = self.directory().join("copy");
         std::fs::copy(&self.provider, &copy).expect("a provider can be copied");
+        if IS_WINDOWS {
+            // The file of a program that runs, as this one does by another name, can be given a name and not be replaced.
+            std::fs::rename(&self.provider, copy.with_extension("old")).expect("a new name");
+        }
         std::fs::rename(&copy, &self.provider).expect("a name can be given away");
         self
     }
@@ -706,7 +718,7 @@ impl Drop for Host {
 
 /// Puts a provider's program into a cache of providers, as an unpacked release, and returns its directory.
 pub(crate) fn place(program: &Path, cache: &Path, address: &str, version: &str) -> PathBuf {
-    let directory = cache.join(address).join(version).join(Platform::CURRENT.to_string());
+    let directory = native(cache.join(address).join(version).join(Platform::CURRENT.to_string()));
     std::fs::create_dir_all(&directory).expect("a directory in a cache of this test's own");
     let provider_type = address.rsplit_once('/').expect("an address has several parts").1;
     link(program, &directory, &format!("terraform-provider-{provider_type}_v{version}"));
@@ -715,13 +727,31 @@ pub(crate) fn place(program: &Path, cache: &Path, address: &str, version: &str) 
 
 /// Writes a shell script.
 pub(crate) fn script_at(path: &Path, body: &str) -> PathBuf {
-    use std::os::unix::fs::PermissionsExt as _;
     // Written under another name, so that nothing is started that is still open for writing.
     let new = path.with_extension("new");
     std::fs::write(&new, format!("#!/bin/sh\n{body}")).expect("a file in a directory of ours");
-    std::fs::set_permissions(&new, std::fs::Permissions::from_mode(0o755)).expect("the file is ours");
+    isthmus_platform::files::set_mode(&new, 0o755).expect("the file is ours");
     std::fs::rename(&new, path).expect("a name in a directory of ours");
-    path.to_owned()
+    make_executable(path)
+}
+
+/// Makes a shell script a program, and returns its path. Windows starts no scripts: a program beside it runs it there.
+pub(crate) fn make_executable(script: &Path) -> PathBuf {
+    isthmus_platform::files::set_mode(script, 0o755).expect("it is ours");
+    let program = program_path(script);
+    if IS_WINDOWS {
+        // What is there may run, and can be given another name all the same.
+        drop(std::fs::rename(&program, program.with_extension("old")));
+        named(tool("script"), script);
+    }
+    program
+}
+
+/// The mode of a file. Windows has lists of access, and one that lets no others in stands for the mode of a private file.
+pub(crate) fn mode(path: &Path) -> u32 {
+    let metadata = std::fs::metadata(path).expect("it is there");
+    let mode = isthmus_platform::files::protection(path, &metadata).expect("it is ours").mode & 0o777;
+    if IS_WINDOWS && metadata.is_file() { mode & !0o111 } else { mode }
 }
 
 /// Waits for something of the file system, which tells nobody.
@@ -748,15 +778,32 @@ pub(crate) async fn channel(port: u16) -> Channel {
     endpoint.connect().await.expect("the port accepts connections")
 }
 
+/// The path of a program, which ends with `.exe` on Windows.
+pub(crate) fn program_path(path: impl Into<OsString>) -> PathBuf {
+    let mut path = path.into();
+    path.push(EXE_SUFFIX);
+    path.into()
+}
+
+/// Gives a program another name, and returns its path.
+pub(crate) fn named(program: impl AsRef<Path>, path: impl Into<OsString>) -> PathBuf {
+    let path = program_path(path);
+    // Isthmus copies a program on Windows, which takes a test too long.
+    if !IS_WINDOWS || std::fs::hard_link(program.as_ref(), &path).is_err() {
+        give_name(program.as_ref(), &path).expect("a name in a directory of ours");
+    }
+    path
+}
+
 /// Gives a program a name in a directory.
 fn link(program: &Path, directory: &Path, name: &str) -> PathBuf {
-    let link = directory.join(name);
+    let link = program_path(directory.join(name));
     if link.exists() {
         return link;
     }
     // A second name where the file systems allow it, because that is what installing makes.
     if std::fs::hard_link(program, &link).is_err() {
-        std::os::unix::fs::symlink(program, &link).expect("a link in a new directory");
+        give_name(program, &link).expect("a name in a new directory");
     }
     link
 }

@@ -2,7 +2,9 @@
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, kill_process, pidfd_open};
+
+pub(crate) use rustix::process::Signal;
 
 use super::PATIENCE;
 
@@ -41,7 +43,7 @@ pub(crate) fn children(process: u32) -> Vec<u32> {
 /// A process, and how it was started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
-    pub(crate) process: Pid,
+    pub(crate) process: u32,
     pub(crate) command: String,
 }
 
@@ -52,7 +54,7 @@ pub(crate) fn with_variable(name: &str, value: &str) -> Vec<Found> {
     entries
         .filter_map(|entry| {
             let entry = entry.ok()?;
-            let process = Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)?;
+            let process = entry.file_name().to_str()?.parse().ok()?;
             // A process that has only not been waited for has no environment any more.
             let environment = std::fs::read(entry.path().join("environ")).ok()?;
             environment.split(|byte| *byte == 0).find(|variable| *variable == wanted.as_bytes())?;

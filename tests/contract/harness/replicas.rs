@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
+use crate::harness::processes::Signal;
 use fixtures::postgres::PostgresServer;
-use rustix::process::Signal;
 use tempfile::TempDir;
 
 use super::certificates::{Authority, private};

@@ -37,6 +37,18 @@ impl Said {
     }
 }
 
+impl Said {
+    /// With paths as everywhere but on Windows, for texts that name many.
+    pub(crate) fn portable(self) -> Self {
+        Self { code: self.code, stdout: portable(self.stdout), stderr: portable(self.stderr) }
+    }
+}
+
+/// A text with paths as everywhere but on Windows.
+pub(crate) fn portable(text: String) -> String {
+    if isthmus_platform::IS_WINDOWS { text.replace('\\', "/").replace(".exe", "") } else { text }
+}
+
 impl From<Output> for Said {
     fn from(output: Output) -> Self {
         Self {

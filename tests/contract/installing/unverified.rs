@@ -168,7 +168,7 @@ async fn a_path_to_an_unrecorded_program_in_the_cache_is_no_way_around() -> Outc
     let program = host.place(ADDRESS, "1.2.0").join("terraform-provider-sandbox_v1.2.0");
     let link = host.directory().join("linked").join("terraform-provider-sandbox");
     std::fs::create_dir(link.parent().expect("a directory"))?;
-    std::os::unix::fs::symlink(&program, &link)?;
+    isthmus_platform::files::symlink(&program, &link)?;
     for named in [&program, &link] {
         let named = named.to_str().expect("a path in UTF-8");
         let warns = |line: &Line| {

@@ -1,7 +1,7 @@
 //! Ephemeral resources: opened by an invoke, renewed while the session lives, and closed once.
 
+use crate::harness::processes::Signal;
 use isthmus_proto::pulumirpc::ConfigureRequest;
-use rustix::process::Signal;
 use tokio::task::JoinSet;
 
 use crate::harness::engine::Severity;

@@ -202,7 +202,7 @@ on_one_protocol! {
         let mut stream = session.client().list(unread()).await?.into_inner();
         assert!(stream.message().await?.is_some());
         let provider = host.provider_process();
-        host.signal(rustix::process::Signal::TERM);
+        host.signal(crate::harness::processes::Signal::TERM);
         // It may be gone before it has noted that its list is.
         ended(provider).await;
         assert_broken_off(stream).await;

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
+use crate::harness::processes::Signal;
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 use tonic::Status;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
+use crate::harness::processes::Signal;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 

@@ -4,11 +4,12 @@
 
 use std::time::Duration;
 
+use isthmus_platform::local::Stream;
 use isthmus_proto::property::{Struct, Value};
 use isthmus_proto::pulumirpc::resource_provider_client::ResourceProviderClient;
 use isthmus_proto::pulumirpc::{CheckRequest, GetSchemaRequest, GetSchemaResponse};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadHalf, WriteHalf, split};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::TcpStream;
 use tokio::task::{JoinHandle, JoinSet};
 use tonic::Request;
 use tonic::codegen::http::uri::PathAndQuery;
@@ -128,8 +129,8 @@ async fn of_engine(host: &Host) -> Attacker<TcpStream> {
     Attacker::on(TcpStream::connect(("127.0.0.1", host.port())).await.expect("it listens")).await
 }
 
-async fn of_plugin(host: &Host) -> Attacker<UnixStream> {
-    Attacker::on(UnixStream::connect(host.daemon().socket()).await.expect("it listens")).await
+async fn of_plugin(host: &Host) -> Attacker<Stream> {
+    Attacker::on(Stream::connect(host.daemon().socket()).await.expect("it listens")).await
 }
 
 /// Makes a resource, in time.

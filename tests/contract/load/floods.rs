@@ -6,7 +6,6 @@ use bytes::Bytes;
 use isthmus_proto::property::{Struct, Value};
 use isthmus_proto::pulumirpc;
 use isthmus_proto::pulumirpc::resource_provider_client::ResourceProviderClient;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::task::JoinSet;
 
 use super::driver::{Service, Timings, daemon};
@@ -113,9 +112,15 @@ fn row(protocol: Protocol, flood: &str, memory: [u64; 3], end: Instant) -> Strin
 
 /// Lets this process have the other ends of all connections.
 pub(super) fn allow_connections() {
-    let limit = getrlimit(Resource::Nofile);
-    let needed = Some(4 * CONNECTIONS as u64);
-    if limit.current < needed && limit.current.is_some() {
-        setrlimit(Resource::Nofile, Rlimit { current: needed, ..limit }).expect("the hard limit allows it");
+    // Windows has no such limit.
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let limit = getrlimit(Resource::Nofile);
+        let needed = Some(4 * CONNECTIONS as u64);
+        if limit.current < needed && limit.current.is_some() {
+            setrlimit(Resource::Nofile, Rlimit { current: needed, ..limit })
+                .expect("the hard limit allows it");
+        }
     }
 }

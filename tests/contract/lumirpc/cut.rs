@@ -1,8 +1,8 @@
 //! Calls of the legacy engine that the daemon has to break off, because it ends and the provider does not answer. (That engine
 //! cannot cancel, and sets no time.)
 
+use crate::harness::processes::Signal;
 use isthmus_state::Status as Condition;
-use rustix::process::Signal;
 use tonic::transport::Channel;
 use tonic::{Code, Status};
 

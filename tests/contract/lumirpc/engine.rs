@@ -17,6 +17,7 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::{Response, Status};
 
 use crate::harness::engine::Line;
+use crate::harness::host::{named, program_path};
 use crate::harness::{self, PATIENCE, processes};
 
 /// What a program wants.
@@ -94,9 +95,10 @@ impl Engine {
         // What was there is out of the way: nothing but the link leads to the provider.
         let elsewhere = directory.join("elsewhere");
         std::fs::create_dir(&elsewhere).expect("a directory");
-        let provider = elsewhere.join(format!("terraform-provider-{package}"));
-        std::fs::rename(directory.join(format!("terraform-provider-{package}")), &provider).expect("moved");
-        std::fs::remove_file(directory.join(format!("lumi-resource-{package}"))).expect("removed");
+        let name = |name: &str| program_path(format!("{name}-{package}"));
+        let provider = elsewhere.join(name("terraform-provider"));
+        std::fs::rename(directory.join(name("terraform-provider")), &provider).expect("moved");
+        std::fs::remove_file(directory.join(name("lumi-resource"))).expect("removed");
         let words = ["link", provider.to_str().expect("text"), "--dir", directory.to_str().expect("text")];
         let said = super::tofu::isthmus(directory, &words).succeeded();
         assert!(said.stdout.starts_with("linked: "), "{said:?}");
@@ -110,8 +112,10 @@ impl Engine {
         let engine = Self::new(package, Path::new(env!("CARGO_BIN_EXE_isthmus"))).await;
         let directory = engine.directory.path();
         // Nothing but the link leads to the provider.
-        std::fs::remove_file(directory.join(format!("terraform-provider-{package}"))).expect("removed");
-        std::fs::remove_file(directory.join(format!("lumi-resource-{package}"))).expect("removed");
+        std::fs::remove_file(program_path(directory.join(format!("terraform-provider-{package}"))))
+            .expect("removed");
+        std::fs::remove_file(program_path(directory.join(format!("lumi-resource-{package}"))))
+            .expect("removed");
         let cache = directory.join("cache");
         harness::host::place(Path::new(env!("CARGO_BIN_EXE_isthmus")), &cache, address, "1.0.0");
         let text = |path: &Path| path.to_str().expect("a path in UTF-8").to_owned();
@@ -126,9 +130,8 @@ impl Engine {
         let directory = tempfile::tempdir().expect("a directory");
         // Both are found by name: the plugin by the engine, the provider by the plugin on its PATH.
         let plugin = directory.path().join(format!("lumi-resource-{package}"));
-        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_isthmus"), plugin).expect("a link");
-        let link = directory.path().join(format!("terraform-provider-{package}"));
-        std::os::unix::fs::symlink(provider, link).expect("a link");
+        named(env!("CARGO_BIN_EXE_isthmus"), plugin);
+        named(provider, directory.path().join(format!("terraform-provider-{package}")));
         Self {
             package: package.to_owned(),
             home: directory.path().to_owned(),

@@ -6,6 +6,7 @@ use isthmus_state::{EncryptedStore, Saved};
 use super::engine::{Engine, Step};
 use super::tofu::{isthmus, isthmus_with};
 use super::{goal, pet, text};
+use crate::harness::host::named;
 use crate::harness::scripted::Ancient;
 use crate::harness::{Json, json, on_one_protocol};
 
@@ -95,8 +96,8 @@ async fn provider_metadata_is_found_by_the_address_or_the_type_and_not_by_the_pa
 async fn an_override_of_a_developer_is_linked_as_a_file_and_not_by_an_address_that_it_does_not_have() {
     let directory = tempfile::tempdir().expect("a directory");
     let here = directory.path().to_str().expect("a path in UTF-8");
-    let program = format!("{here}/terraform-provider-sandbox");
-    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_isthmus"), &program).expect("a link");
+    let program = named(env!("CARGO_BIN_EXE_isthmus"), format!("{here}/terraform-provider-sandbox"));
+    let program = program.display().to_string();
     let config = format!("{here}/tofu.tfrc");
     let text = format!(
         "provider_installation {{\n  dev_overrides {{\n    {ADDRESS:?} = {here:?}\n  }}\n  direct {{}}\n}}\n"

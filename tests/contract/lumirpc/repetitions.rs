@@ -6,10 +6,10 @@
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
+use crate::harness::processes::Signal;
 use isthmus_proto::lumirpc::{CreateRequest, DeleteRequest, DiffRequest, GetRequest, UpdateRequest};
 use isthmus_proto::property::{Struct, Value};
 use isthmus_state::{Deletion, EncryptedStore, StoreKey, TOMBSTONE_RETENTION};
-use rustix::process::Signal;
 use tonic::transport::Channel;
 use tonic::{Code, Status};
 

@@ -401,7 +401,7 @@ async fn the_store_is_encrypted_with_another_key() {
 
     let other = home.join("other.key");
     std::fs::write(&other, "ab".repeat(32)).expect("written");
-    std::fs::set_permissions(&other, std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("a mode");
+    isthmus_platform::files::set_mode(&other, 0o600).expect("a mode");
     let other = other.to_str().expect("text");
     let said = isthmus(home, &["state", "rekey", "--key-file", other]).well();
     assert!(said.contains("set ISTHMUS_KEY_FILE"), "{said}");

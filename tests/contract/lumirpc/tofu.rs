@@ -29,7 +29,7 @@ impl Project {
         std::fs::create_dir_all(directory.join("providers")).expect("a directory");
         let link = |file: PathBuf, name: &str| {
             let link = directory.join("providers").join(name);
-            std::os::unix::fs::symlink(file, link).expect("a link in a new directory");
+            isthmus_platform::files::symlink(file, link).expect("a link in a new directory");
         };
         let tools = tokio::task::spawn_blocking(|| {
             let provider = |name: &str| fixtures::tools::tool(&format!("terraform-provider-{name}"));
@@ -74,7 +74,7 @@ impl Project {
             .args(words)
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", &self.directory)
+            .env(isthmus_platform::HOME, &self.directory)
             .env("TF_CLI_CONFIG_FILE", self.directory.join("tofu.tfrc"))
             .env("CHECKPOINT_DISABLE", "1")
             .envs(self.settings.iter().map(|(name, value)| (name, value)))
@@ -96,7 +96,7 @@ pub(crate) fn isthmus_with(home: &Path, words: &[&str], variables: &[(&'static s
         .args(words)
         .env_clear()
         .env("ISTHMUS_HOME", home)
-        .env("HOME", home)
+        .env(isthmus_platform::HOME, home)
         .envs(variables.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::null());
     Said::of(&mut command)

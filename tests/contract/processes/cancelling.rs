@@ -3,7 +3,7 @@
 use crate::harness::processes::ended;
 use crate::harness::{Code, Protocol, Setup, json, on_one_protocol};
 
-use rustix::process::Signal;
+use crate::harness::processes::Signal;
 
 fn stop(protocol: Protocol) -> &'static str {
     if protocol == Protocol::V5 { "Stop" } else { "StopProvider" }

@@ -1,9 +1,11 @@
 //! The daemon's own end: whatever it is, no provider is left behind.
 
+#[cfg(unix)]
 mod guardian;
+#[cfg(unix)]
 mod matrix;
 
-use rustix::process::Signal;
+use crate::harness::processes::Signal;
 
 use crate::harness::processes::ended;
 use crate::harness::resource::half_made;

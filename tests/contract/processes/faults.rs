@@ -348,7 +348,8 @@ impl Cell {
         std::fs::create_dir_all(&self.directory).expect("a directory in the host's directory");
         let file = self.directory.join("terraform-provider-sandbox");
         let real = format!("'{}'", self.host.provider());
-        crate::harness::host::script_at(&file, &self.call.script(self.protocol, self.fault, &real));
+        let file =
+            crate::harness::host::script_at(&file, &self.call.script(self.protocol, self.fault, &real));
         file.to_str().expect("a path in UTF-8").to_owned()
     }
 

@@ -1,16 +1,24 @@
 //! What the daemon's host lacks or does to it: directories, descriptors, memory, signals, and names that programs trip over.
 
+#[cfg(unix)]
 use std::os::unix::process::ExitStatusExt as _;
 use std::sync::Arc;
 
-use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, prlimit};
+use isthmus_platform::IS_WINDOWS;
 
+#[cfg(unix)]
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
+
+#[cfg(unix)]
+use crate::harness::Host;
+#[cfg(unix)]
 use crate::harness::host::until;
-use crate::harness::processes::{self, ended};
-use crate::harness::{Host, Setup, json, on_one_protocol};
+use crate::harness::processes::{self, Signal, ended};
+use crate::harness::{Setup, json, native, on_one_protocol};
 use crate::services::driver::{At, Service};
 
 /// Sets a soft limit of the daemon, and returns what it was.
+#[cfg(unix)]
 fn limit(host: &Host, resource: Resource, current: Option<u64>) -> Rlimit {
     let process = Pid::from_raw(i32::try_from(host.process()).expect("a process id"));
     prlimit(process, resource, Rlimit { current, maximum: getrlimit(resource).maximum })
@@ -20,8 +28,13 @@ fn limit(host: &Host, resource: Resource, current: Option<u64>) -> Rlimit {
 on_one_protocol! {
     async fn directories_may_have_names_with_spaces_newlines_quotes_and_unicode(protocol) {
         for service in [Service::Today, Service::Legacy] {
-            let directory = tempfile::Builder::new().prefix("a b\n'c' \"d\" $e ü→").tempdir().expect("a directory");
-            let setup = Setup::sandbox(protocol).within(&Arc::new(directory)).working_in("a project\nof mine");
+            // Windows has neither quotes nor lines in names.
+            let (name, project) = match IS_WINDOWS {
+                true => ("a b 'c' $e ü→", "a project of mine"),
+                false => ("a b\n'c' \"d\" $e ü→", "a project\nof mine"),
+            };
+            let directory = tempfile::Builder::new().prefix(name).tempdir().expect("a directory");
+            let setup = Setup::sandbox(protocol).within(&Arc::new(directory)).working_in(project);
             let client = At { service, protocol }.start(setup).await?;
             let note = client.note();
             let made = note.make(&json!({"title": "Hello"})).await?;
@@ -31,7 +44,7 @@ on_one_protocol! {
     }
 
     async fn without_a_directory_for_temporary_files_a_provider_is_not_started(protocol) {
-        let host = Setup::sandbox(protocol).with("TMPDIR", "/nonexistent/tmp").start().await;
+        let host = Setup::sandbox(protocol).with(crate::harness::TMPDIR, "/nonexistent/tmp").start().await;
         let status = host.parameterized().await.expect_err("there is no place for a socket");
         assert!(status.message().contains("/nonexistent/tmp"), "{status}");
         assert!(host.lives());
@@ -42,9 +55,11 @@ on_one_protocol! {
         let (host, session) = Setup::sandbox(protocol).with("ISTHMUS_HOME", "/proc/isthmus").session().await?;
         let made = session.note().make(&json!({"title": "Hello"})).await?;
         session.note().delete(&made).await?;
-        assert!(host.engine.shown().iter().any(|line| line.message.contains("/proc/isthmus")), "{:?}", host.engine.shown());
+        let home = native("/proc/isthmus").display().to_string();
+        assert!(host.engine.shown().iter().any(|line| line.message.contains(&home)), "{:?}", host.engine.shown());
     }
 
+    #[cfg(unix)]
     async fn without_descriptors_a_provider_is_not_started_and_with_them_it_is(protocol) {
         let host = Setup::sandbox(protocol).start().await;
         let session = host.greeted().await?;
@@ -57,6 +72,7 @@ on_one_protocol! {
         session.note().make(&json!({"title": "Hello"})).await?;
     }
 
+    #[cfg(unix)]
     async fn without_memory_the_daemon_ends_and_leaves_no_provider(protocol) {
         let (mut host, session) = Setup::sandbox(protocol).session().await?;
         let provider = host.provider_process();
@@ -68,6 +84,7 @@ on_one_protocol! {
         ended(provider).await;
     }
 
+    #[cfg(unix)]
     async fn every_signal_that_ends_the_daemon_ends_its_provider(protocol) {
         for signal in [
             Signal::HUP, Signal::INT, Signal::TERM, Signal::QUIT, Signal::ABORT, Signal::ALARM, Signal::USR1, Signal::USR2,
@@ -118,6 +135,7 @@ on_one_protocol! {
         ended(guardian).await;
     }
 
+    #[cfg(unix)]
     async fn signals_that_do_not_end_the_daemon_do_not_disturb_it(host, session: sandbox) {
         for signal in [Signal::PIPE, Signal::XFSZ, Signal::CHILD, Signal::URG, Signal::WINCH, Signal::CONT] {
             host.signal(signal);
@@ -127,6 +145,7 @@ on_one_protocol! {
 }
 
 /// Whether a signal is in a mask of a process: `SigIgn:` has those that it ignores, `SigCgt:` those that it handles.
+#[cfg(unix)]
 fn is_in(mask: &str, process: u32, signal: Signal) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("the process runs");
     let mask = status.lines().find_map(|line| line.strip_prefix(mask)).expect("a field of Linux");

@@ -2,9 +2,10 @@
 
 use std::process::Stdio;
 
+use crate::harness::host::named;
+use crate::harness::processes::Signal;
 use isthmus_proto::pulumirpc::ListRequest;
 use isthmus_sandbox::MAGIC_COOKIE;
-use rustix::process::Signal;
 
 use crate::harness::engine::{Line, Severity};
 use crate::harness::processes::{self, ended};
@@ -289,8 +290,7 @@ on_both_protocols! {
 
     async fn a_provider_that_was_attached_to_is_not_started_again(protocol) {
         let directory = tempfile::tempdir().expect("a directory");
-        let program = directory.path().join("terraform-provider-sandbox");
-        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_isthmus"), &program).expect("a link");
+        let program = named(env!("CARGO_BIN_EXE_isthmus"), directory.path().join("terraform-provider-sandbox"));
         let mut provider = tokio::process::Command::new(program)
             .env(MAGIC_COOKIE.0, MAGIC_COOKIE.1)
             .env("PLUGIN_UNIX_SOCKET_DIR", directory.path())
@@ -300,7 +300,7 @@ on_both_protocols! {
             .kill_on_drop(true)
             .spawn()
             .expect("the provider starts");
-        let stdout = provider.stdout.take().expect("a pipe").into_owned_fd().expect("a descriptor");
+        let stdout = provider.stdout.take().expect("a pipe");
         let line = crate::harness::engine::first_line(stdout).await;
         let [_, version, network, address, ..] = line.split('|').collect::<Vec<_>>()[..] else { panic!("{line}") };
         let process = provider.id().expect("it was not waited for");

@@ -1,10 +1,10 @@
 //! What an engine says first, and what a daemon that was not told which provider it is for has to say.
 
-use std::os::unix::process::CommandExt as _;
-
 use isthmus_proto::pulumirpc::ConstructRequest;
 use tonic::codegen::http::uri::PathAndQuery;
 
+use crate::harness::engine::PLUGIN;
+use crate::harness::host::named;
 use crate::harness::{Code, Outcome, Protocol, Setup, json, on_one_protocol};
 
 #[tokio::test]
@@ -59,9 +59,10 @@ on_one_protocol! {
 /// The expectations are what the Go bridge prints.
 #[test]
 fn the_version_of_the_plugin_and_its_mapping_are_printed() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let program = named(env!("CARGO_BIN_EXE_isthmus"), directory.path().join(PLUGIN));
     let printed = |words: &[&str]| {
-        let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_isthmus"));
-        let printed = program.arg0("pulumi-resource-terraform-provider").args(words).output();
+        let printed = std::process::Command::new(&program).args(words).output();
         let printed = printed.expect("the daemon starts");
         assert!(printed.status.success(), "{words:?}: {printed:?}");
         String::from_utf8(printed.stdout).expect("text")

@@ -5,10 +5,11 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpStream};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::harness::host::make_executable;
+use crate::harness::processes::Signal;
 use isthmus_proto::lumirpc;
 use isthmus_proto::lumirpc::resource_provider_client::ResourceProviderClient as LumiClient;
 use isthmus_proto::property::{Struct, Value};
@@ -17,8 +18,6 @@ use isthmus_proto::pulumirpc::{
     CheckRequest, ConfigureRequest, CreateRequest, DeleteRequest, GetSchemaRequest, InvokeRequest,
     ParameterizeRequest, PluginAttach, ProviderHandshakeRequest, ReadRequest, parameterize_request,
 };
-use rustix::process::Signal;
-use rustix::thread::{Gid, Uid, set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 
 use crate::harness::host::channel;
 use crate::harness::{Code, Host, Outcome, PATIENCE, Protocol, Setup, Status, json};
@@ -28,12 +27,23 @@ pub(crate) const STRANGER: u32 = 65534;
 
 const URN: &str = "urn:pulumi:test::contract::sandbox:index/note:Note::note";
 
+/// Nothing: a thread of Windows becomes another user by a password only.
+#[cfg(windows)]
+pub(crate) async fn as_stranger<T, Doing>(_: impl FnOnce() -> Doing + Send + 'static) -> Option<T>
+where
+    Doing: Future<Output = T>,
+{
+    None
+}
+
 /// Does something as another user. `None` where this one may not become another.
+#[cfg(unix)]
 pub(crate) async fn as_stranger<T, Doing>(work: impl FnOnce() -> Doing + Send + 'static) -> Option<T>
 where
     T: Send + 'static,
     Doing: Future<Output = T>,
 {
+    use rustix::thread::{Gid, Uid, set_thread_groups, set_thread_res_gid, set_thread_res_uid};
     let thread = std::thread::spawn(move || {
         let (user, group) = (Uid::from_raw(STRANGER), Gid::from_raw(STRANGER));
         set_thread_groups(&[]).ok()?;
@@ -57,8 +67,8 @@ fn script(host: &Host, name: &str) -> (String, PathBuf) {
     let directory = host.directory().join(name);
     std::fs::create_dir(&directory).expect("a directory");
     let (script, trace) = (directory.join("terraform-provider-trace"), directory.join("trace"));
-    std::fs::write(&script, format!("#!/bin/sh\necho run >{}\n", trace.display())).expect("a file");
-    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("a file of ours");
+    std::fs::write(&script, format!("#!/bin/sh\necho run >'{}'\n", trace.display())).expect("a file");
+    let script = make_executable(&script);
     (script.to_str().expect("a path in UTF-8").to_owned(), trace)
 }
 
@@ -122,7 +132,7 @@ pub(crate) fn assert_refused(answers: &Answers) {
     for (call, answer) in answers {
         let status = answer.as_ref().expect_err(call);
         assert_eq!(status.code(), Code::PermissionDenied, "{call}: {status}");
-        let own = rustix::process::geteuid().as_raw();
+        let own = isthmus_platform::process::User::current();
         let whole = format!("belongs to user {STRANGER}, and this daemon serves only user {own} and root");
         assert!(status.message().contains(&whole), "{call}: {status}");
         assert!(status.message().contains("help: run a daemon for each user"), "{call}: {status}");

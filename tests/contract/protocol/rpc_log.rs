@@ -1,7 +1,6 @@
 //! The log of what is said to and by a provider.
 
-use std::os::unix::fs::PermissionsExt as _;
-
+use crate::harness::host::mode;
 use crate::harness::{Json, Setup, json, on_both_protocols, secret};
 
 const VARIABLE: &str = "PULUMI_TF_DEBUG_GRPC";
@@ -41,8 +40,7 @@ let attributes = schema["resource_schemas"]["conformance_record"]["block"]["attr
         assert!(request.starts_with("type_name:\"conformance_lookup\" config:{msgpack:\"<"), "{request}");
         let response: Json = serde_json::from_str(read["response"].as_str().expect("text")).expect("JSON");
         assert_eq!(response["diagnostics"][0]["attribute"]["steps"][0]["attribute_name"], "name");
-        let mode = std::fs::metadata(&file).expect("the log").permissions().mode();
-        assert_eq!(mode & 0o777, 0o600);
+        assert_eq!(mode(&file), 0o600);
     }
 
     async fn a_log_that_cannot_be_written_stops_nothing(protocol) {

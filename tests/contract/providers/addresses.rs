@@ -1,6 +1,6 @@
 //! Providers that are chosen by their address and version: out of the cache, or because they run already.
 
-use std::path::Path;
+use std::path::{MAIN_SEPARATOR, Path};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,7 +9,7 @@ use isthmus_common::Platform;
 use crate::harness::engine::{Line, Severity};
 use crate::harness::host::place;
 use crate::harness::scripted::Ancient;
-use crate::harness::{Code, Json, Outcome, Protocol, Session, Setup, Status, json, on_one_protocol};
+use crate::harness::{Code, Json, Outcome, Protocol, Session, Setup, Status, json, native, on_one_protocol};
 
 const GO_BRIDGE: &str = "PULUMI_BRIDGE_REATTACH_PROVIDERS";
 const TERRAFORM: &str = "TF_REATTACH_PROVIDERS";
@@ -67,7 +67,7 @@ on_one_protocol! {
 
         let other = value.to_string().replace("1.2.0", "1.2.2");
         let status = host.greeted().await?.parameterize_by_value(&other).await.expect_err("it is not there");
-        assert_says(&status, &["satisfies \"1.2.2\"", "only 1.2.1, 1.2.0", &format!("1.2.2/{}", Platform::CURRENT)]);
+        assert_says(&status, &["satisfies \"1.2.2\"", "only 1.2.1, 1.2.0", &format!("1.2.2{MAIN_SEPARATOR}{}", Platform::CURRENT)]);
     }
 
     async fn asking_again_for_what_comes_to_the_same_is_answered(protocol) {
@@ -99,7 +99,8 @@ on_one_protocol! {
         let status = session.parameterize(&["acme/sandbox", "~> 1.2"]).await.expect_err("it is not there");
         assert_eq!(status.code(), Code::FailedPrecondition);
         let directory = host.directory().join("pulumi/dynamic_tf_plugins/registry.opentofu.org/acme/sandbox");
-        let expected = format!("unpack the provider into {}/VERSION/{}", directory.display(), Platform::CURRENT);
+        let directory = native(directory.join("VERSION").join(Platform::CURRENT.to_string()));
+        let expected = format!("unpack the provider into {}", directory.display());
         assert_says(&status, &[
             "the cache has no acme/sandbox that satisfies \"~> 1.2\"",
             &expected,

@@ -1,12 +1,13 @@
 //! Choosing the provider, and everything that can be wrong with the choice.
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use isthmus_platform::IS_WINDOWS;
 use isthmus_proto::pulumirpc::parameterize_request;
 use tokio::task::JoinSet;
 
 use crate::harness::engine::Severity;
+use crate::harness::host::{make_executable, program_path};
 use crate::harness::{Code, Json, Outcome, Protocol, Setup, Status, json, on_one_protocol};
 
 on_one_protocol! {
@@ -45,6 +46,7 @@ on_one_protocol! {
         let host = Setup::sandbox(protocol).start().await;
         let built = host.directory().join("built");
         file(&built, &format!("#!/bin/sh\nexec '{}' \"$@\"\n", host.provider()), 0o755);
+        let built = program_path(&built);
         let built = built.to_str().expect("a path in UTF-8");
         for path in [built, "/bin/ls"] {
             let session = host.greeted().await?;
@@ -73,7 +75,7 @@ on_one_protocol! {
         let cases: [NoProvider<'_>; 7] = [
             ("terraform-provider-missing", &|_| {}, &["does not exist"]),
             ("terraform-provider-directory", &|path| std::fs::create_dir(path).expect("a directory"), &["directory"]),
-            ("terraform-provider-plain", &|path| file(path, "#!/bin/sh\n", 0o644), &["not executable", "chmod +x"]),
+            ("terraform-provider-plain", &|path| file(path, "#!/bin/sh\n", 0o644), &["not executable", if IS_WINDOWS { "ends with .exe" } else { "chmod +x" }]),
             ("terraform-provider-text", &|path| file(path, "Hello there", 0o755), &["Hello there", "executable for"]),
             (
                 "terraform-provider-garbage",
@@ -94,6 +96,8 @@ on_one_protocol! {
         for (name, make, wanted) in cases {
             let path = host.directory().join(name);
             make(&path);
+            let program = program_path(&path);
+            let path = if program.exists() { program } else { path };
             let path = path.to_str().expect("a path in UTF-8");
             let session = host.greeted().await?;
             let status = session.parameterize(&[path]).await.expect_err(name);
@@ -429,7 +433,10 @@ async fn a_value_that_makes_no_sense_is_refused() -> Outcome {
 
 fn file(path: &Path, text: &str, mode: u32) {
     std::fs::write(path, text).expect("a file in a new directory");
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("a file of ours");
+    isthmus_platform::files::set_mode(path, mode).expect("a file of ours");
+    if text.starts_with("#!") && mode == 0o755 {
+        make_executable(path);
+    }
 }
 
 fn assert_says(status: &Status, wanted: &[&str]) {

@@ -1,6 +1,6 @@
 //! Package schemas and mappings that were rendered before.
 
-use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use isthmus_platform::files::{FileExt as _, identity};
 use std::path::PathBuf;
 
 use http_body_util::BodyExt as _;
@@ -67,7 +67,10 @@ on_one_protocol! {
         let first = acquainted(&setup).await?;
         let session = first.parameterized().await?;
         let (schema, mapping) = (text(&session).await?, session.mapping("terraform", "").await?);
-        let seen = |file: &PathBuf| file.metadata().map(|metadata| (metadata.ino(), metadata.mtime())).expect("a file");
+        let seen = |file: &PathBuf| {
+            let metadata = file.metadata().expect("a file");
+            (identity(file, &metadata).expect("a file"), metadata.modified().expect("a time"))
+        };
         let before: Vec<_> = files(&first, "document-").iter().map(seen).collect();
 
         let second = setup.beside(&first).start().await;

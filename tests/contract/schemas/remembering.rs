@@ -1,8 +1,7 @@
 //! What the daemon remembers of a provider from one process to the next, and what it does not.
 
-use std::os::unix::fs::PermissionsExt as _;
-
 use crate::harness::engine::Severity;
+use crate::harness::host::{make_executable, mode};
 use crate::harness::{Code, Host, Json, Outcome, Protocol, Session, Setup, Status, json, on_one_protocol};
 
 /// Where [`Setup`]s of this file put switches of the sandbox that are to change without the environment doing so.
@@ -401,8 +400,7 @@ on_one_protocol! {
         let first = acquainted(&setup).await?;
         let files = || std::fs::read_dir(first.schemas()).expect("the directory").map(|entry| entry.expect("a file").path());
         for file in files() {
-            let mode = std::fs::metadata(&file).expect("a file").permissions().mode();
-            assert_eq!(mode & 0o777, 0o600, "{}", file.display());
+            assert_eq!(mode(&file), 0o600, "{}", file.display());
             let beginning = std::fs::read(&file).expect("a file of ours").into_iter().take(20);
             std::fs::write(&file, beginning.chain(*b"damaged").collect::<Vec<_>>()).expect("a file of ours");
         }
@@ -422,8 +420,7 @@ on_one_protocol! {
         let setup = Setup::sandbox(protocol);
         let first = acquainted(&setup).await?;
         let second = setup.beside(&first).start().await;
-        let not_executable = std::fs::Permissions::from_mode(0o644);
-        std::fs::set_permissions(first.provider(), not_executable).expect("a file of ours");
+        isthmus_platform::files::set_mode(first.provider().as_ref(), 0o644).expect("a file of ours");
         let status = second.parameterized().await.expect_err("it cannot be executed");
         assert!(status.message().contains("not executable"), "{status}");
         std::fs::remove_file(first.provider()).expect("a file of ours");
@@ -483,8 +480,8 @@ async fn a_script_is_not_remembered_because_it_runs_something_else() -> Outcome 
     let host = setup.start().await.with_own_provider();
     let script = host.directory().join("scripts").join("terraform-provider-sandbox");
     std::fs::create_dir(host.directory().join("scripts")).expect("a directory");
-    std::fs::write(&script, format!("#!/bin/sh\nexec {}\n", host.provider())).expect("a file");
-    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("a file of ours");
+    std::fs::write(&script, format!("#!/bin/sh\nexec '{}'\n", host.provider())).expect("a file");
+    let script = make_executable(&script);
     for time in 1..=2 {
         let session = host.greeted().await?;
         session.parameterize(&[script.to_str().expect("a path in UTF-8")]).await?;

@@ -1,6 +1,6 @@
 //! Rules about changes that a provider applies, and about those that fail.
 
-use rustix::process::Signal;
+use crate::harness::processes::Signal;
 
 use super::driver::{At, Service};
 use super::{Legacy, Rule, rules};

@@ -3,10 +3,10 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use crate::harness::processes::Signal;
 use isthmus_proto::pulumirpc::ConfigureRequest;
-use rustix::process::Signal;
 
-use crate::harness::{Host, Json, PATIENCE, Session, Setup, json, on_one_protocol};
+use crate::harness::{Host, Json, PATIENCE, Session, Setup, json, native, on_one_protocol};
 use crate::lumirpc::tofu::isthmus;
 
 const NOTE: &str = "sandbox:index/note:Note";
@@ -411,7 +411,7 @@ on_one_protocol! {
 
     async fn where_there_is_no_journal_nothing_is_said_of_changes(protocol) {
         let host = Setup::sandbox(protocol).start().await;
-        let journal = host.directory().join("isthmus/journal");
+        let journal = native(host.directory().join("isthmus/journal"));
         let (code, said) = recover(&host, &[]);
         let expected = format!("note: nothing to recover: {} has no journal", journal.display());
         assert!(code == Some(0) && said.starts_with(&expected), "{said}");
@@ -421,7 +421,7 @@ on_one_protocol! {
                 std::fs::write(&journal, "").expect("a file");
             } else {
                 std::fs::remove_file(&journal).expect("the file");
-                std::os::unix::fs::symlink("nowhere", &journal).expect("a link");
+                isthmus_platform::files::symlink("nowhere", &journal).expect("a link");
             }
             let (code, said) = recover(&host, &[]);
             assert!(code == Some(1) && said.contains(&journal.display().to_string()), "{place}: {said}");
@@ -477,7 +477,7 @@ on_one_protocol! {
         let (mut host, session) = setup.clone().session().await?;
         session.note().make(&json!({"title": "one"})).await?;
         killed(&mut host).await;
-        let journal = host.directory().join("isthmus/journal");
+        let journal = native(host.directory().join("isthmus/journal"));
         let files = std::fs::read_dir(&journal).expect("the journal").map(|entry| entry.expect("an entry").path());
         let file = files.filter(|path| path.extension().is_some_and(|end| end == "journal")).last().expect("a file");
         let mut bytes = std::fs::read(&file).expect("a file");
@@ -493,12 +493,13 @@ on_one_protocol! {
         assert_eq!(recover(&host, &[]).0, Some(0));
     }
 
+    #[cfg(unix)]
     async fn what_is_no_file_in_the_journal_is_named_and_nothing_waits_for_it(protocol) {
         let setup = Setup::sandbox(protocol);
         let (mut host, session) = setup.clone().session().await?;
         session.note().make(&json!({"title": "one"})).await?;
         killed(&mut host).await;
-        let journal = host.directory().join("isthmus/journal");
+        let journal = native(host.directory().join("isthmus/journal"));
         let pipe = |name: &str| {
             let path = journal.join(name);
             std::fs::remove_file(&path).ok();

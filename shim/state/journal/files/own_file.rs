@@ -1,6 +1,6 @@
 //! The journal file of this process.
 
-use isthmus_platform::files::{FileExt as _, OpenOptionsExt as _, is_removed, try_lock};
+use isthmus_platform::files::{FileExt as _, OpenOptionsExt as _, is_removed, set_mode_of_new, try_lock};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -53,6 +53,7 @@ impl OwnFile {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 Err(error) => return Err(error),
             };
+            set_mode_of_new(&path, PRIVATE_FILE)?;
             fail_point("journal-file-created");
             // Between creation and lock, another process may take it for one that was left, and remove it.
             if !try_lock(&file)? {

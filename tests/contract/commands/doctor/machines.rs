@@ -1,9 +1,7 @@
 //! Broken machines: settings, directories, file systems, and the socket of a daemon.
 
-use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::net::UnixListener;
-
 use isthmus_common::Platform;
+use isthmus_platform::local::bind;
 use isthmus_test_registry::Archive;
 
 use super::super::Said;
@@ -33,7 +31,10 @@ fn a_misspelt_setting_is_a_warning_with_the_one_that_was_meant() {
 fn a_machine_without_a_home_directory_is_told_which_to_set() {
     let patient = Patient::new();
     let mut command = patient.command(env!("CARGO_BIN_EXE_isthmus"));
-    command.env_remove("HOME").env_remove("PULUMI_HOME").args(["doctor", "--only", "home", "--json"]);
+    command
+        .env_remove(isthmus_platform::HOME)
+        .env_remove("PULUMI_HOME")
+        .args(["doctor", "--only", "home", "--json"]);
     let said = Said::of(&mut command);
     let document: Json = serde_json::from_str(&said.stdout).expect("JSON");
     expect(
@@ -45,6 +46,7 @@ fn a_machine_without_a_home_directory_is_told_which_to_set() {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn without_pulumi_home_the_plugin_is_looked_up_where_the_cli_looks_whatever_home_says() {
     let passwd = std::fs::read_to_string("/etc/passwd").expect("a user database");
@@ -65,7 +67,7 @@ fn a_home_directory_that_others_may_write_to_is_named_with_the_command() {
     let patient = Patient::new();
     let home = patient.home();
     std::fs::create_dir_all(&home).expect("a directory");
-    std::fs::set_permissions(&home, std::fs::Permissions::from_mode(0o777)).expect("it is ours");
+    isthmus_platform::files::set_mode(&home, 0o777).expect("it is ours");
     patient.has("home", 1005, &["0777"], &format!("chmod go-w {}", home.display()));
 }
 
@@ -81,7 +83,7 @@ fn a_file_in_the_place_of_the_home_directory_is_named() {
 #[test]
 fn a_temporary_directory_that_is_missing_is_named() {
     let mut patient = Patient::new();
-    patient.set("TMPDIR", "/nowhere/tmp");
+    patient.set(crate::harness::TMPDIR, "/nowhere/tmp");
     // Providers have their sockets there.
     let words = ["--skip", "providers"];
     patient.has_in(&words, "space", 1004, &["/nowhere/tmp does not exist"], "set TMPDIR");
@@ -179,7 +181,7 @@ fn a_cache_on_a_file_system_without_execution_is_named() {
 fn the_socket_of_a_dead_daemon_is_named() {
     let mut patient = Patient::new();
     let socket = patient.machine.path("daemon.sock");
-    drop(UnixListener::bind(&socket).expect("a socket"));
+    drop(bind(&socket).expect("a socket"));
     patient.set("ISTHMUS_DAEMON", socket.to_str().expect("text"));
     patient.has("daemon", 6001, &["no daemon listens on", "daemon.sock"], "Start a daemon: `isthmus daemon`");
 }
@@ -190,7 +192,7 @@ fn the_socket_that_a_dead_daemon_has_left_where_plugins_look_is_named() {
     let home = patient.home();
     std::fs::create_dir_all(&home).expect("a directory");
     let socket = home.join("daemon.sock");
-    drop(UnixListener::bind(&socket).expect("a socket"));
+    drop(bind(&socket).expect("a socket"));
     let remedy =
         format!("start a daemon: `isthmus daemon`, which replaces it; or remove {}", socket.display());
     patient.has("daemon", 6001, &["no daemon listens on"], &remedy);
@@ -201,9 +203,9 @@ fn the_socket_of_a_daemon_in_a_directory_of_everyone_is_named() {
     let mut patient = Patient::new();
     let directory = patient.machine.path("open");
     std::fs::create_dir(&directory).expect("a directory");
-    std::fs::set_permissions(&directory, std::fs::Permissions::from_mode(0o777)).expect("it is ours");
+    isthmus_platform::files::set_mode(&directory, 0o777).expect("it is ours");
     let socket = directory.join("daemon.sock");
-    let _listener = UnixListener::bind(&socket).expect("a socket");
+    let _listener = bind(&socket).expect("a socket");
     patient.set("ISTHMUS_DAEMON", socket.to_str().expect("text"));
     patient.has("daemon", 6002, &["0777"], &format!("chmod go-w {}", directory.display()));
 }

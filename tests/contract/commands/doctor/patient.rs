@@ -1,7 +1,6 @@
 //! A machine with a Pulumi CLI, the plugin, a project with an SDK, its provider, and a registry: all is well on it.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -9,8 +8,9 @@ use base64::Engine as _;
 use isthmus_common::Platform;
 use isthmus_test_registry::{Archive, Registry, Release};
 
-use super::super::{HASHICORP, Machine, Said};
-use crate::harness::Json;
+use super::super::{HASHICORP, Machine, Said, path_with};
+use crate::harness::host::{make_executable, named, program_path};
+use crate::harness::{Json, native};
 
 /// The version of the provider in the project, the registry and the cache.
 pub(super) const VERSION: &str = "3.9.0";
@@ -47,8 +47,8 @@ impl Patient {
         patient.registry.publish(&Release::new("hashicorp/random", VERSION, archive));
         patient.machine.write("authority.pem", patient.registry.authority_pem().as_bytes());
         patient.registry_at(&format!("{}/v1/providers/", patient.registry.url()));
-        let path = format!("{}:/usr/bin:/bin", patient.machine.path("bin").display());
-        patient.set("PATH", &path);
+        let path = path_with(&patient.machine.path("bin"));
+        patient.set("PATH", path.to_str().expect("text"));
         for (name, file) in [("SSL_CERT_FILE", "authority.pem"), ("TF_CLI_CONFIG_FILE", "cli.tfrc")] {
             patient.set(name, patient.machine.path(file).to_str().expect("text"));
         }
@@ -71,8 +71,7 @@ impl Patient {
     /// A script of the shell that may be executed.
     pub(super) fn script(&self, path: impl AsRef<Path>, lines: &str) -> PathBuf {
         let file = self.machine.write(path, format!("#!/bin/sh\n{lines}\n").as_bytes());
-        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).expect("a mode");
-        file
+        make_executable(&file)
     }
 
     /// The directory of the plugin of a version.
@@ -84,7 +83,7 @@ impl Patient {
     pub(super) fn plugin(&self, version: &str, program: &Path) {
         let directory = self.plugin_directory(version);
         std::fs::create_dir_all(&directory).expect("a directory");
-        symlink(program, directory.join("pulumi-resource-terraform-provider")).expect("a link");
+        named(program, directory.join("pulumi-resource-terraform-provider"));
     }
 
     /// A project that asks for a version of the provider, and an SDK of another one.
@@ -108,7 +107,7 @@ impl Patient {
         let directory = format!("{HASHICORP}/random/{VERSION}/{}", Platform::CURRENT);
         let directory = self.machine.cache().join(directory);
         std::fs::create_dir_all(&directory).expect("a directory");
-        directory.join(format!("terraform-provider-random_v{VERSION}"))
+        program_path(native(directory.join(format!("terraform-provider-random_v{VERSION}"))))
     }
 
     /// The home directory of isthmus.

@@ -1,9 +1,12 @@
 //! Broken set-ups of Pulumi: its CLI, the plugin, the project.
 
 use base64::Engine as _;
+use std::path::MAIN_SEPARATOR;
 
 use super::super::{HASHICORP, Said};
 use super::patient::Patient;
+use crate::harness::host::named;
+use crate::harness::native;
 
 #[test]
 fn a_machine_without_a_fault_has_none() {
@@ -14,7 +17,11 @@ fn a_machine_without_a_fault_has_none() {
     assert_eq!(statuses, ["ok"; 16], "{}", said.stdout);
     assert!(said.stdout.ends_with("\nno faults, no warnings\n"), "{}", said.stdout);
     assert!(said.stdout.contains("hashicorp/random 3.9.0 starts"), "{}", said.stdout);
-    assert!(said.stdout.contains("resource-terraform-provider-v1.4.0/"), "{}", said.stdout);
+    assert!(
+        said.stdout.contains(&format!("resource-terraform-provider-v1.4.0{MAIN_SEPARATOR}")),
+        "{}",
+        said.stdout
+    );
     assert!(patient.faults(&[]).is_empty());
     assert!(!patient.home().exists(), "nothing is created");
 }
@@ -112,7 +119,7 @@ fn another_plugin_on_path_is_named_that_shadows_the_installed_one() {
 fn isthmus_on_path_serves_every_version() {
     let patient = Patient::new();
     let on_path = patient.machine.path("bin/pulumi-resource-terraform-provider");
-    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_isthmus"), &on_path).expect("a link");
+    let on_path = named(env!("CARGO_BIN_EXE_isthmus"), on_path);
     std::fs::remove_dir_all(patient.plugin_directory("1.4.0")).expect("it is there");
     let said = patient.doctor(&["--only", "plugin"]);
     assert_eq!(said.code, 0, "{said:?}");
@@ -146,11 +153,16 @@ fn a_program_in_hcl_is_a_project_with_packages() {
     assert!(said.stdout.contains("hashicorp/random 3.9.0 starts"), "{said:?}");
     requires("~> 3.10");
     let message = [
-        "sdks/random/hcl.sdk.json overrides package \"random\" of main.tf",
+        &format!("{} overrides package \"random\" of main.tf", native("sdks/random/hcl.sdk.json").display()),
         "3.9.0",
         "hashicorp/random ~> 3.10",
     ];
-    patient.has("project", 1105, &message, "remove sdks/random, and run `pulumi install`");
+    patient.has(
+        "project",
+        1105,
+        &message,
+        &format!("remove {}, and run `pulumi install`", native("sdks/random").display()),
+    );
 }
 
 #[test]
@@ -211,7 +223,11 @@ fn an_sdk_of_a_program_in_hcl_that_cannot_be_read_is_a_warning() {
     let patient = Patient::new();
     patient.machine.write("project/sdks/tls/hcl.sdk.json", b"{\"name\":");
     let said = patient.doctor(&["--only", "project"]);
-    for part in ["warning  project", "ISTHMUS-1104", "sdks/tls/hcl.sdk.json: not a JSON document"] {
+    for part in [
+        "warning  project",
+        "ISTHMUS-1104",
+        &format!("{}: not a JSON document", native("sdks/tls/hcl.sdk.json").display()),
+    ] {
         assert!(said.code == 0 && said.stdout.contains(part), "{part:?}: {said:?}");
     }
 }
@@ -240,6 +256,7 @@ fn a_file_of_chosen_names_that_cannot_be_read_is_named() {
 fn an_sdk_of_another_version_than_the_project_asks_for_is_named() {
     let patient = Patient::new();
     patient.project("3.8.0", "3.9.0");
-    let message = ["sdks/random/random.yaml", "generated for hashicorp/random 3.9.0", "3.8.0"];
+    let manifest = native("sdks/random/random.yaml");
+    let message = [manifest.to_str().expect("text"), "generated for hashicorp/random 3.9.0", "3.8.0"];
     patient.has("project", 1105, &message, "run `pulumi install`");
 }

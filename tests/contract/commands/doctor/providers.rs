@@ -1,7 +1,5 @@
 //! Broken set-ups of providers: the cache, registries, certificates, proxies, and the provider binaries themselves.
 
-use std::os::unix::fs::PermissionsExt as _;
-
 use isthmus_common::Platform;
 use isthmus_test_registry::{Archive, Document, Proxy, Registry, Release};
 
@@ -49,7 +47,7 @@ fn an_altered_provider_in_the_cache_is_named_with_how_to_replace_it() {
     let mut install = patient.command(env!("CARGO_BIN_EXE_isthmus"));
     let installed = Said::of(install.args(["install", "acme/thing", "1.0.0"])).well();
     let program = installed.lines().nth(1).expect("its path").to_owned();
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+    isthmus_platform::files::set_mode(program.as_ref(), 0o755).expect("it is ours");
     std::fs::write(&program, "something else").expect("it is ours");
     let remedy = "`isthmus providers prune registry.opentofu.org/acme/thing@1.0.0`";
     patient.has("cache", 2014, &["terraform-provider-thing_v1.0.0"], remedy);
@@ -180,7 +178,7 @@ fn a_provider_for_another_processor_is_named() {
 #[test]
 fn a_provider_that_is_not_executable_is_named() {
     let patient = Patient::new();
-    std::fs::set_permissions(patient.provider(), std::fs::Permissions::from_mode(0o644)).expect("it is ours");
+    isthmus_platform::files::set_mode(&patient.provider(), 0o644).expect("it is ours");
     patient.has("cache", 3001, &["not executable"], "isthmus providers prune");
 }
 

@@ -1,7 +1,7 @@
 //! Broken state stores, keys and journals, each of a store with a record.
 
+use isthmus_platform::files::FileExt as _;
 use std::fs;
-use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
 use std::path::Path;
 
 use isthmus_state::{EncryptedStore, Intent, OperationKind, StoreKey};
@@ -42,7 +42,7 @@ fn interrupted_operations_are_counted() {
 
 #[test]
 fn nothing_is_created_in_an_empty_journal() {
-    use std::os::unix::fs::DirBuilderExt as _;
+    use isthmus_platform::files::DirBuilderExt as _;
 
     let patient = Patient::new();
     let journal = patient.home().join("journal");
@@ -113,6 +113,6 @@ fn a_key_that_is_none_is_named() {
 fn a_key_that_others_may_write_to_is_named_with_the_command() {
     let patient = with_a_store();
     let key = patient.home().join("state.key");
-    fs::set_permissions(&key, fs::Permissions::from_mode(0o666)).expect("it is ours");
+    isthmus_platform::files::set_mode(&key, 0o666).expect("it is ours");
     patient.has("store", 1005, &["state.key", "0666"], &format!("chmod go-w {}", key.display()));
 }

@@ -50,8 +50,7 @@ impl Victim {
                 while living().next().is_none() {
                     tokio::time::sleep(Duration::from_millis(1)).await;
                 }
-                living()
-                    .for_each(|found| processes::kill(found.process.as_raw_nonzero().get().unsigned_abs()));
+                living().for_each(|found| processes::kill(found.process));
             }
             Self::Engine => plugin.kill_engine(),
             Self::EngineAndPlugin => {

@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 use std::time::Duration;
 
-use rustix::process::Signal;
+use crate::harness::processes::Signal;
 
 use crate::harness::engine::Severity;
 use crate::harness::host::EngineInput;

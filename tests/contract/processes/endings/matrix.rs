@@ -267,7 +267,7 @@ async fn run(ending: Ending, child: Child, number: usize, relaxed: bool) -> Run 
     };
     let host = setup.start().await;
     let open = bring_up(&host, child, &mark).await;
-    let daemon = Pid::from_raw(i32::try_from(host.process()).expect("a process id")).expect("not 0");
+    let daemon = host.process();
     let guardians: Vec<Found> =
         marked(&mark).into_iter().filter(|found| found.command.starts_with("isthmus-guardian")).collect();
 
@@ -286,7 +286,7 @@ async fn run(ending: Ending, child: Child, number: usize, relaxed: bool) -> Run 
     }
     let elapsed = begun.elapsed();
     for found in &left {
-        let _ = kill_process(found.process, Signal::KILL);
+        processes::kill(found.process);
     }
     drop(sessions);
     let missing = meant.saturating_sub(left.len());
@@ -326,11 +326,12 @@ async fn bring_up(host: &Host, child: Child, mark: &str) -> Open {
 }
 
 /// Ends the daemon, or its provider. Returns what of the engine's side goes on.
-fn end(ending: Ending, host: &Host, daemon: Pid, guardians: &[Found], open: Open) -> Option<Open> {
-    let send = |process: Pid, signal| kill_process(process, signal).expect("the process is there");
+fn end(ending: Ending, host: &Host, daemon: u32, guardians: &[Found], open: Open) -> Option<Open> {
+    let send = processes::signal;
+    let id = |process: u32| i32::try_from(process).ok().and_then(Pid::from_raw).expect("a process id");
     match ending {
         Ending::Killed => send(daemon, Signal::KILL),
-        Ending::GroupKilled => kill_process_group(daemon, Signal::KILL).expect("the group is there"),
+        Ending::GroupKilled => kill_process_group(id(daemon), Signal::KILL).expect("the group is there"),
         Ending::Hangup => send(daemon, Signal::HUP),
         Ending::Terminated => send(daemon, Signal::TERM),
         Ending::Interrupted => send(daemon, Signal::INT),
@@ -340,7 +341,7 @@ fn end(ending: Ending, host: &Host, daemon: Pid, guardians: &[Found], open: Open
             // Two signals that come at once are one; the second may find nothing any more.
             tokio::spawn(async move {
                 tokio::time::sleep(again).await;
-                let _ = kill_process(daemon, Signal::INT);
+                let _ = kill_process(id(daemon), Signal::INT);
             });
         }
         Ending::EngineKilled(_) => host.kill_starter(),

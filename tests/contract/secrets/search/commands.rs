@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::marks::{Search, files};
+use crate::harness::host::named;
 use crate::lumirpc::tofu::isthmus_with;
 
 /// The file that a row is about, in the directory of what the user has written.
@@ -195,8 +196,7 @@ async fn no_mistake_of_a_user_is_repeated_with_the_secret_beside_it() {
     let search = Search::new("commands");
     let given = tempfile::tempdir().expect("a directory");
     let home = tempfile::tempdir().expect("a directory");
-    let sandbox = given.path().join("terraform-provider-sandbox");
-    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_isthmus"), &sandbox).expect("a link");
+    let sandbox = named(env!("CARGO_BIN_EXE_isthmus"), given.path().join("terraform-provider-sandbox"));
     for (number, row) in ROWS.iter().enumerate() {
         let mark = search.refused(row.what);
         let file = if row.what == "stored token that is cut off" {

@@ -1,7 +1,7 @@
 //! Every place that a value can be in, used as it should be.
 
+use crate::harness::processes::Signal;
 use isthmus_proto::pulumirpc::ListRequest;
-use rustix::process::Signal;
 
 use super::marks::Search;
 use crate::harness::{Protocol, bag, json, on_both_protocols, secret};
