@@ -97,7 +97,7 @@ type isthmus struct {
 	seen     counts
 	// How many fixtures were generated, and how many of them ran.
 	fixtures, ran int
-	lock     sync.Mutex
+	lock          sync.Mutex
 	// The outputs of an object that isthmus has made: those of a snapshot's resources are made from it.
 	template property.Map
 }
