@@ -335,12 +335,24 @@ impl Installer {
             }));
         }
         self.check_lock(address, PackageForm::Directory(directory), None).await?;
-        let verification = Verification::Unverified { since: seconds(self.origins.now()), reason };
+        let now = seconds(self.origins.now());
+        let verification = Verification::Unverified { since: now, reason: reason.clone() };
         let (recorded, executable) = (verification.clone(), found.executable.clone());
         blocking(move || {
             // In a read-only cache it would be the same at each start.
-            if path.parent().is_some_and(|directory| tempfile::tempfile_in(directory).is_ok()) {
-                let _ = Record::of(&executable, None, recorded).and_then(|record| record.write(&path));
+            if !path.parent().is_some_and(|directory| tempfile::tempfile_in(directory).is_ok()) {
+                return;
+            }
+            let Ok(record) = Record::of(&executable, None, recorded) else { return };
+            // Another process may have recorded the same meanwhile.
+            let says_so = |verification| match verification {
+                Verification::Unverified { since, reason: recorded } => {
+                    recorded == reason && now.saturating_sub(since) < ASK_AGAIN.as_secs()
+                }
+                _ => false,
+            };
+            if !Record::read(&path).is_some_and(|record| says_so(record.verification)) {
+                let _ = record.write(&path);
             }
         })
         .await;

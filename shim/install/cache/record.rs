@@ -246,6 +246,7 @@ impl Record {
 /// directory disappears again, and the Go bridge takes a cache for empty if a name disappears while it
 /// scans the whole directory. A reader ignores a file that is not whole yet.
 pub(crate) fn write_own(path: &Path, content: &[u8]) -> io::Result<()> {
+    let is_new = !path.try_exists()?;
     require_own(path)?;
     match OpenOptions::new().write(true).create_new(true).mode(PRIVATE_FILE).open(path) {
         Ok(mut file) => {
@@ -253,6 +254,8 @@ pub(crate) fn write_own(path: &Path, content: &[u8]) -> io::Result<()> {
             file.write_all(content)?;
             file.sync_all()
         }
+        // Another process has just written what is as new.
+        Err(error) if is_new && error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             let scratch = ScratchDirectory::beside(path)?;
             let mut file = scratch.file(PRIVATE_FILE)?;

@@ -99,8 +99,8 @@ on_one_protocol! {
         let status = session.parameterize(&["acme/sandbox", "~> 1.2"]).await.expect_err("it is not there");
         assert_eq!(status.code(), Code::FailedPrecondition);
         let directory = host.directory().join("pulumi/dynamic_tf_plugins/registry.opentofu.org/acme/sandbox");
-        let directory = native(directory.join("VERSION").join(Platform::CURRENT.to_string()));
-        let expected = format!("unpack the provider into {}", directory.display());
+        let expected = native(directory.join("VERSION").join(Platform::CURRENT.to_string()));
+        let expected = format!("unpack the provider into {}", expected.display());
         assert_says(&status, &[
             "the cache has no acme/sandbox that satisfies \"~> 1.2\"",
             &expected,
