@@ -10,6 +10,8 @@
 # It changes nothing before the signature of the checksums and the checksum of the archive are right, and replaces no file but an
 # isthmus.
 set -eu
+# Otherwise `cd` may go elsewhere, and prints where it went.
+unset CDPATH
 
 url='@URL@'
 version='@VERSION@'
@@ -74,7 +76,7 @@ main() {
   while [ "$#" -gt 0 ]; do
     case $1 in
       --directory)
-        [ "$#" -gt 1 ] || fail "--directory needs a value"
+        [ -n "${2:-}" ] || fail "--directory needs a value"
         directory=$2
         shift
         ;;
@@ -103,16 +105,19 @@ main() {
   download SHA256SUMS.sig
   echo "releases@isthmus $key" >"$scratch/allowed_signers"
   ssh-keygen -Y verify -f "$scratch/allowed_signers" -I releases@isthmus -n isthmus-release -s "$scratch/SHA256SUMS.sig" \
-    <"$scratch/SHA256SUMS" >"$scratch/log" 2>&1 ||
+    <"$scratch/SHA256SUMS" >"$scratch/log" 2>&1 || {
+    ! grep -q ' option -- Y' "$scratch/log" ||
+      fail "ssh-keygen is too old to verify the release" "install OpenSSH's client, 8.1 or newer"
     fail "the signature of $url/SHA256SUMS is not valid: $(cat "$scratch/log")"
+  }
   expected=$(awk -v file="$archive" '$2 == file { print $1 }' "$scratch/SHA256SUMS")
   [ -n "$expected" ] || fail "$url/SHA256SUMS has no checksum of $archive"
   download "$archive"
   found=$(checksum "$scratch/$archive")
   [ "$found" = "$expected" ] || fail "$url/$archive has the checksum $found, not $expected"
 
-  mkdir -p "$directory"
-  directory=$(cd "$directory" && pwd)
+  mkdir -p -- "$directory"
+  directory=$(cd -- "$directory" && pwd)
   # Beside the place of the program, to which it is renamed when it is whole.
   beside=$(mktemp -d "$directory/.isthmus-install-XXXXXX")
   tar -xzf "$scratch/$archive" -C "$beside" isthmus
@@ -124,11 +129,13 @@ main() {
   echo "installed $directory/isthmus"
 
   [ -z "$plugin" ] || "$directory/isthmus" install --plugin </dev/null ||
-    fail "the plugin is not installed (see above)" "$directory/isthmus install --plugin"
+    fail "isthmus is installed, and its plugin is not (see above)" \
+      "when you have done what the error above says: $directory/isthmus install --plugin"
   case :$PATH: in
     *:"$directory":*) ;;
     *) echo "note: $directory is not in PATH" ;;
   esac
 }
 
-main "$@"
+# In braces, so that no beginning of this line is a command.
+{ main "$@"; }
