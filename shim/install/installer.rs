@@ -340,7 +340,7 @@ impl Installer {
         let (recorded, executable) = (verification.clone(), found.executable.clone());
         blocking(move || {
             // In a read-only cache it would be the same at each start.
-            if !path.parent().is_some_and(|directory| tempfile::tempfile_in(directory).is_ok()) {
+            if path.parent().is_none_or(|directory| tempfile::tempfile_in(directory).is_err()) {
                 return;
             }
             let Ok(record) = Record::of(&executable, None, recorded) else { return };
