@@ -4,6 +4,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,8 +20,6 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/diag"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/providers"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
-	"github.com/pulumi/pulumi/sdk/v3/go/common/slice"
-	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/util/result"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -149,7 +149,7 @@ func (i *isthmus) fixture(t *rapid.T) {
 		return &provider{Provider: session, wanted: wanted, faults: faults, seen: i.seen, lock: &i.lock}, nil
 	}
 	loaders := make([]*deploytest.ProviderLoader, 0, len(wanted.Packages))
-	for _, name := range sortedPackages(wanted) {
+	for _, name := range slices.Sorted(maps.Keys(wanted.Packages)) {
 		version := semver.MustParse("1.0.0")
 		loaders = append(loaders, deploytest.NewProviderLoaderWithHost(
 			name, version, load, deploytest.WithoutGrpc, deploytest.WithoutHandshake))
@@ -195,12 +195,4 @@ func (i *isthmus) verify(
 	case <-time.After(patience + 5*time.Second):
 		faults.add("the engine hangs")
 	}
-}
-
-func sortedPackages(wanted *fuzzing.ProviderSpec) []tokens.Package {
-	names := slice.Prealloc[tokens.Package](len(wanted.Packages))
-	for name := range wanted.Packages {
-		names = append(names, name)
-	}
-	return names
 }

@@ -85,17 +85,14 @@ func asking(properties property.Map, mode, operation string) property.Map {
 	return properties.Set("mode", property.New(mode)).Set("during", property.New(operation))
 }
 
-func (p *provider) saw(call, wanted string) {
+// Counts a call by what the fixture asks for, and says whether it failed as it was asked to, and only then.
+func (p *provider) judge(call string, urn resource.URN, wanted string, mustFail bool, err error) {
 	if wanted == "" {
 		wanted = "well"
 	}
 	p.lock.Lock()
-	defer p.lock.Unlock()
 	p.seen[call+" "+wanted]++
-}
-
-// Whether a call failed as it was asked to, and only then.
-func (p *provider) judge(call string, urn resource.URN, mustFail bool, err error) {
+	p.lock.Unlock()
 	switch {
 	case mustFail && err == nil:
 		p.faults.add("%s of %s succeeded, though the provider fails", call, urn)
@@ -141,8 +138,7 @@ func (p *provider) Check(ctx context.Context, request plugin.CheckRequest) (plug
 	sent := inputs(size, place)
 	request.URN, request.Type, request.NewInputs = ours(urn), token, sent
 	response, err := p.Provider.Check(ctx, request)
-	p.saw("Check", "")
-	p.judge("Check", urn, false, err)
+	p.judge("Check", urn, "", false, err)
 	if len(response.Failures) > 0 {
 		p.faults.add("Check of %s refuses its inputs: %v", urn, response.Failures)
 	}
@@ -174,8 +170,7 @@ func (p *provider) Diff(ctx context.Context, request plugin.DiffRequest) (plugin
 		request.NewInputs = asking(request.NewInputs, "error", "plan")
 	}
 	response, err := p.Provider.Diff(ctx, request)
-	p.saw("Diff", string(action))
-	p.judge("Diff", urn, mustFail, err)
+	p.judge("Diff", urn, string(action), mustFail, err)
 	if err != nil {
 		return response, err
 	}
@@ -203,8 +198,7 @@ func (p *provider) Create(ctx context.Context, request plugin.CreateRequest) (pl
 		request.Properties = asking(sent, "error", "create")
 	}
 	response, err := p.Provider.Create(ctx, request)
-	p.saw("Create", string(action))
-	p.judge("Create", urn, mustFail, err)
+	p.judge("Create", urn, string(action), mustFail, err)
 	if err == nil && response.ID == "" {
 		p.faults.add("Create of %s made nothing", urn)
 	}
@@ -233,8 +227,7 @@ func (p *provider) Update(ctx context.Context, request plugin.UpdateRequest) (pl
 		request.NewInputs = asking(sent, "error", "update")
 	}
 	response, err := p.Provider.Update(ctx, request)
-	p.saw("Update", string(action))
-	p.judge("Update", urn, mustFail, err)
+	p.judge("Update", urn, string(action), mustFail, err)
 	p.compare("Update", urn, sent, response.Properties, err)
 	return response, err
 }
@@ -247,8 +240,7 @@ func (p *provider) Delete(ctx context.Context, request plugin.DeleteRequest) (pl
 		request.Outputs = asking(request.Outputs, "error", "delete")
 	}
 	response, err := p.Provider.Delete(ctx, request)
-	p.saw("Delete", string(action))
-	p.judge("Delete", urn, mustFail, err)
+	p.judge("Delete", urn, string(action), mustFail, err)
 	return response, err
 }
 
@@ -264,8 +256,7 @@ func (p *provider) Read(ctx context.Context, request plugin.ReadRequest) (plugin
 		request.State = asking(before, "gone", "read")
 	}
 	response, err := p.Provider.Read(ctx, request)
-	p.saw("Read", string(action))
-	p.judge("Read", urn, mustFail, err)
+	p.judge("Read", urn, string(action), mustFail, err)
 	if err != nil {
 		return response, err
 	}
