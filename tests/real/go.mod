@@ -1,0 +1,3 @@
+module isthmus/tests/real
+
+go 1.26.8
