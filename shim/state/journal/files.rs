@@ -151,7 +151,11 @@ impl JournalFiles {
             (id, written)
         };
         written.map_err(|error| self.failed(error))?;
-        self.synchronise(own).await?;
+        if let Err(error) = self.synchronise(own).await {
+            // It is in the file, and is not carried out as one that is.
+            self.settle(&[id]).await.ok();
+            return Err(error);
+        }
         Ok(id)
     }
 
