@@ -46,6 +46,11 @@ impl<'a> Target<'a> {
         intention: OperationKind,
     ) -> Result<Option<EngineIntent<'a>>, OperationError> {
         let Some(journaled) = self.journaled else { return Ok(None) };
+        if journaled.operations.catch_up().await {
+            // There may be no further call about it.
+            let JournaledResource { urn, id, caller, operations } = journaled;
+            operations.mentioned(urn, id, &self.package.name, caller).await;
+        }
         if intention == OperationKind::Create {
             self.report_lost_creations(&journaled);
             journaled.operations.doubt(journaled.urn, journaled.caller).await;
