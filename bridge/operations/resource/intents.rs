@@ -11,6 +11,7 @@
 use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
+use isthmus_common::planted::{Bug, is_planted};
 use isthmus_common::{fail_point, split_output};
 use isthmus_proto::property::Struct;
 use isthmus_provider::Diagnostic;
@@ -163,6 +164,7 @@ fn encoded(properties: &Struct) -> Bytes {
 /// What is known of a failed change whose outcome is unknown; `None` if it is known.
 fn known_of_unknown_outcome(error: &OperationError) -> Option<String> {
     match error {
+        _ if is_planted(Bug::UnknownIsFailure) => None,
         // Reports are sentences, and go on behind it.
         OperationError::Provider { outcome_unknown: true, text, .. } => Some(split_output(text).0),
         // An object exists that cannot be returned to the engine.

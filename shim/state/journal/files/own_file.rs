@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use isthmus_common::fail_point::{self, fail_point};
 use isthmus_common::permissions::PRIVATE_FILE;
+use isthmus_common::planted::{Bug, is_planted};
 use prost::Message as _;
 
 use super::entry::Entry;
@@ -144,7 +145,7 @@ impl OwnFile {
         }
         self.is_torn = true;
         if let Err(error) = self.file.write_all_at(&self.pending, self.length) {
-            self.is_torn = self.file.set_len(self.length).is_err();
+            self.is_torn = !is_planted(Bug::TornWrite) && self.file.set_len(self.length).is_err();
             return Err(error);
         }
         self.is_torn = false;
