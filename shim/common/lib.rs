@@ -31,11 +31,14 @@ pub mod marker;
 pub mod mounts;
 mod output_block;
 pub mod permissions;
+pub mod planted;
 mod platform;
 mod printable;
 mod regular_file;
 pub mod scratch;
 mod secret;
+#[cfg(feature = "simulation")]
+pub mod simulation;
 mod tasks;
 pub mod trust;
 
@@ -49,7 +52,7 @@ pub use platform::Platform;
 pub use printable::{is_misleading, listed, printable, shortened};
 pub use regular_file::{Links, NotRegular, open_lock_file, open_regular, read_regular, require_regular};
 pub use secret::{REDACTED, Secret};
-pub use tasks::{BoxFuture, blocking};
+pub use tasks::{BoxFuture, blocking, spawn_blocking};
 
 /// The Terraform version in requests to providers and in exported state files. It must be a release
 /// version: some providers refuse others, and many add it to their user agent.

@@ -30,6 +30,8 @@ mod logs;
 mod process;
 mod reattach;
 mod similar_path;
+#[cfg(feature = "simulation")]
+pub mod simulation;
 mod socket_directory;
 mod stdio;
 mod supervise;
@@ -88,6 +90,9 @@ enum Life {
     Child(Supervision),
     /// Started by another program.
     Reattached(Reattached),
+    /// A task of this thread.
+    #[cfg(feature = "simulation")]
+    Simulated(simulation::SimulatedProcess),
 }
 
 #[derive(Debug)]
@@ -107,6 +112,21 @@ impl Plugin {
     /// With the cause, and the exit and last output of the process, which is not left running; nor
     /// is it after cancellation.
     pub async fn launch(spec: LaunchSpec, logs: LogSink) -> Result<Self, LaunchError> {
+        #[cfg(feature = "simulation")]
+        if let Some(launched) = simulation::launched(&spec).await {
+            let name: Arc<str> = spec.name.into();
+            let failed = |problem| LaunchError::reattach(&name, &Address::Unix("simulated".into()), problem);
+            let (process, channel) = launched.map_err(failed)?;
+            let (protocol, logs) = (process.protocol, Logs::new(Arc::clone(&name), logs));
+            return Ok(Self {
+                name,
+                channel,
+                protocol,
+                logs,
+                life: Life::Simulated(process),
+                since: Instant::now(),
+            });
+        }
         let Launched { supervision, channel, protocol } = launch::launch(&spec, logs.clone()).await?;
         let name: Arc<str> = spec.name.into();
         let logs = Logs::new(Arc::clone(&name), logs);
@@ -166,6 +186,8 @@ impl Plugin {
             Life::Child(supervision) => supervision.process_id(),
             Life::Reattached(reattached) if reattached.exit.borrow().is_some() => None,
             Life::Reattached(reattached) => reattached.config.process_id,
+            #[cfg(feature = "simulation")]
+            Life::Simulated(_) => None,
         }
     }
 
@@ -180,6 +202,8 @@ impl Plugin {
         match &self.life {
             Life::Child(_) => Some(resident_memory(self.process_id()?)).filter(|memory| *memory > 0),
             Life::Reattached(_) => None,
+            #[cfg(feature = "simulation")]
+            Life::Simulated(_) => None,
         }
     }
 
@@ -188,6 +212,8 @@ impl Plugin {
         match &self.life {
             Life::Child(supervision) => supervision.exit(),
             Life::Reattached(reattached) => reattached.exit.borrow().clone(),
+            #[cfg(feature = "simulation")]
+            Life::Simulated(process) => process.exit.borrow().clone(),
         }
     }
 
@@ -196,6 +222,8 @@ impl Plugin {
         match &self.life {
             Life::Child(supervision) => supervision.exited().await,
             Life::Reattached(reattached) => reattached.exited().await,
+            #[cfg(feature = "simulation")]
+            Life::Simulated(process) => supervise::published(&process.exit).await,
         }
     }
 
@@ -229,6 +257,8 @@ impl Plugin {
                     }
                 }
             }
+            #[cfg(feature = "simulation")]
+            Life::Simulated(process) => self.ask_to_end(supervise::published(&process.exit)).await,
         }
     }
 

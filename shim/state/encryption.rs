@@ -134,6 +134,10 @@ pub(super) fn key_of(sealed: &[u8]) -> Result<KeyId, Unopened> {
 }
 
 pub(super) fn random<const LENGTH: usize>() -> [u8; LENGTH] {
+    #[cfg(feature = "simulation")]
+    if isthmus_common::simulation::is_simulated() {
+        return isthmus_common::simulation::random();
+    }
     let mut bytes = [0; LENGTH];
     rand::fill(&mut bytes).expect(RANDOM);
     bytes

@@ -184,7 +184,8 @@ impl Journal {
             // is known.
             None if entry.unconfirmed.is_some() => {
                 let is_over = holder.as_ref().is_some_and(Holder::has_ended)
-                    || since.elapsed().is_ok_and(|age| age > LEASE);
+                    // One that has begun in the future is of a clock that says nothing.
+                    || since.elapsed().map_or_else(|ahead| ahead.duration() > LEASE, |age| age > LEASE);
                 if is_over { Condition::Unconfirmed } else { Condition::InProgress }
             }
             Some(Ended { text, object: left }) => {

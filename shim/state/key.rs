@@ -108,6 +108,9 @@ impl KeySource {
             Self::Directory(directory) => {
                 let path = Self::file_in(directory);
                 match path.try_exists() {
+                    // Who has created it may have died before its name was durable, and what will be encrypted with it is.
+                    Ok(true) if store.is_none() => sync_directory(directory)
+                        .map_err(|error| KeyError::Read { path: path.clone(), error })?,
                     Ok(true) => {}
                     Ok(false) => {
                         if let Some(store) = store {

@@ -52,6 +52,12 @@ mod rotation;
 mod saved;
 mod sealed_store;
 mod sqlite;
+#[cfg(feature = "simulation")]
+pub mod simulation {
+    //! Entrances for the simulation (`tests/simulation`).
+
+    pub use crate::sqlite::simulation::{Reach, serve_from};
+}
 mod stack_records;
 pub mod stacks;
 mod store;

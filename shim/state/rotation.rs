@@ -66,7 +66,7 @@ impl<'a> Rotation<'a> {
             tokio::fs::rename(&next, &current).await?;
             // The name must be durable before the old key is removed.
             let directory = directory.to_owned();
-            tokio::task::spawn_blocking(move || sync_directory(&directory)).await.map_err(io::Error::other)?
+            blocking(move || sync_directory(&directory)).await
         };
         self.to(&KeySource::File(next.clone()), publish).await
     }

@@ -14,6 +14,8 @@ mod format;
 mod index;
 mod probe;
 mod reader;
+#[cfg(feature = "simulation")]
+pub(crate) mod simulation;
 mod writer;
 
 #[cfg(test)]

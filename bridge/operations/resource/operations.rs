@@ -13,10 +13,11 @@ mod tests;
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
+use isthmus_common::planted::{Bug, is_planted};
 use isthmus_provider::Diagnostic;
 use isthmus_state::{Condition, Intent, JournalFault, OpenIntent, OpenIntents, OperationId, OperationKind};
 
@@ -52,6 +53,8 @@ pub struct Operations {
     /// Reading the journal: how many were asked for, and, while it is held, how many of them the last one has served.
     asked: AtomicU64,
     learning: tokio::sync::Mutex<u64>,
+    /// Whether reading it has failed last.
+    is_behind: AtomicBool,
     /// Hashes of the warnings that were shown: texts may be of any length.
     warned: Mutex<HashSet<u64>>,
     hashes: RandomState,
@@ -89,7 +92,7 @@ impl Operations {
     pub fn new(journal: Result<OperationJournal, StateDirectoryError>) -> Self {
         let (open, warned, hashes) = (Mutex::default(), Mutex::default(), RandomState::new());
         let (asked, learning) = (AtomicU64::default(), tokio::sync::Mutex::default());
-        Self { journal, open, asked, learning, warned, hashes }
+        Self { journal, open, asked, learning, is_behind: AtomicBool::new(false), warned, hashes }
     }
 
     fn journal(&self) -> Result<&OperationJournal, OperationsError> {
@@ -194,6 +197,7 @@ impl Operations {
         }
         // It serves all that wait by now.
         let serves = self.asked.load(Ordering::Relaxed);
+        self.is_behind.store(true, Ordering::Relaxed);
         journal.forget_cached().await;
         let own: HashSet<OperationId> = {
             let mut all = self.open();
@@ -202,6 +206,7 @@ impl Operations {
         };
         let OpenIntents { intents, faults, .. } = journal.open_intents().await?;
         *served = serves;
+        self.is_behind.store(false, Ordering::Relaxed);
         let mut all = self.open();
         let settled = all.settled.take().unwrap_or_default();
         let found: HashSet<OperationId> = intents.iter().map(|open| open.id).collect();
@@ -219,6 +224,12 @@ impl Operations {
         }
         all.faults = faults.into_iter().filter(|fault| !fault.marks.has(mark::SHOWN)).collect();
         Ok(())
+    }
+
+    /// Reads what could not be read when the engine configured its provider, as the journal may be there again. Returns whether
+    /// there was any such.
+    pub(super) async fn catch_up(&self) -> bool {
+        self.is_behind.load(Ordering::Relaxed) && self.learn().await.is_ok()
     }
 
     /// A call of the engine mentions a resource of a package: the creation of it is settled.
@@ -265,6 +276,9 @@ impl Operations {
     /// perhaps it could not save its state then. Or it replaces the resource without comparing it, and mentions
     /// it yet, or has renamed it, and mentions it under its new URN.
     pub(super) async fn doubt(&self, urn: &str, caller: &Caller) {
+        if is_planted(Bug::NoDoubt) {
+            return;
+        }
         let doubted: Vec<OperationId> = {
             let mut all = self.open();
             let doubted = all.known.of_urn(urn).filter(|known| {
@@ -306,6 +320,9 @@ impl Operations {
             }
         }
         let Ok(journal) = &self.journal else { return };
+        if is_planted(Bug::CancelSettles) {
+            journal.settle(&ended).await.ok();
+        }
         // What is not written is shown by later calls, or reported a run later.
         journal.mark(&ended, mark::ENDED).await.ok();
         journal.mark(&passed, mark::PASSED).await.ok();

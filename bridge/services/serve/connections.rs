@@ -10,7 +10,6 @@ use isthmus_common::BoxFuture;
 use isthmus_grpc::Incoming;
 use isthmus_platform::local;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 use tonic::body::Body;
@@ -34,7 +33,7 @@ const LONGEST_UNAUTHENTICATED: Duration = Duration::from_secs(10);
 /// As [`serve_engine`]; out of line, so that the future is on the stack for a moment only.
 #[inline(never)]
 pub(super) fn served(
-    stream: TcpStream,
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
     place: limits::ConnectionPlace,
     services: Services,
     sessions: Arc<Sessions>,
@@ -46,17 +45,13 @@ pub(super) fn served(
 
 /// Serves an engine, whose calls go to another daemon if there is a `relay`.
 async fn serve_engine(
-    stream: TcpStream,
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin,
     place: limits::ConnectionPlace,
     mut services: Services,
     sessions: Arc<Sessions>,
     relay: Option<Arc<RelayConnection>>,
     stopping: CancellationToken,
 ) {
-    // Every response is awaited, so small ones must not be delayed. A socket that refuses that is closed.
-    if stream.set_nodelay(true).is_err() {
-        return;
-    }
     let _buffers = services.memory.used();
     let session = sessions.open(None);
     match relay {

@@ -35,6 +35,9 @@ pub struct Listener {
     port: Option<TcpListener>,
     /// For plugins that pass on the calls of their engines.
     shared: Option<Shared>,
+    /// The connections of a simulation's engines.
+    #[cfg(feature = "simulation")]
+    simulated: Option<tokio::sync::Mutex<tokio::sync::mpsc::Receiver<Box<dyn isthmus_grpc::Stream>>>>,
 }
 
 /// The sockets of a shared daemon.
@@ -49,6 +52,8 @@ struct Shared {
 enum Accepted {
     Engine(TcpStream),
     Plugin(local::Stream, Arc<Handover>),
+    #[cfg(feature = "simulation")]
+    Simulated(Box<dyn isthmus_grpc::Stream>),
     /// At the address of a shared daemon.
     Unauthenticated(Unauthenticated, Arc<Handover>),
 }
@@ -58,12 +63,28 @@ impl Listener {
     pub async fn open() -> Result<Self, ServeError> {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let listener = TcpListener::bind(address).await.map_err(ServeError)?;
-        Ok(Self { port: Some(listener), shared: None })
+        Ok(Self {
+            port: Some(listener),
+            shared: None,
+            #[cfg(feature = "simulation")]
+            simulated: None,
+        })
     }
 
     /// Serves plugins on a socket, until it is handed over, and authenticated ones at an address.
     pub fn shared(socket: local::Listener, handover: Arc<Handover>, admission: Admission) -> Self {
-        Self { port: None, shared: Some(Shared { socket, handover, admission }) }
+        Self {
+            port: None,
+            shared: Some(Shared { socket, handover, admission }),
+            #[cfg(feature = "simulation")]
+            simulated: None,
+        }
+    }
+
+    /// Serves the engines of a simulation (`tests/simulation`), whose connections come from there.
+    #[cfg(feature = "simulation")]
+    pub fn simulated(connections: tokio::sync::mpsc::Receiver<Box<dyn isthmus_grpc::Stream>>) -> Self {
+        Self { port: None, shared: None, simulated: Some(tokio::sync::Mutex::new(connections)) }
     }
 
     /// The port for engines; 0 without one.
@@ -146,12 +167,22 @@ impl Listener {
             match accepted {
                 Accepted::Engine(stream) => match users.check(&stream).await {
                     Ok(()) => {
+                        // Every response is awaited, so small ones must not be delayed. A socket that refuses that is closed.
+                        if stream.set_nodelay(true).is_err() {
+                            continue;
+                        }
                         let Some(place) = place(peer_of(&stream)) else { continue };
                         let relay = relay.map(|relay| relay.connection());
                         drop(connections.spawn(served(stream, place, services, sessions, relay, stopping)));
                     }
                     Err(reason) => refuser.refuse(stream, reason),
                 },
+                #[cfg(feature = "simulation")]
+                Accepted::Simulated(stream) => {
+                    let Some(place) = place(limits::Peer::Process(None)) else { continue };
+                    let relay = relay.map(|relay| relay.connection());
+                    drop(connections.spawn(served(stream, place, services, sessions, relay, stopping)));
+                }
                 Accepted::Plugin(stream, handover) => match users.check_local(&stream) {
                     Ok(user) => {
                         let Some(place) = place(process_of(&stream)) else { continue };
@@ -192,6 +223,13 @@ impl Listener {
                 None => pending().await,
             }
         };
+        #[cfg(feature = "simulation")]
+        if let Some(simulated) = &self.simulated {
+            return match simulated.lock().await.recv().await {
+                Some(stream) => Ok(Accepted::Simulated(stream)),
+                None => pending().await,
+            };
+        }
         tokio::select! {
             accepted = engine => accepted,
             accepted = plugin => accepted,

@@ -16,7 +16,7 @@ use std::task::{Context, Poll};
 
 use bytes::{Bytes, BytesMut};
 use http_body::Frame;
-use isthmus_common::error_chain;
+use isthmus_common::{error_chain, spawn_blocking};
 use isthmus_provider::schema_cache::Document;
 use prost::Message;
 use prost::encoding::{WireType, encode_key, encode_varint};
@@ -111,7 +111,7 @@ impl Next {
             return Self::finished();
         }
         let read = Arc::clone(&document);
-        let chunk = tokio::task::spawn_blocking(move || (read.chunk(number, &mut buffer), buffer));
+        let chunk = spawn_blocking(move || (read.chunk(number, &mut buffer), buffer));
         Self::Chunk(Reading { document, number, chunk, spare })
     }
 

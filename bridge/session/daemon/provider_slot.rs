@@ -141,7 +141,7 @@ impl ProviderSlot {
             let catalogue = Arc::clone(package.catalogue());
             Some((package, Remembered { catalogue, program, asked }))
         };
-        let found = tokio::task::spawn_blocking(find).await.ok().flatten();
+        let found = isthmus_common::spawn_blocking(find).await.ok().flatten();
         if let Some(observation) = scope.daemon.observation() {
             observation.looked_for_schema(found.is_some());
         }

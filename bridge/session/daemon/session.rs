@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use isthmus_common::{blocking, fail_point};
+use isthmus_common::{blocking, fail_point, spawn_blocking};
 use isthmus_known_secrets::KnownSecrets;
 use isthmus_provider::Provider;
 use tokio::sync::{Mutex, Notify, OnceCell};
@@ -199,7 +199,7 @@ impl Session {
     /// The backend of the engine's stacks, if it can be found.
     async fn backend(&self) -> Option<Backend> {
         let context = Arc::clone(&self.scope.context);
-        let find = async || tokio::task::spawn_blocking(move || context.backend()).await.unwrap_or_default();
+        let find = async || spawn_blocking(move || context.backend()).await.unwrap_or_default();
         self.backend.get_or_init(find).await.clone()
     }
 
@@ -456,7 +456,7 @@ impl Session {
             stale::warning_of_package(context.working_directory()?, &identity.name, &identity.parameter)
         };
         // A panic there is a bug that must not fail the engine's call.
-        if let Ok(Some(warning)) = tokio::task::spawn_blocking(stale).await {
+        if let Ok(Some(warning)) = spawn_blocking(stale).await {
             self.warn_now([warning]).await;
         }
     }

@@ -64,7 +64,7 @@ pub(super) async fn connect(
     }
 }
 
-const SETTINGS: ChannelSettings = ChannelSettings {
+pub(super) const SETTINGS: ChannelSettings = ChannelSettings {
     // Large enough to receive a large schema without waiting for acknowledgements.
     stream_window: 8 * 1024 * 1024,
     connection_window: 16 * 1024 * 1024,

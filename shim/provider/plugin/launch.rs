@@ -183,7 +183,7 @@ async fn prepare(
 ) -> Result<Option<SocketDirectory>, LaunchProblem> {
     let (executable, logs) = (executable.to_owned(), logs.clone());
     let working_directory = spec.working_directory.clone();
-    let blocking = tokio::task::spawn_blocking(move || {
+    let blocking = isthmus_common::spawn_blocking(move || {
         inspect(&executable)?;
         if let Some(directory) = working_directory {
             let problem = match std::fs::metadata(&directory) {

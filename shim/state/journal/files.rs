@@ -30,7 +30,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use isthmus_common::permissions::{PRIVATE_DIRECTORY, create_directories};
-use isthmus_common::{NotRegular, blocking, fail_point};
+use isthmus_common::planted::{Bug, is_planted};
+use isthmus_common::{NotRegular, blocking, fail_point, spawn_blocking};
 use tokio::sync::OnceCell;
 
 use super::intent::{
@@ -137,6 +138,9 @@ impl JournalFiles {
         let (id, written) = {
             let mut file = own.file();
             let id = OperationId::InFile { file: file.id, number: file.next_number() };
+            if is_planted(Bug::NoIntent) {
+                return Ok(id);
+            }
             let written = file.append(Entry::from(Step::Begun(Begun {
                 operation: Reference::to(id),
                 kind: intention.number(),
@@ -151,7 +155,11 @@ impl JournalFiles {
             (id, written)
         };
         written.map_err(|error| self.failed(error))?;
-        self.synchronise(own).await?;
+        if let Err(error) = self.synchronise(own).await {
+            // It is in the file, and is not carried out as one that is.
+            self.settle(&[id]).await.ok();
+            return Err(error);
+        }
         Ok(id)
     }
 
@@ -161,6 +169,9 @@ impl JournalFiles {
     /// # Errors
     /// When it cannot be written.
     pub async fn made(&self, id: OperationId, made: &str, object: Bytes) -> Result<(), JournalFilesError> {
+        if is_planted(Bug::NoOutcome) {
+            return Ok(());
+        }
         let object = if object.len() > LARGEST_OBJECT { Bytes::new() } else { object };
         let (operation, made) = (Reference::to(id), made.to_owned());
         self.append(Step::Made(Made { operation, id: made, object })).await
@@ -281,7 +292,7 @@ impl JournalFiles {
     /// With `ISTHMUS_DURABILITY=disk`, returns when all that is written now is on the disk. Those who wait
     /// meanwhile are served by one synchronisation.
     async fn synchronise(&self, own: &Arc<Own>) -> Result<(), JournalFilesError> {
-        if self.durability == JournalDurability::Process {
+        if self.durability == JournalDurability::Process || is_planted(Bug::NoSync) {
             return Ok(());
         }
         let mine = own.written();
@@ -307,7 +318,7 @@ impl JournalFiles {
         }
         let (own, directory) = (Arc::clone(own), self.directory.clone());
         let Some(keys) = self.keys.get().cloned() else { return };
-        tokio::task::spawn_blocking(move || {
+        spawn_blocking(move || {
             // If it fails, it is tried again when the file is twice as long.
             let length = own.replace(&directory, &keys).unwrap_or(own.written().1);
             own.longest.store(LONG.max(length.saturating_mul(2)), Ordering::Relaxed);

@@ -39,7 +39,7 @@ pub(super) struct ReadConnection {
 impl Reader {
     pub(super) fn start(connection: Connection, path: PathBuf) -> Result<(Self, JoinHandle<()>), StoreError> {
         let (queue, reads) = mpsc::channel::<Read>();
-        let mut reader = ReadConnection { path: path.clone(), connection, verdict: None };
+        let mut reader = ReadConnection::new(path.clone(), connection);
         let thread = std::thread::Builder::new()
             .name("store-reader".to_owned())
             .spawn(move || reads.iter().for_each(|read| read(&mut reader)))
@@ -66,6 +66,10 @@ impl Reader {
 }
 
 impl ReadConnection {
+    pub(super) fn new(path: PathBuf, connection: Connection) -> Self {
+        Self { path, connection, verdict: None }
+    }
+
     pub(super) fn failed(&self, doing: &'static str, error: rusqlite::Error) -> StoreError {
         failed(&self.path, doing, Arc::new(error))
     }

@@ -28,7 +28,7 @@ const TOGETHER: usize = 64;
 pub(super) const QUEUE: usize = 4 * TOGETHER;
 
 /// The operation in errors.
-const DOING: &str = "changing records";
+pub(super) const DOING: &str = "changing records";
 
 /// The thread and its queue.
 #[derive(Debug)]
@@ -194,6 +194,13 @@ fn commit(connection: &mut Connection, group: &[Job]) -> rusqlite::Result<Vec<ru
     transaction.commit()?;
     fail_point("committed");
     Ok(outcomes)
+}
+
+/// Commits one batch in a transaction.
+#[cfg(feature = "simulation")]
+pub(super) fn commit_alone(connection: &mut Connection, batch: Batch) -> rusqlite::Result<Committed> {
+    let (answer, _) = oneshot::channel();
+    commit(connection, &[Job { batch, answer }])?.pop().expect("a job has an outcome")
 }
 
 impl Job {

@@ -34,6 +34,13 @@ impl Run {
 
     /// A run with a provider resource of this name, of a stack in this backend.
     async fn by(home: &TempDir, provider: &str, backend: &str) -> Self {
+        let run = Self::unread(home, provider, backend);
+        run.operations.learn().await.expect("the journal");
+        run.configured().await
+    }
+
+    /// The same, before it has read the journal.
+    fn unread(home: &TempDir, provider: &str, backend: &str) -> Self {
         let key = KeySource::Directory(home.path().to_owned());
         let files = JournalFiles::new(home.path(), key, None, JournalDurability::Process);
         let operations = Operations::new(Ok(OperationJournal::in_files(files)));
@@ -42,7 +49,12 @@ impl Run {
         let provider = format!("{STACK}::pulumi:providers:random::{provider}");
         caller.configured(Some(&provider), Backend::find(&environment, home.path()));
         operations.session_began(&caller);
-        operations.learn().await.expect("the journal");
+        Self { operations, caller, reported: Vec::new() }
+    }
+
+    /// The same, after the reports that are due.
+    async fn configured(self) -> Self {
+        let Self { operations, caller, .. } = self;
         let due = operations.reports(&package().identity().name, STACK, &caller).intents;
         operations.shown(&due.iter().map(|open| open.id).collect::<Vec<_>>()).await;
         let reported = due.into_iter().map(|open| open.intent.key.id).collect();
@@ -110,6 +122,24 @@ impl Run {
 
 fn ids(ids: &[&str]) -> Vec<String> {
     ids.iter().map(|id| (*id).to_owned()).collect()
+}
+
+#[tokio::test]
+async fn a_journal_that_could_not_be_read_is_read_before_the_next_change() {
+    let home = tempfile::tempdir().expect("a directory");
+    Run::of(&home).await.create("rex", "rex-1").await;
+    let lock = home.path().join("journal/lock");
+    std::fs::remove_file(&lock).expect("the lock");
+    std::fs::create_dir(&lock).expect("something else in its place");
+    let run = Run::unread(&home, "default", "https://ours.example");
+    let error = run.operations.learn().await.expect_err("the journal cannot be read");
+    assert!(isthmus_common::error_chain(&error).contains("lock"), "{error}");
+    assert!(run.operations.lost_creations(&urn("rex"), &run.caller).is_empty());
+    std::fs::remove_dir(&lock).expect("its own directory");
+    assert!(run.operations.catch_up().await, "it was behind");
+    let lost = run.operations.lost_creations(&urn("rex"), &run.caller);
+    assert_eq!(lost.iter().map(|open| &*open.intent.key.id).collect::<Vec<_>>(), ["rex-1"]);
+    assert!(!run.operations.catch_up().await, "it is read once");
 }
 
 #[tokio::test]

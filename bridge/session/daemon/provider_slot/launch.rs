@@ -28,7 +28,7 @@ pub(super) async fn launch(
     let inspected = match scope.daemon.schemas.clone().zip(file_of(source)) {
         // Before the start, so that a file that is replaced meanwhile is detected.
         Some((cache, file)) => {
-            tokio::task::spawn_blocking(move || Some((cache, Program::look(&file)?))).await.ok().flatten()
+            isthmus_common::spawn_blocking(move || Some((cache, Program::look(&file)?))).await.ok().flatten()
         }
         None => None,
     };
@@ -148,7 +148,7 @@ fn remember(
 ) {
     let (daemon, log, context) =
         (Arc::clone(&scope.daemon), scope.log.to_engine(), Arc::clone(&scope.context));
-    let kept = tokio::task::spawn_blocking(move || match (update, context.launch_context()) {
+    let kept = isthmus_common::spawn_blocking(move || match (update, context.launch_context()) {
         // The time matters for these only.
         (SchemaUpdate::AsKnown, Some(context))
             if catalogue.capabilities().get_provider_schema_optional

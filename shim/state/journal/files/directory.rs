@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use isthmus_common::permissions::PRIVATE_FILE;
+use isthmus_common::planted::{Bug, is_planted};
 use isthmus_common::scratch::remove_abandoned;
 use isthmus_common::{Links, NotRegular, counted, fail_point, open_lock_file, open_regular};
 use prost::Message as _;
@@ -317,7 +318,7 @@ pub(super) fn compact(directory: &Path, keys: &JournalKeys) -> io::Result<()> {
             Ok(Ok(file)) => file,
             Err(error) => return Err(error),
         };
-        let is_free = matches!(try_lock(&file), Ok(true));
+        let is_free = matches!(try_lock(&file), Ok(true)) || is_planted(Bug::LocksIgnored);
         let bytes = match bytes_of(&mut file) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             bytes => bytes?,
@@ -329,7 +330,10 @@ pub(super) fn compact(directory: &Path, keys: &JournalKeys) -> io::Result<()> {
     let batch: BTreeSet<FileId> = replaced.iter().map(|file| file.id).collect();
     let others: HashSet<FileId> =
         scan.files.iter().map(|file| file.id).filter(|id| !batch.contains(id)).collect();
-    let entries = scan.replay.entries(&batch, &others);
+    let mut entries = scan.replay.entries(&batch, &others);
+    if is_planted(Bug::CompactionForgets) {
+        entries.clear();
+    }
     let is_worthwhile = match &replaced[..] {
         [] => false,
         [only] => only.fault.is_some() || only.entries == 0 || entries.len() < only.entries,

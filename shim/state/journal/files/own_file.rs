@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use isthmus_common::fail_point::{self, fail_point};
 use isthmus_common::permissions::PRIVATE_FILE;
+use isthmus_common::planted::{Bug, is_planted};
 use prost::Message as _;
 
 use super::entry::Entry;
@@ -38,6 +39,8 @@ pub(super) struct OwnFile {
     length: u64,
     /// Frames that are written with the next ones.
     pending: Vec<u8>,
+    /// A part of a failed write may be behind that.
+    is_torn: bool,
 }
 
 impl OwnFile {
@@ -74,6 +77,7 @@ impl OwnFile {
                 number: 0,
                 length,
                 pending: Vec::new(),
+                is_torn: false,
             });
         }
     }
@@ -135,11 +139,16 @@ impl OwnFile {
             self.file.write_all_at(&self.pending[..self.pending.len() / 2], self.length).ok();
             fail_point::kill();
         }
+        // A part of a failed write would be read as damage once less is written in its place.
+        if self.is_torn {
+            self.file.set_len(self.length)?;
+        }
+        self.is_torn = true;
         if let Err(error) = self.file.write_all_at(&self.pending, self.length) {
-            // A part may be there, which would be read as damage once more follows.
-            self.file.set_len(self.length).ok();
+            self.is_torn = !is_planted(Bug::TornWrite) && self.file.set_len(self.length).is_err();
             return Err(error);
         }
+        self.is_torn = false;
         fail_point("journal-appended");
         self.length += self.pending.len() as u64;
         self.pending.clear();
