@@ -32,9 +32,8 @@ mod unknown_provider;
 mod verification;
 mod version;
 
-use std::env::consts::EXE_EXTENSION;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -189,7 +188,7 @@ fn with_parsed(
 
 /// Parses the arguments; a usage error gets a suggestion.
 fn parse(arguments: &[OsString]) -> Result<Command, clap::Error> {
-    Command::try_parse_from(without_suffix(arguments)).map_err(|mut error| {
+    Command::try_parse_from(without_suffix_of_program(arguments)).map_err(|mut error| {
         if let Some(tip) = tip(error.kind(), arguments) {
             error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
         }
@@ -198,15 +197,20 @@ fn parse(arguments: &[OsString]) -> Result<Command, clap::Error> {
 }
 
 /// The arguments, with the name of the program as the manual has it: without the suffix of executables.
-fn without_suffix(arguments: &[OsString]) -> Vec<OsString> {
+fn without_suffix_of_program(arguments: &[OsString]) -> Vec<OsString> {
     let mut arguments = arguments.to_vec();
     if let Some(program) = arguments.first_mut() {
-        let path = Path::new(&*program);
-        if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(EXE_EXTENSION)) {
-            *program = path.with_extension("").into();
-        }
+        *program = without_suffix(Path::new(&*program)).into();
     }
     arguments
+}
+
+/// The path of a program without the suffix of executables of Windows, which shells write in either case.
+fn without_suffix(program: &Path) -> PathBuf {
+    match program.extension() {
+        Some(suffix) if suffix.eq_ignore_ascii_case("exe") => program.with_extension(""),
+        Some(_) | None => program.to_owned(),
+    }
 }
 
 /// The suggestion for a usage error.
@@ -247,8 +251,8 @@ enum Role {
 }
 
 fn role(program: &Path) -> Role {
+    let program = without_suffix(program);
     let stem = program.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let stem = stem.strip_suffix(".exe").unwrap_or(stem);
     match stem {
         PULUMI_PLUGIN => Role::Plugin,
         _ if is_sandbox(stem) => Role::Sandbox,
@@ -274,6 +278,9 @@ mod tests {
         assert_eq!(role(Path::new("./terraform-provider-sandbox")), Role::Sandbox);
         assert_eq!(role(Path::new("./terraform-provider-sandbox_v1.2.3")), Role::Sandbox);
         assert_eq!(role(Path::new("./terraform-provider-sandboxes")), Role::Command);
+        assert_eq!(role(Path::new("Pulumi-resource-terraform-provider.exe")), Role::Command);
+        assert_eq!(role(Path::new("pulumi-resource-terraform-provider.EXE")), Role::Plugin);
+        assert_eq!(role(Path::new("terraform-provider-sandbox_v1.2.3.exe")), Role::Sandbox);
         assert_eq!(role(Path::new("/packs/random/lumi-resource-random")), Role::Lumi("random".to_owned()));
         assert_eq!(role(Path::new("lumi-resource-")), Role::Command);
         assert_eq!(role(Path::new("isthmus")), Role::Command);

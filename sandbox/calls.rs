@@ -4,8 +4,6 @@
 //! a file. It contains no values, but what identifies a call in a sequence: whether the prior state
 //! and the planned state were null, whether the configuration was wholly known.
 
-#[cfg(feature = "misbehaviour")]
-pub(crate) use file::Calls;
 use isthmus_cty::Value;
 use serde::Serialize;
 
@@ -60,37 +58,6 @@ impl CallRecord {
             config_known: Some(change.config.is_wholly_known()),
             private: Some(String::from_utf8_lossy(&change.private).into_owned()),
             ..Self::of(call)
-        }
-    }
-}
-
-/// The file of records, with the feature `misbehaviour` only.
-#[cfg(feature = "misbehaviour")]
-mod file {
-    use isthmus_platform::files::OpenOptionsExt as _;
-    use std::fs::{File, OpenOptions};
-    use std::io::{self, Write as _};
-    use std::path::Path;
-
-    use super::CallRecord;
-
-    /// The file with the record of calls.
-    #[derive(Debug)]
-    pub(crate) struct Calls {
-        file: File,
-    }
-
-    impl Calls {
-        /// Opens the record for appending.
-        pub(crate) fn open(path: &Path) -> io::Result<Self> {
-            Ok(Self { file: OpenOptions::new().create(true).append(true).mode(0o644).open(path)? })
-        }
-
-        /// Appends a call.
-        pub(crate) fn append(&self, record: &CallRecord) -> io::Result<()> {
-            let mut line = serde_json::to_vec(record)?;
-            line.push(b'\n');
-            (&self.file).write_all(&line)
         }
     }
 }

@@ -19,6 +19,8 @@ mod duration;
 #[cfg(feature = "misbehaviour")]
 mod functions;
 mod handshake;
+#[cfg(feature = "misbehaviour")]
+mod lines;
 mod log;
 #[cfg(feature = "misbehaviour")]
 mod misbehaviour;

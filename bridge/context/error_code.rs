@@ -171,6 +171,8 @@ mod tests {
         assert_eq!(headings.collect::<Vec<_>>(), codes);
         for code in ErrorCode::ALL {
             assert!(!code.title().is_empty() && !code.remedy().is_empty(), "{}", code.page());
+            // A terminal shows it.
+            assert!(!code.remedy().contains("]("), "a link in {}", code.remedy());
         }
         assert!(
             SECTIONS.lines().all(|line| line.chars().count() <= 100),

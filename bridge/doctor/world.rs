@@ -58,6 +58,7 @@ fn without(invalid: &InvalidSettings) -> Settings {
         let wrong = settings::ALL.iter().filter(|setting| name == setting.name);
         wrong.into_iter().any(|setting| invalid.lines().iter().any(|line| line.contains(setting.name)))
     };
-    let rest = std::env::vars_os().filter(|(name, _)| !is_wrong(name));
-    Settings::parse(rest).unwrap_or_default()
+    let environment = Environment::current();
+    let rest = environment.iter().filter(|(name, _)| !is_wrong(name));
+    Settings::parse(rest.map(|(name, value)| (name.to_owned(), value.to_owned()))).unwrap_or_default()
 }

@@ -6,6 +6,8 @@
 
 use std::env::consts::EXE_SUFFIX;
 
+use isthmus_common::quoted;
+
 mod arguments;
 mod flags;
 mod value;
@@ -33,16 +35,25 @@ pub const LOCAL_VERSION: &str = "0.0.0";
 /// The path does not contain the provider's type.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error(
-    "{path:?} is not the path of a file that is called terraform-provider-NAME, so its package has no name; rename \
-     the file, or, to add a package, choose its name: `pulumi package add terraform-provider -- {path} --provider-name NAME`"
+    "{quoted} is not the path of a file that is called terraform-provider-NAME, so its package has no name; rename \
+     the file, or, to add a package, choose its name: `pulumi package add terraform-provider -- {path} --provider-name NAME`",
+    quoted = quoted(.path)
 )]
 pub struct NotAProviderPath {
     pub path: String,
 }
 
+/// A path or name without the suffix of programs, whose letters have no case where there is one.
+fn without_suffix<'p>(path: &'p str, suffix: &str) -> &'p str {
+    match path.len().checked_sub(suffix.len()).and_then(|start| path.split_at_checked(start)) {
+        Some((start, end)) if end.eq_ignore_ascii_case(suffix) => start,
+        Some(_) | None => path,
+    }
+}
+
 /// The type of the provider in a file: what follows the last `terraform-provider-` of its path, without the suffix of programs.
 pub fn local_provider_type(path: &str) -> Result<&str, NotAProviderPath> {
-    match path.strip_suffix(EXE_SUFFIX).unwrap_or(path).rsplit_once(EXECUTABLE_PREFIX) {
+    match without_suffix(path, EXE_SUFFIX).rsplit_once(EXECUTABLE_PREFIX) {
         Some((_, provider_type)) if !provider_type.is_empty() => Ok(provider_type),
         Some(_) | None => Err(NotAProviderPath { path: path.to_owned() }),
     }
@@ -67,6 +78,25 @@ mod tests {
                 "{error}"
             );
         }
+    }
+
+    #[test]
+    fn the_suffix_of_programs_has_no_case() {
+        for (path, expected) in [
+            (r"C:\terraform-provider-a.exe", r"C:\terraform-provider-a"),
+            ("terraform-provider-a.EXE", "terraform-provider-a"),
+            ("terraform-provider-a.é", "terraform-provider-a.é"),
+            ("exe", "exe"),
+        ] {
+            assert_eq!(without_suffix(path, ".exe"), expected);
+        }
+        assert_eq!(without_suffix("terraform-provider-a", ""), "terraform-provider-a");
+    }
+
+    #[test]
+    fn a_path_of_windows_is_shown_as_it_is() {
+        let error = local_provider_type(r"C:\bin\random").unwrap_err().to_string();
+        assert!(error.starts_with(r#""C:\bin\random" is not the path"#), "{error}");
     }
 
     #[test]

@@ -20,8 +20,16 @@ pub use tokens::{TokenDenied, Tokens, TokensError, header_of, is_token};
 pub use users::LocalUsers;
 
 use isthmus_context::settings::{DAEMON_CERTIFICATE, DAEMON_KEY};
+use isthmus_platform::IS_LINUX;
 use isthmus_platform::local::UnknownPeer;
 use isthmus_platform::process::User;
+
+/// What lets the system say whose a connection is.
+const HELP_UNDETERMINED: &str = if IS_LINUX {
+    "allow netlink sock_diag sockets or mount /proc"
+} else {
+    "use the local socket of the daemon, or identify the plugin by a token"
+};
 
 /// Why a connection is not served.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -50,10 +58,7 @@ pub enum AccessDenied {
     )]
     NoCertificate,
     /// The system denies the lookup.
-    #[error(
-        "failed to determine the user of the connection: {reason}\n\
-         help: allow netlink sock_diag sockets or mount /proc"
-    )]
+    #[error("failed to determine the user of the connection: {reason}\nhelp: {HELP_UNDETERMINED}")]
     Undetermined { reason: String },
 }
 

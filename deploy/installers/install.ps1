@@ -20,8 +20,10 @@ function Install-Isthmus([string]$Directory, [bool]$NoPlugin) {
     $url = '@URL@'
     $version = '@VERSION@'
     $key = '@KEY@'
-    # Windows for ARM runs programs for amd64.
-    $archive = "isthmus-$version-windows-amd64.zip"
+    # Windows for ARM runs programs for amd64 as well.
+    $isArm = $env:PROCESSOR_ARCHITECTURE -eq 'ARM64' -or $env:PROCESSOR_ARCHITEW6432 -eq 'ARM64'
+    $target = if ($isArm -and ('@TARGETS@' -split ' ') -contains 'windows-arm64') { 'windows-arm64' } else { 'windows-amd64' }
+    $archive = "isthmus-$version-$target.zip"
 
     if (-not $Directory) {
         $Directory = Join-Path $env:LOCALAPPDATA 'Programs\isthmus'
@@ -30,13 +32,13 @@ function Install-Isthmus([string]$Directory, [bool]$NoPlugin) {
     if (-not $keygen) {
         throw 'ssh-keygen is not on PATH, so the release cannot be verified: install the feature "OpenSSH Client" of Windows'
     }
-    $Directory = (New-Item -ItemType Directory -Force -Path $Directory).FullName
+    $Directory = $ExecutionContext.SessionState.Path.GetUnresolvedProviderPathFromPSPath($Directory)
     $program = Join-Path $Directory 'isthmus.exe'
     Assert-IsthmusOrNothing $program
 
-    # Beside the place of the program, into which it is renamed.
-    $scratch = Join-Path $Directory ('.isthmus-install-' + [IO.Path]::GetRandomFileName())
+    $scratch = Join-Path ([IO.Path]::GetTempPath()) ('isthmus-install-' + [IO.Path]::GetRandomFileName())
     [void](New-Item -ItemType Directory -Path $scratch)
+    $beside = $null
     try {
         foreach ($file in 'SHA256SUMS', 'SHA256SUMS.sig', $archive) {
             Invoke-WebRequest -UseBasicParsing -Uri "$url/$file" -OutFile (Join-Path $scratch $file)
@@ -72,10 +74,20 @@ function Install-Isthmus([string]$Directory, [bool]$NoPlugin) {
         if ($LASTEXITCODE -ne 0 -or $found -ne "isthmus $version") {
             throw "the program in $archive is not isthmus ${version}: $found"
         }
+        [void](New-Item -ItemType Directory -Force -Path $Directory)
         Assert-IsthmusOrNothing $program
-        Move-Item -Force -LiteralPath $unpacked -Destination $program
+        # Beside the place of the program, to which it is renamed when it is whole.
+        $beside = Join-Path $Directory ('.isthmus-install-' + [IO.Path]::GetRandomFileName())
+        Copy-Item -LiteralPath $unpacked -Destination $beside
+        try {
+            Move-Item -Force -LiteralPath $beside -Destination $program
+        } catch {
+            throw "$program cannot be replaced ($_): end the programs that it runs in, such as isthmus daemon, and run this again"
+        }
     } finally {
-        Remove-Item -Recurse -Force -LiteralPath $scratch
+        foreach ($left in $beside, $scratch) {
+            if ($left -and (Test-Path -LiteralPath $left)) { Remove-Item -Recurse -Force -LiteralPath $left }
+        }
     }
     Write-Output "installed $program"
 
@@ -102,4 +114,5 @@ function Assert-IsthmusOrNothing([string]$Path) {
     }
 }
 
-Install-Isthmus $Directory $NoPlugin.IsPresent
+# In braces, so that no beginning of this line is a command.
+& { Install-Isthmus $Directory $NoPlugin.IsPresent }

@@ -32,7 +32,7 @@ download() {
     curl --fail --silent --show-error --location --output "$scratch/$1" "$url/$1"
   else
     wget -q -O "$scratch/$1" "$url/$1"
-  fi || fail "failed to download $url/$1"
+  fi || fail "failed to download $url/$1" "if there is no space left: make room in $scratch, or set TMPDIR to another directory"
 }
 
 checksum() {
@@ -67,6 +67,14 @@ require_own() {
     { [ -f "$1" ] && [ ! -L "$1" ] && LC_ALL=C grep -q 'isthmus created this directory for' "$1"; } ||
       fail "$1 is not isthmus, so nothing was changed" "name another directory: --directory DIRECTORY"
   fi
+}
+
+# Removes what killed runs have left: a directory of this user, a day old, with nothing in it but a program that got no name.
+sweep() {
+  {
+    find "$1" -maxdepth 1 -type d -user "$(id -u)" -name '.isthmus-install-??????' -mtime +0 \
+      -exec sh -c 'rm -f -- "$1/isthmus"; rmdir -- "$1"' sh {} \;
+  } 2>/dev/null || true
 }
 
 # A function, so that a script that arrives in part does nothing.
@@ -116,13 +124,16 @@ main() {
   found=$(checksum "$scratch/$archive")
   [ "$found" = "$expected" ] || fail "$url/$archive has the checksum $found, not $expected"
 
-  mkdir -p -- "$directory"
+  elsewhere="or name another directory: --directory DIRECTORY"
+  mkdir -p -- "$directory" || fail "failed to create $directory" "allow it, $elsewhere"
   directory=$(cd -- "$directory" && pwd)
+  sweep "$directory"
   # Beside the place of the program, to which it is renamed when it is whole.
-  beside=$(mktemp -d "$directory/.isthmus-install-XXXXXX")
-  tar -xzf "$scratch/$archive" -C "$beside" isthmus
+  beside=$(mktemp -d "$directory/.isthmus-install-XXXXXX") || fail "failed to write to $directory" "allow it, $elsewhere"
+  tar -xzf "$scratch/$archive" -C "$beside" isthmus || fail "failed to unpack $archive in $directory" "make room there, $elsewhere"
   chmod 755 "$beside/isthmus"
-  found=$("$beside/isthmus" --version) || fail "the program in $archive does not start"
+  found=$("$beside/isthmus" --version) ||
+    fail "the program in $archive does not start in $directory" "see that its file system is not mounted with noexec, $elsewhere"
   [ "$found" = "isthmus $version" ] || fail "the program in $archive is $found"
   require_own "$directory/isthmus"
   mv -f "$beside/isthmus" "$directory/isthmus"

@@ -5,8 +5,9 @@ use isthmus_cty::Type;
 
 use super::Misbehaviour;
 use crate::broadcast;
-use crate::calls::{CallRecord, Calls};
+use crate::calls::CallRecord;
 use crate::functions::{self, Function};
+use crate::lines::Lines;
 use crate::log::{self, Level};
 use crate::protocol::Feature;
 use crate::resources::fixtures::note_list::NoteList;
@@ -15,7 +16,7 @@ use crate::token::{self, Tokens};
 
 #[derive(Debug)]
 pub(crate) struct Fixtures {
-    calls: Option<Calls>,
+    calls: Option<Lines>,
     pub(crate) functions: Vec<Function>,
     pub(crate) token: DataSource,
     /// Open tokens.
@@ -31,7 +32,7 @@ pub(crate) struct Fixtures {
 impl Fixtures {
     pub(crate) fn new(switches: &Misbehaviour) -> std::io::Result<Self> {
         Ok(Self {
-            calls: switches.calls.as_deref().map(Calls::open).transpose()?,
+            calls: switches.calls.as_deref().map(Lines::open).transpose()?,
             functions: if switches.minor.has(Feature::Functions) {
                 functions::all(switches.odd)
             } else {

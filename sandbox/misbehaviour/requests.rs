@@ -2,10 +2,8 @@
 //!
 //! It is recorded before decoding. It contains attribute values, also secrets: for tests only.
 
-use isthmus_platform::files::OpenOptionsExt as _;
 use std::convert::Infallible;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -20,6 +18,7 @@ use tonic::body::Body;
 use tonic::codegen::{BoxFuture, Service, http};
 use tonic::server::NamedService;
 
+use crate::lines::Lines;
 use crate::log::{self, Level};
 
 /// A line of the record.
@@ -44,28 +43,22 @@ impl RequestRecord {
 
 /// The file with the record of requests.
 #[derive(Debug)]
-pub(crate) struct Requests {
-    file: File,
-}
+pub(crate) struct Requests(Lines);
 
 impl Requests {
     /// Opens the record for appending.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        Ok(Self { file: OpenOptions::new().create(true).append(true).mode(0o644).open(path)? })
+        Lines::open(path).map(Self)
     }
 
     /// Appends a request as received: a byte for compression, four for the length, and the message.
-    /// In one write, so that several processes may share the file.
     fn append(&self, method: &str, body: &[u8]) -> io::Result<()> {
         let message = body.get(FRAME_HEADER..).unwrap_or_default();
-        let record = RequestRecord {
+        self.0.append(&RequestRecord {
             method: method.to_owned(),
             process: std::process::id(),
             request: STANDARD.encode(message),
-        };
-        let mut line = serde_json::to_vec(&record)?;
-        line.push(b'\n');
-        (&self.file).write_all(&line)
+        })
     }
 }
 

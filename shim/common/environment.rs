@@ -67,6 +67,11 @@ fn stored(name: OsString) -> OsString {
     if IS_WINDOWS { name.to_ascii_uppercase() } else { name }
 }
 
+/// A text of a user that stands for names of variables, with its letters as an [`Environment`] has them.
+pub fn variable_names(text: &str) -> String {
+    if IS_WINDOWS { text.to_ascii_uppercase() } else { text.to_owned() }
+}
+
 /// Omits the values, which include credentials.
 impl fmt::Debug for Environment {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -78,14 +83,15 @@ impl fmt::Debug for Environment {
 /// state store and the password in its address; providers, credentials helpers and the Pulumi CLI do not need them.
 pub const OWN_VARIABLES: &str = "ISTHMUS_";
 
-/// Whether child processes may inherit a variable.
+/// Whether child processes may inherit a variable, by its name as an [`Environment`] has it.
 pub fn is_for_others(name: &OsStr) -> bool {
     !name.as_encoded_bytes().starts_with(OWN_VARIABLES.as_bytes())
 }
 
 /// Names of this program's variables in the environment, to be removed for child processes.
 pub fn own_variables() -> impl Iterator<Item = OsString> {
-    std::env::vars_os().map(|(name, _)| name).filter(|name| !is_for_others(name))
+    let names = std::env::vars_os().map(|(name, _)| stored(name));
+    names.filter(|name| !is_for_others(name))
 }
 
 #[cfg(test)]

@@ -44,12 +44,12 @@ pub mod trust;
 
 pub use chain::{HELP, error_chain, with_help};
 pub use counted::counted;
-pub use environment::{Environment, OWN_VARIABLES, is_for_others, own_variables};
+pub use environment::{Environment, OWN_VARIABLES, is_for_others, own_variables, variable_names};
 pub use fail_point::fail_point;
 pub use file_stamp::FileStamp;
 pub use output_block::{OutputKind, output_block, output_last, split_output};
 pub use platform::Platform;
-pub use printable::{is_misleading, listed, printable, shortened};
+pub use printable::{is_misleading, listed, printable, quoted, shortened};
 pub use regular_file::{Links, NotRegular, open_lock_file, open_regular, read_regular, require_regular};
 pub use secret::{REDACTED, Secret};
 pub use tasks::{BoxFuture, blocking, spawn_blocking};

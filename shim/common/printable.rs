@@ -2,7 +2,7 @@
 //! determines how long they are, and an error is for a reader.
 
 use std::borrow::Cow;
-use std::fmt::Display;
+use std::fmt::{Debug, Display};
 
 /// Items that are listed at most.
 const LISTED: usize = 10;
@@ -27,6 +27,11 @@ pub fn printable(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(shown)
+}
+
+/// A text of a user in quotes, with one backslash for each of its own: on Windows, backslashes separate directories.
+pub fn quoted(text: impl Debug) -> String {
+    format!("{text:?}").replace(r"\\", r"\")
 }
 
 /// Whether a terminal obeys the character, or a reader sees another text than there is:

@@ -124,6 +124,9 @@ impl SyntaxError {
     }
 }
 
+/// What some editors of Windows put before a text.
+pub(crate) const BYTE_ORDER_MARK: &str = "\u{feff}";
+
 /// Parses a file.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Body, SyntaxError> {
     if bytes.len() > LONGEST {
@@ -133,6 +136,12 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Body, SyntaxError> {
         let valid = std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
         SyntaxError::new(Position::START.behind(valid), "the file is not in UTF-8 here")
     })?;
+    if text.starts_with(BYTE_ORDER_MARK) {
+        return Err(SyntaxError::new(
+            Position::START,
+            "the file starts with a byte order mark, which OpenTofu refuses as well: save it as UTF-8 without one",
+        ));
+    }
     if text.trim_start().starts_with('{') { json::parse(text) } else { native::parse(text) }
 }
 
@@ -268,6 +277,14 @@ mod tests {
     }
 
     #[test]
+    fn a_byte_order_mark_is_named() {
+        for text in ["\u{feff}a = 1", "\u{feff}{}"] {
+            let error = read(text.as_bytes());
+            assert!(error.starts_with("1:1: the file starts with a byte order mark"), "{error}");
+        }
+    }
+
+    #[test]
     fn errors_have_their_position() {
         const ESCAPE: &str = "a backslash cannot be followed by this; write \\\\ for a backslash itself";
         for (text, expected) in [
@@ -298,7 +315,7 @@ mod tests {
             ("a = -", "1:5: this is not a number"),
             ("a = -inf", "1:5: this is not a number"),
             ("a = ;", "1:5: this character has no meaning here"),
-            ("\u{feff}a = 1", "1:1: this character has no meaning here"),
+            ("a = 1\n\u{feff}b = 1", "2:1: this character has no meaning here"),
             ("\n\n{\"é\" 1}", "3:6: expected `:`"),
             ("{\"a\": 1", "1:7: EOF while parsing an object"),
             ("{\"a\": 1,}", "1:9: expected a name in quotes; JSON has no comma behind the last member"),

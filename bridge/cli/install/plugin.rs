@@ -17,6 +17,7 @@ use isthmus_common::permissions::{DIRECTORY, FILE, create_directories, without_w
 use isthmus_common::scratch::ScratchDirectory;
 use isthmus_common::{Environment, Links, open_regular, require_regular};
 use isthmus_install::FileSum;
+use isthmus_platform::IS_WINDOWS;
 use isthmus_platform::files::{mode, set_mode};
 use semver::Version;
 
@@ -303,7 +304,7 @@ impl Source<'_> {
             if path.symlink_metadata().is_ok() && !target.is_ours() {
                 done = Done::Replaced(back_up(&path)?);
             }
-            fs::rename(&staged, &path)?;
+            take_name(&staged, &path, &scratch.path().join("running"))?;
         }
         write_mark(target, self.checksum)?;
         // The Pulumi CLI leaves an empty file if its own installation is interrupted, and then
@@ -314,6 +315,22 @@ impl Source<'_> {
             Ok(_) | Err(_) => {}
         }
         Ok(done)
+    }
+}
+
+/// Gives a staged file the name of an installed one, which is isthmus's own or has a backup.
+///
+/// On Windows, a program that runs has its file until it ends. So it gets the name `aside`, and for an instant none is installed. The
+/// scratch directory stays with it then, and the next installation removes it.
+fn take_name(staged: &Path, path: &Path, aside: &Path) -> io::Result<()> {
+    match fs::rename(staged, path) {
+        Err(error) if IS_WINDOWS && error.kind() == io::ErrorKind::PermissionDenied => {
+            fs::rename(path, aside)?;
+            fs::rename(staged, path).inspect_err(|_| {
+                let _ = fs::rename(aside, path);
+            })
+        }
+        renamed => renamed,
     }
 }
 
@@ -330,7 +347,8 @@ fn is_left_alone(linked: &InstalledPlugin) -> String {
 fn mend(path: &Path, error: &io::Error) -> String {
     match (error.kind(), path.parent()) {
         (io::ErrorKind::PermissionDenied, Some(directory)) => {
-            format!("give this user write access to {}", directory.display())
+            let others = if IS_WINDOWS { "end the programs that use it, or " } else { "" };
+            format!("{others}give this user write access to {}", directory.display())
         }
         _ => "remove the cause".to_owned(),
     }

@@ -18,6 +18,7 @@ use super::{
     PROVIDER_MEMORY, PROVIDER_META, ProviderEnvironment, ProviderMeta, RECORD, SCHEMA_CACHE,
     SENSITIVE_OUTPUTS, STOP_GRACE_PERIOD, STORE_CA, Setting, WRITE_ONLY, foreign,
 };
+use isthmus_common::Environment;
 use isthmus_package::names::plain_results::PlainResults;
 use isthmus_translate::exact_numbers::NumberForm;
 
@@ -212,7 +213,10 @@ impl Settings {
     pub fn parse(
         environment: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> Result<Self, InvalidSettings> {
-        let variables: BTreeMap<OsString, OsString> = environment.into_iter().collect();
+        // Its names have the letters of our own, where letters of variables have no case.
+        let environment: Environment = environment.into_iter().collect();
+        let owned = |(name, value): (&OsStr, &OsStr)| (name.to_owned(), value.to_owned());
+        let variables: BTreeMap<OsString, OsString> = environment.iter().map(owned).collect();
         let mut reader = Reader::new(&variables);
         let authorities = reader.value(STORE_CA, values::path);
         let settings = Self {

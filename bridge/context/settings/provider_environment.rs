@@ -7,7 +7,7 @@
 use std::ffi::OsStr;
 use std::sync::LazyLock;
 
-use isthmus_common::{Environment, OWN_VARIABLES};
+use isthmus_common::{Environment, OWN_VARIABLES, variable_names};
 
 use super::values;
 
@@ -91,12 +91,12 @@ impl VariableNames {
                 return Err(format!("{name:?} is not the name of a variable"));
             }
         }
-        Ok(Self(names))
+        Ok(Self(names.iter().map(|name| variable_names(name)).collect()))
     }
 
     /// The names in a list that is correct.
     pub fn of(list: &str) -> Self {
-        Self(list.split(',').map(|name| name.trim().to_owned()).collect())
+        Self(list.split(',').map(|name| variable_names(name.trim())).collect())
     }
 
     pub fn contain(&self, name: &OsStr) -> bool {

@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::PathBuf;
 
+use isthmus_common::quoted;
 use isthmus_state::{KeySource, StoreAddress};
 
 use super::parsed::{Identification, Network, Security};
@@ -201,7 +202,7 @@ struct Shortened<'a>(&'a OsStr);
 
 impl fmt::Display for Shortened<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let quoted = format!("{:?}", self.0);
+        let quoted = quoted(self.0);
         if quoted.chars().count() <= LONGEST_VALUE {
             return formatter.write_str(&quoted);
         }

@@ -25,6 +25,8 @@ pub(super) struct Content {
 }
 
 pub(super) fn parse(bytes: &[u8], path: &Path) -> Result<Content, LockFileError> {
+    // OpenTofu takes one here, though not in a CLI configuration.
+    let bytes = bytes.strip_prefix(hcl::BYTE_ORDER_MARK.as_bytes()).unwrap_or(bytes);
     let body = hcl::parse(bytes).map_err(|error| LockFileError::Syntax { path: path.to_owned(), error })?;
     // The file was parsed, so it is UTF-8.
     let header = header(std::str::from_utf8(bytes).unwrap_or_default());

@@ -47,6 +47,7 @@ fn a_file_is_written_as_it_was_read() {
     // Comments inside, spaces and order are not preserved.
     let loose = FILE.replace("  version = ", "\n  # why\n version =   ").replace('\n', "\r\n");
     assert_eq!(parse(&loose).map(|lock| lock.to_string()), Ok(FILE.to_owned()));
+    assert_eq!(parse(&format!("\u{feff}{FILE}")).map(|lock| lock.to_string()), Ok(FILE.to_owned()));
     assert_eq!(parse("# why\r\r").map(|lock| lock.to_string()), Ok("# why\n".to_owned()));
 }
 

@@ -325,7 +325,7 @@ fn every_command_says_when_its_output_is_not_taken() {
                 Sink::ClosedPipe => assert_eq!(errors, [""; 0], "{words:?}"),
                 Sink::Full => assert!(
                     matches!(errors[..], [error] if error.starts_with("error: failed to write to standard output: ")
-                        && error.contains("No space left on device")),
+                        && ["No space left on device", "Disk full"].iter().any(|reason| error.contains(reason))),
                     "{words:?}: {stderr}"
                 ),
             }

@@ -2,7 +2,9 @@
 
 use isthmus_platform::files::symlink;
 use std::env::consts::EXE_SUFFIX;
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use super::{Machine, Said};
 use crate::harness::host::make_executable;
@@ -78,6 +80,11 @@ impl User {
         let manifest = json!({ "resource": true, "name": "terraform-provider", "version": version });
         self.write(&format!("{directory}/pulumi-plugin.json"), &manifest.to_string());
     }
+}
+
+/// The first backup of a plugin: it is no program, so its name has no suffix of one.
+fn backup(plugin: &str) -> String {
+    format!("{}.replaced", plugin.strip_suffix(EXE_SUFFIX).unwrap_or(plugin))
 }
 
 #[test]
@@ -250,8 +257,49 @@ fn a_version_of_others_that_the_command_line_would_take_is_named_and_replaced_ev
     assert!(said.stdout.contains("-v1.5.0/pulumi-resource-terraform-provider (backup: "), "{said:?}");
     said.well();
     assert_eq!(user.installed(), ["1.0.9", "1.3.0", "1.4.0", "1.5.0"], "1.4.0 is what new packages get");
-    let kept = user.machine.path(format!("{}.replaced", other("1.5.0")));
+    let kept = user.machine.path(backup(&other("1.5.0")));
     assert_eq!(std::fs::read_to_string(kept).expect("a backup"), "theirs, new");
+}
+
+/// Windows neither replaces nor removes the file of a running program.
+#[test]
+fn a_plugin_that_runs_is_replaced_and_nothing_is_left_when_it_has_ended() {
+    let user = User::new();
+    let directory = ".pulumi/plugins/resource-terraform-provider-v1.4.0";
+    let path = format!("{directory}/pulumi-resource-terraform-provider{EXE_SUFFIX}");
+    let mut other = std::fs::read(env!("CARGO_BIN_EXE_isthmus")).expect("this program");
+    other.extend(b"another one");
+    let file = user.write(&path, "");
+    std::fs::write(&file, &other).expect("a file");
+    make_executable(&file);
+    let mut command = user.machine.command(&file);
+    let mut running = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a process");
+    // Its port says that it runs.
+    let mut port = String::new();
+    let stdout = running.stdout.as_mut().expect("a pipe");
+    BufReader::new(stdout).read_line(&mut port).expect("a line");
+    assert!(port.trim().parse::<u16>().is_ok(), "{port:?}");
+
+    user.install_plugin("", &["--force"]).well();
+    assert!(running.try_wait().expect("it is ours").is_none(), "it was ended");
+    let size = |path: &Path| path.metadata().expect("it is there").len();
+    let whole = u64::try_from(other.len()).expect("a size");
+    assert_eq!(size(&file), whole - 11);
+    assert_eq!(size(&user.machine.path(backup(&path))), whole);
+
+    running.kill().expect("it is ours");
+    running.wait().expect("it is ours");
+    let said = user.install_plugin("", &[]).well();
+    assert!(said.contains("is there already"), "{said}");
+    let mut names: Vec<_> = user
+        .machine
+        .path(directory)
+        .read_dir()
+        .expect("a directory")
+        .collect::<Result<_, _>>()
+        .expect("entries");
+    names.retain(|entry| entry.file_name().to_string_lossy().starts_with(".isthmus-scratch-"));
+    assert!(names.is_empty(), "{names:?}");
 }
 
 #[test]
@@ -266,7 +314,7 @@ fn a_version_that_cannot_be_written_hides_nothing_of_those_before_it() {
     let second = user.write(&other("1.3.0"), "theirs");
     // Another fault than a mode, which does not keep root out.
     for number in std::iter::once(String::new()).chain((2..=100).map(|number| format!("-{number}"))) {
-        user.write(&format!("{}.replaced{number}", other("1.3.0")), "mine");
+        user.write(&format!("{}{number}", backup(&other("1.3.0"))), "mine");
     }
     let said = user.install_plugin("", &["--everywhere"]);
     let installed =

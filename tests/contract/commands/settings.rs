@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
 
+use isthmus_common::quoted;
 use isthmus_context::settings::{ALL, Setting};
 use isthmus_sandbox::Protocol;
 use prost_reflect::DescriptorPool;
@@ -177,7 +178,7 @@ fn assert_refused(row: &Row, value: &[u8], text: &str) {
         assert!(value.is_empty() || !text.contains(&*String::from_utf8_lossy(value)), "{text}");
         assert!(!text.contains("sesame"), "{text}");
     } else {
-        assert!(line.starts_with(&format!("  {}={:?}: ", row.name, os_value(value))), "{text}");
+        assert!(line.starts_with(&format!("  {}={}: ", row.name, quoted(os_value(value)))), "{text}");
     }
 }
 
@@ -199,6 +200,25 @@ fn a_command_understands_a_value_or_ends_with_a_usage_error() {
             assert_eq!((said.code, &*said.stdout), (2, ""), "{}={:?}: {said:?}", row.name, os_value(value));
             assert_refused(row, value, &said.stderr);
         }
+    }
+}
+
+/// On Windows, names of variables have no letter case.
+#[test]
+fn a_setting_in_other_letters_has_an_effect_where_the_system_takes_them_for_the_same() {
+    let machine = Machine::new();
+    let list = |variables: &[(&str, &str)]| {
+        let mut command = machine.command(env!("CARGO_BIN_EXE_isthmus"));
+        Said::of(command.args(["providers", "list"]).envs(variables.iter().copied()))
+    };
+    let said = list(&[("Isthmus_Offline", "maybe")]);
+    if cfg!(windows) {
+        assert!(
+            said.code == 2 && said.stderr.contains("ISTHMUS_OFFLINE=\"maybe\": not a boolean"),
+            "{said:?}"
+        );
+    } else {
+        assert!(said.code == 0 && said.stderr.contains("did you mean ISTHMUS_OFFLINE?"), "{said:?}");
     }
 }
 

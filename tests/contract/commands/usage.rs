@@ -172,7 +172,7 @@ fn a_misspelt_file_is_answered_with_the_one_that_is_there() {
         (&["install", "--plugin", "--stack", "stakc.json"], "stack.json"),
         (&["state", "import", "./stack.jsn"], "./stack.json"),
     ] {
-        let said = machine.isthmus(words);
+        let said = machine.isthmus(words).portable();
         assert!(said.code == 1 && said.stderr.contains(&format!("{meant}?")), "{words:?}: {said:?}");
         assert!(said.stderr.contains("did you mean "), "{words:?}: {said:?}");
     }

@@ -79,7 +79,7 @@ async fn what_no_daemon_has_left_is_left_alone() {
 #[tokio::test]
 async fn a_path_that_no_socket_can_have_is_refused_with_the_limit() {
     let directory = tempfile::tempdir().expect("a directory");
-    let long = directory.path().join("x".repeat(100));
+    let long = directory.path().join("x".repeat(LONGEST_PATH));
     let said = refused(&long).await;
     assert!(said.contains(&format!("at most {LONGEST_PATH} are possible")), "{said}");
 }

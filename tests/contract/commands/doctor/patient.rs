@@ -10,6 +10,7 @@ use isthmus_test_registry::{Archive, Registry, Release};
 
 use super::super::{HASHICORP, Machine, Said, path_with};
 use crate::harness::host::{make_executable, named, program_path};
+use crate::harness::said::portable;
 use crate::harness::{Json, native};
 
 /// The version of the provider in the project, the registry and the cache.
@@ -174,8 +175,9 @@ pub(super) fn expect(faults: &[Fault], check: &str, code: u16, message: &[&str],
         (check, &*format!("ISTHMUS-{code}")),
         "{fault:?}"
     );
+    let shown = portable(fault.message.clone());
     for part in message {
-        assert!(fault.message.contains(part), "{part:?}: {fault:?}");
+        assert!(shown.contains(&portable((*part).to_owned())), "{part:?}: {fault:?}");
     }
     assert!(fault.help.contains(remedy), "{remedy:?}: {fault:?}");
 }

@@ -73,7 +73,7 @@ fn a_pulumi_cli_that_fails_is_named_with_what_it_says() {
     patient.has(
         "pulumi",
         1103,
-        &["bin/pulumi version` fails with exit status: 3: no room left"],
+        &["bin/pulumi version` fails with exit ", ": 3: no room left"],
         "pulumi version",
     );
 }

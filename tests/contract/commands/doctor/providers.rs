@@ -19,8 +19,8 @@ fn a_file_in_the_place_of_the_cache_is_named() {
 fn a_lock_file_that_does_not_exist_is_named_by_its_variable() {
     let mut patient = Patient::new();
     patient.set("ISTHMUS_LOCK_FILE", "/nowhere/lock.hcl");
-    let message = "ISTHMUS_LOCK_FILE names the file /nowhere/lock.hcl, which does not exist";
-    patient.has("configuration", 2015, &[message], "name another file");
+    let message = ["ISTHMUS_LOCK_FILE names the file ", "/nowhere/lock.hcl, which does not exist"];
+    patient.has("configuration", 2015, &message, "name another file");
 }
 
 #[test]
