@@ -45,7 +45,7 @@ pub(crate) struct Cloud {
     pub(crate) objects: BTreeMap<String, Object>,
     made: u64,
     pub(crate) manners: Manners,
-    dice: Option<Dice>,
+    dice: Dice,
 }
 
 /// An object.
@@ -74,15 +74,11 @@ pub(crate) struct Manners {
 
 impl Cloud {
     pub(crate) fn new(dice: Dice) -> Self {
-        Self { dice: Some(dice), ..Self::default() }
-    }
-
-    fn dice(&mut self) -> &mut Dice {
-        self.dice.get_or_insert(Dice::ZERO)
+        Self { dice, ..Self::default() }
     }
 
     fn one_in(&mut self, times: u64) -> bool {
-        times > 0 && self.dice().one_in(times)
+        times > 0 && self.dice.one_in(times)
     }
 
     /// Somebody else changes an object.
@@ -91,7 +87,7 @@ impl Cloud {
         if length == 0 {
             return;
         }
-        let index = self.dice().index(length);
+        let index = self.dice.index(length);
         if let Some(object) = self.objects.values_mut().nth(index) {
             object.body.push('~');
             object.version += 1;
@@ -104,7 +100,7 @@ impl Cloud {
         if length == 0 {
             return None;
         }
-        let index = self.dice().index(length);
+        let index = self.dice.index(length);
         let id = self.objects.keys().nth(index).cloned()?;
         self.objects.remove(&id);
         Some(id)
@@ -286,7 +282,7 @@ impl Provider {
             (decoded(request.prior_state.as_ref())?, decoded(request.planned_state.as_ref())?);
         let (before, after) = self.cloud.with(|cloud| {
             let slow = cloud.manners.slow.max(2);
-            (cloud.dice().below(slow), cloud.dice().below(slow))
+            (cloud.dice.below(slow), cloud.dice.below(slow))
         });
         tokio::time::sleep(Duration::from_millis(before)).await;
         let refuses = self.cloud.with(|cloud| {

@@ -1,7 +1,7 @@
 //! What is random in a simulation: the same for the same seed.
 
 /// A generator of numbers (SplitMix64).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Dice(u64);
 
 impl Dice {

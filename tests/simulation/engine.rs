@@ -3,7 +3,6 @@
 //! It saves its state a moment after each answer. A killed engine has what it had saved.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::time::Duration;
 
 use http::uri::Authority;
@@ -558,8 +557,7 @@ impl message::engine_server::Engine for Listener {
     }
 }
 
-/// The text of a stack's name that [`Wish::title`] begins with.
+/// The name of a resource's objects, which a new name of the resource does not change.
 pub(crate) fn title(stack: &str, name: &str) -> String {
-    let _: Arc<str> = Arc::from(stack);
     format!("{stack}/{name}")
 }

@@ -9,8 +9,8 @@ use isthmus_context::settings::Settings;
 use isthmus_grpc::Stream;
 use isthmus_operations::resource::OperationJournal;
 use isthmus_package::releases::PLUGIN_VERSION;
+use isthmus_provider::plugin::ProtocolVersion;
 use isthmus_provider::plugin::simulation::{Launcher, SimulatedProcess};
-use isthmus_provider::plugin::{Exit, ProtocolVersion};
 use isthmus_services::serve::Listener;
 use isthmus_session::daemon::{Daemon, Sessions};
 use isthmus_session::engine::{Engine, EngineLog, OfferedConnections};
@@ -122,7 +122,7 @@ pub(crate) fn launcher(
                     }
                 })
             }),
-            exit: party.exit as tokio::sync::watch::Receiver<Option<Exit>>,
+            exit: party.exit,
             kill: party.killed.drop_guard(),
             protocol: ProtocolVersion::V6,
         }

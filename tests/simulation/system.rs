@@ -340,12 +340,14 @@ extern "C" fn write(descriptor: c_int, bytes: *const c_void, length: size_t) -> 
     // SAFETY: the caller's own arguments, or a part of them.
     let write =
         |length: size_t| unsafe { libc::syscall(libc::SYS_write, descriptor, bytes, length) as ssize_t };
+    let is_of_file = is_file(descriptor);
     // Runtimes are woken by what is written to their `eventfd`; they are never asleep here.
-    if is_simulated() && length == 8 && !is_file(descriptor) {
+    if is_simulated() && length == 8 && !is_of_file {
         count_wake();
         return 8;
     }
-    if !is_simulated() || !is_file(descriptor) {
+    // What is shown of a replay must not change it, even in a file.
+    if !is_simulated() || !is_of_file || descriptor <= libc::STDERR_FILENO {
         return write(length);
     }
     match written(length) {

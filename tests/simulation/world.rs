@@ -8,6 +8,7 @@ use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::future::poll_fn;
+use std::io::Write as _;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
@@ -33,7 +34,8 @@ const GUARDIAN: Duration = Duration::from_millis(100);
 /// What has not happened yet, and the parties.
 #[derive(Debug, Default)]
 struct World {
-    dice: Option<Dice>,
+    dice: Dice,
+    /// When something arrives, and at the end of which wire.
     arrivals: BinaryHeap<Reverse<(Duration, u64)>>,
     wires: Vec<Option<Wire>>,
     /// The connections that may be cut.
@@ -43,8 +45,9 @@ struct World {
     next_party: u64,
     /// The party that runs.
     running: u64,
+    /// How slow the network of this seed is.
     slowness: u64,
-    trace: Option<Vec<String>>,
+    is_traced: bool,
     counts: Counts,
 }
 
@@ -74,6 +77,7 @@ pub(crate) struct Party {
     runtime: Option<Runtime>,
     main: JoinHandle<()>,
     machine: Machine,
+    /// When it has something to do by itself.
     timer: Option<Duration>,
     exit: watch::Sender<Option<Exit>>,
     /// Cancelled where it is to be killed.
@@ -97,24 +101,15 @@ fn with<T>(work: impl FnOnce(&mut World) -> T) -> T {
 /// Begins a simulation on this thread.
 pub(crate) fn begin(mut dice: Dice, traced: bool) {
     let slowness = dice.below(4);
-    let trace = traced.then(Vec::new);
-    WORLD.set(World { dice: Some(dice), trace, slowness, ..World::default() });
+    WORLD.set(World { dice, is_traced: traced, slowness, ..World::default() });
 }
 
-/// Notes what happens, for a trace.
+/// Shows what happens, where a seed is replayed.
 pub(crate) fn note(text: impl FnOnce() -> String) {
-    with(|world| {
-        if let Some(trace) = &mut world.trace {
-            let text = format!("{:>12.6} {}", system::now().as_secs_f64(), text());
-            eprintln_line(&text);
-            trace.push(text);
-        }
-    });
-}
-
-fn eprintln_line(text: &str) {
-    use std::io::Write as _;
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
+    if with(|world| world.is_traced) {
+        // There is no other place for it.
+        let _ = writeln!(std::io::stderr().lock(), "{:>12.6} {}", system::now().as_secs_f64(), text());
+    }
 }
 
 /// Counts what happens.
@@ -136,7 +131,7 @@ pub(crate) fn counts() -> Counts {
 pub(crate) fn delay() -> Duration {
     with(|world| {
         let slowness = world.slowness;
-        let Some(dice) = &mut world.dice else { return Duration::ZERO };
+        let dice = &mut world.dice;
         let microseconds = match dice.below(2000) {
             0 => dice.below(3_000_000),
             1..40 => dice.below(20_000),
@@ -165,7 +160,7 @@ pub(crate) fn cut_one() {
     let cut = with(|world| {
         let length = world.connections.len();
         let from = length.saturating_sub(4);
-        let index = from + world.dice.as_mut()?.index((length - from).max(1));
+        let index = from + world.dice.index((length - from).max(1));
         world.connections.get(index).cloned()
     });
     if let Some((there, back)) = cut {
@@ -308,10 +303,8 @@ impl Parties {
             self.parties.append(&mut with(|world| std::mem::take(&mut world.started)));
             let mut order: Vec<usize> = (0..self.parties.len()).collect();
             with(|world| {
-                if let Some(dice) = &mut world.dice {
-                    for last in (1..order.len()).rev() {
-                        order.swap(last, dice.index(last + 1));
-                    }
+                for last in (1..order.len()).rev() {
+                    order.swap(last, world.dice.index(last + 1));
                 }
             });
             for index in order {
@@ -349,9 +342,7 @@ impl Parties {
         self.parties.retain(|party| !party.is_over());
         for party in &mut self.parties {
             if over.contains(&party.parent) && party.orphaned.is_none() {
-                let within = with(|world| {
-                    world.dice.as_mut().map_or(0, |dice| dice.below(GUARDIAN.as_micros() as u64))
-                });
+                let within = with(|world| world.dice.below(GUARDIAN.as_micros() as u64));
                 party.orphaned = Some(system::now() + Duration::from_micros(within));
             }
         }
