@@ -53,7 +53,9 @@ pub struct Operations {
     /// Reading the journal: how many were asked for, and, while it is held, how many of them the last one has served.
     asked: AtomicU64,
     learning: tokio::sync::Mutex<u64>,
-    /// Whether reading it has failed last.
+    /// How often it was read, or could not be.
+    attempts: AtomicU64,
+    /// Whether the last attempt has failed.
     is_behind: AtomicBool,
     /// Hashes of the warnings that were shown: texts may be of any length.
     warned: Mutex<HashSet<u64>>,
@@ -91,8 +93,10 @@ impl Operations {
     /// The operations of a journal, or why there is none.
     pub fn new(journal: Result<OperationJournal, StateDirectoryError>) -> Self {
         let (open, warned, hashes) = (Mutex::default(), Mutex::default(), RandomState::new());
-        let (asked, learning) = (AtomicU64::default(), tokio::sync::Mutex::default());
-        Self { journal, open, asked, learning, is_behind: AtomicBool::new(false), warned, hashes }
+        let (asked, attempts, is_behind) =
+            (AtomicU64::default(), AtomicU64::default(), AtomicBool::default());
+        let learning = tokio::sync::Mutex::default();
+        Self { journal, open, asked, learning, attempts, is_behind, warned, hashes }
     }
 
     fn journal(&self) -> Result<&OperationJournal, OperationsError> {
@@ -192,12 +196,37 @@ impl Operations {
         let Ok(journal) = &self.journal else { return Ok(()) };
         let asked = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
         let mut served = self.learning.lock().await;
-        if *served >= asked {
-            return Ok(());
+        if *served < asked { self.read(journal, &mut served).await } else { Ok(()) }
+    }
+
+    /// Reads what could not be read when the engine configured its provider, as the journal may be there again. Returns whether
+    /// there was any such.
+    pub(super) async fn catch_up(&self) -> bool {
+        let Ok(journal) = &self.journal else { return false };
+        if !self.is_behind.load(Ordering::Relaxed) {
+            return false;
         }
-        // It serves all that wait by now.
+        let attempts = self.attempts.load(Ordering::Relaxed);
+        let mut served = self.learning.lock().await;
+        // One attempt is for all that wait: a database that is gone takes its time to say so.
+        if self.attempts.load(Ordering::Relaxed) == attempts {
+            self.read(journal, &mut served).await.ok();
+        }
+        !self.is_behind.load(Ordering::Relaxed)
+    }
+
+    /// Reads the journal, which serves all that wait for it by now.
+    async fn read(&self, journal: &OperationJournal, served: &mut u64) -> Result<(), OperationsError> {
         let serves = self.asked.load(Ordering::Relaxed);
-        self.is_behind.store(true, Ordering::Relaxed);
+        let read = self.take_over(journal).await;
+        self.is_behind.store(read.is_err(), Ordering::Relaxed);
+        self.attempts.fetch_add(1, Ordering::Relaxed);
+        read?;
+        *served = serves;
+        Ok(())
+    }
+
+    async fn take_over(&self, journal: &OperationJournal) -> Result<(), OperationsError> {
         journal.forget_cached().await;
         let own: HashSet<OperationId> = {
             let mut all = self.open();
@@ -205,8 +234,6 @@ impl Operations {
             all.known.iter().filter(|known| known.is_own).map(|known| known.open.id).collect()
         };
         let OpenIntents { intents, faults, .. } = journal.open_intents().await?;
-        *served = serves;
-        self.is_behind.store(false, Ordering::Relaxed);
         let mut all = self.open();
         let settled = all.settled.take().unwrap_or_default();
         let found: HashSet<OperationId> = intents.iter().map(|open| open.id).collect();
@@ -224,12 +251,6 @@ impl Operations {
         }
         all.faults = faults.into_iter().filter(|fault| !fault.marks.has(mark::SHOWN)).collect();
         Ok(())
-    }
-
-    /// Reads what could not be read when the engine configured its provider, as the journal may be there again. Returns whether
-    /// there was any such.
-    pub(super) async fn catch_up(&self) -> bool {
-        self.is_behind.load(Ordering::Relaxed) && self.learn().await.is_ok()
     }
 
     /// A call of the engine mentions a resource of a package: the creation of it is settled.
