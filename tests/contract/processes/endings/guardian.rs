@@ -16,6 +16,12 @@ use crate::harness::{Host, Setup, json, on_one_protocol};
 /// large again, all of which it has to fill in.
 const MOST_KIB: u64 = if cfg!(debug_assertions) { 4 * 1024 } else { 2 * 1024 };
 
+/// Starts a provider that has a helper in another session, which is there before the provider begins.
+const WITH_A_HELPER: &str = "setsid sleep 1000 </dev/null >/dev/null 2>&1 & echo $! > \"$0.helper\"
+until grep -q sleep /proc/$!/comm; do sleep 0.01; done
+exec \"$REAL\" \"$@\"
+";
+
 /// The one guardian of a daemon, and its provider.
 fn guardian_and_provider(host: &Host) -> (u32, u32) {
     let guardians = host.children();
@@ -96,8 +102,7 @@ on_one_protocol! {
     }
 
     async fn a_process_in_another_session_is_left_and_reported(protocol) {
-        let script = "setsid sleep 1000 </dev/null >/dev/null 2>&1 & echo $! > \"$0.helper\"\nexec \"$REAL\" \"$@\"\n";
-        let (host, session) = Setup::sandbox(protocol).wrapped(script).session().await?;
+        let (host, session) = Setup::sandbox(protocol).wrapped(WITH_A_HELPER).session().await?;
         let helper = fs::read_to_string(format!("{}.helper", host.provider())).expect("the script writes it");
         let helper: u32 = helper.trim().parse().expect("a process id");
         let provider = host.provider_process();
@@ -111,9 +116,8 @@ on_one_protocol! {
     }
 
     async fn a_process_in_another_session_is_killed_where_that_is_asked_for(protocol) {
-        let script = "setsid sleep 1000 </dev/null >/dev/null 2>&1 & echo $! > \"$0.helper\"\nexec \"$REAL\" \"$@\"\n";
         let setup = Setup::sandbox(protocol).with("ISTHMUS_KILL_SESSIONS", "true");
-        let (host, session) = setup.wrapped(script).session().await?;
+        let (host, session) = setup.wrapped(WITH_A_HELPER).session().await?;
         let helper = fs::read_to_string(format!("{}.helper", host.provider())).expect("the script writes it");
         let helper: u32 = helper.trim().parse().expect("a process id");
         drop(session);
