@@ -129,8 +129,7 @@ async fn a_journal_that_could_not_be_read_is_read_before_the_next_change() {
     let home = tempfile::tempdir().expect("a directory");
     Run::of(&home).await.create("rex", "rex-1").await;
     let lock = home.path().join("journal/lock");
-    std::fs::remove_file(&lock).expect("the lock");
-    std::fs::create_dir(&lock).expect("something else in its place");
+    std::fs::create_dir(&lock).expect("something else in the place of the lock");
     let run = Run::unread(&home, "default", "https://ours.example");
     let error = run.operations.learn().await.expect_err("the journal cannot be read");
     assert!(isthmus_common::error_chain(&error).contains("lock"), "{error}");
