@@ -13,7 +13,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use isthmus_common::BoxFuture;
 use isthmus_cty::{ObjectType, Type, Value, decode_dynamic, json, msgpack};
-use isthmus_grpc::{Encoded, Load, LoadLimits, ServerSettings, serve_connection};
+use isthmus_grpc::{Encoded, Load, ServerSettings, serve_connection};
 use isthmus_proto::health::{HealthCheckResponse, health_check_response::ServingStatus};
 use isthmus_proto::tfplugin6::{self as message, schema};
 use prost::Message;
@@ -24,20 +24,11 @@ use tonic::server::UnaryService;
 use tower::Service;
 
 use crate::dice::Dice;
-use crate::network::End;
+use crate::network::{self, End};
 use crate::world::{self, Shared};
 
 /// The resource type.
 pub(crate) const THING: &str = "sim_thing";
-
-const LOAD: LoadLimits = LoadLimits {
-    calls: 4096,
-    messages: 1 << 30,
-    messages_of_connection: 1 << 30,
-    answers: 32,
-    answers_of_connection: 4,
-    patience: Duration::from_secs(10),
-};
 
 /// All objects, and how changes of them end.
 #[derive(Debug, Default)]
@@ -180,7 +171,7 @@ fn schema() -> message::get_provider_schema::Response {
 
 /// Serves as a provider's process, until it is asked to end or nobody can connect any more.
 pub(crate) async fn provide(mut connections: mpsc::UnboundedReceiver<End>, cloud: Shared<Cloud>) {
-    let load = Load::new(LOAD);
+    let load = Load::new(network::LOAD);
     let ended = CancellationToken::new();
     loop {
         let end = tokio::select! {

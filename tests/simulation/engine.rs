@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use http::uri::Authority;
 use isthmus_common::BoxFuture;
-use isthmus_grpc::{Channel, ChannelSettings, Load, LoadLimits, ServerSettings, serve_connection};
+use isthmus_grpc::{Channel, ChannelSettings, Load, ServerSettings, serve_connection};
 use isthmus_proto::pulumirpc::engine_server::EngineServer;
 use isthmus_proto::pulumirpc::resource_provider_client::ResourceProviderClient;
 use isthmus_proto::pulumirpc::{self as message, parameterize_request, property_diff};
@@ -20,7 +20,7 @@ use tonic::codegen::Service as _;
 use tonic::{Request, Response, Status};
 
 use crate::dice::Dice;
-use crate::network::End;
+use crate::network::{self, End};
 use crate::world::{self, Shared};
 
 const TOKEN: &str = "sim:index/thing:Thing";
@@ -123,15 +123,6 @@ pub(crate) struct Outcome(pub(crate) Option<Result<(), String>>);
 
 const SETTINGS: ChannelSettings =
     ChannelSettings { stream_window: 1 << 20, connection_window: 1 << 20, largest_headers: 1 << 20 };
-
-const LOAD: LoadLimits = LoadLimits {
-    calls: 4096,
-    messages: 1 << 30,
-    messages_of_connection: 1 << 30,
-    answers: 32,
-    answers_of_connection: 4,
-    patience: Duration::from_secs(10),
-};
 
 /// What a run needs.
 pub(crate) struct Run {
@@ -532,7 +523,7 @@ async fn ended(mut steps: JoinSet<Result<(), Status>>) -> Result<(), Status> {
 
 /// Takes what users are told.
 async fn serve_log(log: DuplexStream, saved: Shared<Saved>) {
-    let load = Load::new(LOAD);
+    let load = Load::new(network::LOAD);
     let settings = ServerSettings { window: 1 << 20, most_calls: 4096 };
     let mut server = EngineServer::new(Listener(saved));
     let call = move |request| {

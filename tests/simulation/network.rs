@@ -8,10 +8,21 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use bytes::{Buf as _, Bytes};
+use isthmus_grpc::LoadLimits;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::system::{self, Fate};
 use crate::world;
+
+/// What a server of the simulation takes: more than any party sends.
+pub(crate) const LOAD: LoadLimits = LoadLimits {
+    calls: 4096,
+    messages: 1 << 30,
+    messages_of_connection: 1 << 30,
+    answers: 32,
+    answers_of_connection: 4,
+    patience: Duration::from_secs(10),
+};
 
 /// One direction of a connection.
 #[derive(Debug, Default)]
