@@ -77,12 +77,8 @@ impl ScratchDirectory {
 
 impl Drop for ScratchDirectory {
     fn drop(&mut self) {
-        // On Windows, an open file may keep its name, and with it the directory.
-        if IS_WINDOWS {
-            self.marker = None;
-        }
         // What cannot be removed now is removed by the next one.
-        let _ = remove(&self.path, &self.directory);
+        let _ = remove(&self.path, &self.directory, self.marker.take());
     }
 }
 
@@ -118,15 +114,17 @@ fn is_name(name: &OsStr, prefix: &str) -> bool {
 fn remove_if_abandoned(path: &Path, name: &OsStr) -> io::Result<()> {
     let Some(directory) = Directory::open_own(path)? else { return Ok(()) };
     // Locked until it is removed, so that only one process does so.
-    let Some(_marker) = lock_abandoned(&directory, name, Purpose::Scratch)? else { return Ok(()) };
+    let Some(marker) = lock_abandoned(&directory, name, Purpose::Scratch)? else { return Ok(()) };
     mounts::require_none_in(path)?;
-    remove(path, &directory)
+    remove(path, &directory, Some(marker))
 }
 
 /// Removes a directory and its contents, the marker last: a process that is killed meanwhile leaves one
 /// that still has it.
-fn remove(path: &Path, directory: &Directory) -> io::Result<()> {
+fn remove(path: &Path, directory: &Directory, marker: Option<File>) -> io::Result<()> {
     empty(directory, true)?;
+    // On Windows, an open file may keep its name, and with it the directory.
+    let _marker = marker.filter(|_| !IS_WINDOWS);
     directory.remove_file(OsStr::new(MARKER))?;
     // The name may refer to another directory by now; and only an empty one is removed.
     if directory.identity()? == identity(path, &path.symlink_metadata()?)? {
