@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
+use isthmus_platform::IS_WINDOWS;
 use isthmus_proto::daemon::daemon_client::DaemonClient;
 use isthmus_proto::daemon::{OpenRequest, Variable};
 use isthmus_proto::pulumirpc::resource_provider_client::ResourceProviderClient;
@@ -509,14 +510,19 @@ async fn a_plugin_on_another_machine_brings_its_variables_and_not_those_of_its_m
     Ok(())
 }
 
+/// A new file. On Windows, it is as the directory is: no mode is given back to one that was private.
+fn readable_by_others(path: &Path, content: &str) {
+    std::fs::write(path, content).expect("a file");
+    isthmus_platform::files::set_mode(path, 0o644).expect("it is ours");
+}
+
 #[tokio::test]
 async fn a_daemon_that_would_serve_anyone_does_not_start() {
     let directory = tempfile::tempdir().expect("a directory");
     let own = Authority::new().issue(directory.path(), "localhost");
     let (certificate, key) = (own.certificate.to_str().expect("UTF-8"), own.key.to_str().expect("UTF-8"));
     let readable = directory.path().join("tokens");
-    std::fs::write(&readable, format!("build {TOKEN}\n")).expect("a file");
-    isthmus_platform::files::set_mode(&readable, 0o644).expect("it is ours");
+    readable_by_others(&readable, &format!("build {TOKEN}\n"));
     let tokens = readable.to_str().expect("UTF-8");
     let pair = [("ISTHMUS_TLS_CERTIFICATE", certificate), ("ISTHMUS_TLS_KEY", key)];
     let refused = async |variables: &[(&str, &str)]| {
@@ -535,9 +541,12 @@ async fn a_daemon_that_would_serve_anyone_does_not_start() {
     let said = refused(&[("ISTHMUS_LISTEN", "127.0.0.1:0"), ("ISTHMUS_TLS_CERTIFICATE", certificate)]).await;
     assert!(said.contains("both or neither must be set"), "{said}");
     let said = refused(&[("ISTHMUS_LISTEN", "127.0.0.1:0"), ("ISTHMUS_TOKENS", tokens)]).await;
-    assert!(said.contains("its mode 0644 lets other users read it"), "{said}");
+    let permission = if IS_WINDOWS { "its access list" } else { "its mode 0644" };
+    assert!(said.contains(&format!("{permission} lets other users read it")), "{said}");
     assert!(!said.contains(TOKEN), "{said}");
-    isthmus_platform::files::set_mode(&own.key, 0o644).expect("it is ours");
+    let content = std::fs::read_to_string(&own.key).expect("a file");
+    std::fs::remove_file(&own.key).expect("it is ours");
+    readable_by_others(&own.key, &content);
     isthmus_platform::files::set_mode(&readable, 0o600).expect("it is ours");
     let variables = [&[("ISTHMUS_LISTEN", "127.0.0.1:0"), ("ISTHMUS_TOKENS", tokens)][..], &pair].concat();
     let said = refused(&variables).await;
