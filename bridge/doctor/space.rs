@@ -119,7 +119,7 @@ impl Purpose {
         match self {
             Self::Home => "ISTHMUS_HOME",
             Self::Providers => "PULUMI_DYNAMIC_TF_PLUGIN_CACHE_DIR",
-            Self::Temporary => "TMPDIR",
+            Self::Temporary => isthmus_platform::TEMPORARY,
         }
     }
 }

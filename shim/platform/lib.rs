@@ -25,6 +25,9 @@ pub mod terminal;
 /// The variable with the user's directory.
 pub const HOME: &str = if IS_WINDOWS { "USERPROFILE" } else { "HOME" };
 
+/// The variable with the directory for temporary files.
+pub const TEMPORARY: &str = if IS_WINDOWS { "TMP" } else { "TMPDIR" };
+
 /// Whether this is Linux.
 pub const IS_LINUX: bool = cfg!(target_os = "linux");
 /// Whether this is macOS.

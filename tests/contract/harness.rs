@@ -34,7 +34,7 @@ pub(crate) use tonic::{Code, Status};
 pub(crate) const PATIENCE: Duration = Duration::from_secs(if isthmus_platform::IS_WINDOWS { 90 } else { 30 });
 
 /// The variable with the directory for temporary files.
-pub(crate) const TMPDIR: &str = if isthmus_platform::IS_WINDOWS { "TMP" } else { "TMPDIR" };
+pub(crate) use isthmus_platform::TEMPORARY as TMPDIR;
 
 /// A path as the system writes it.
 pub(crate) fn native(path: impl AsRef<std::path::Path>) -> std::path::PathBuf {
