@@ -1,5 +1,6 @@
 //! A suggestion for a path that does not exist.
 
+use std::env::consts::EXE_SUFFIX;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -49,7 +50,9 @@ fn is_there(path: &Path) -> bool {
     path.as_os_str() == OsStr::new("") || path.exists()
 }
 
+/// How alike two names are, without the suffix of programs.
 fn likeness(wanted: &str, found: &str) -> f64 {
+    let [wanted, found] = [wanted, found].map(|name| name.strip_suffix(EXE_SUFFIX).unwrap_or(name));
     let alike = |one: &str, other: &str| {
         strsim::normalized_damerau_levenshtein(&one.to_lowercase(), &other.to_lowercase())
     };
