@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use isthmus_common::Secret;
+use isthmus_platform::IS_WINDOWS;
+use isthmus_platform::files::is_executable;
 use semver::Version;
 use serde::Deserialize;
 
@@ -151,7 +153,8 @@ fn find(helper: &CredentialsHelper) -> Option<PathBuf> {
         for path in paths {
             let Some(version) = version_of_program(&path, &helper.name) else { continue };
             let is_newer = found.as_ref().is_none_or(|(newest, _)| version > *newest);
-            if is_newer && path.is_file() {
+            // Windows starts no program without a suffix.
+            if is_newer && path.is_file() && (!IS_WINDOWS || is_executable(&path)) {
                 found = Some((version, path));
             }
         }

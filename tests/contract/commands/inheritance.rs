@@ -24,7 +24,7 @@ impl Network {
     fn with_secrets(&self, words: &[&str]) -> Said {
         let mut command = self.machine.command(env!("CARGO_BIN_EXE_isthmus"));
         let path = super::path_with(&self.machine.path("bin"));
-        command.args(words).env("PATH", path).env("OF_THE_USER", "x");
+        command.args(words).env("PATH", path).env("OF_THE_USER", "x").env("APPDATA", self.machine.path(""));
         command.env("ISTHMUS_KEY", "5e".repeat(32)).env("ISTHMUS_STORE", STORE);
         self.on(&mut command)
     }
@@ -41,7 +41,8 @@ fn a_credentials_helper_does_not_inherit_our_settings() {
     let network = Network::new();
     network.publish("1.0.0");
     network.configure("credentials_helper \"recorder\" {}\n");
-    network.recorder(".terraform.d/plugins/terraform-credentials-recorder", "{}");
+    let directory = if isthmus_platform::IS_WINDOWS { "terraform.d" } else { ".terraform.d" };
+    network.recorder(&format!("{directory}/plugins/terraform-credentials-recorder"), "{}");
     network.with_secrets(&["install", &network.address()]).well();
     assert_without_ours(&network.inherited());
 }
