@@ -2,6 +2,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -31,12 +32,12 @@ func run() (int, error) {
 		return 0, err
 	}
 	path := strings.TrimSuffix(own, ".exe")
-	text, err := os.Open(path)
+	// At once: a file that is open cannot be replaced on Windows, and a script may run for long.
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return 0, err
 	}
-	defer text.Close()
-	script, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(text, path)
+	script, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(bytes.NewReader(text), path)
 	if err != nil {
 		return 0, err
 	}
