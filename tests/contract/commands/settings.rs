@@ -6,6 +6,7 @@ use std::path::Path;
 
 use isthmus_common::quoted;
 use isthmus_context::settings::{ALL, Setting};
+use isthmus_platform::IS_WINDOWS;
 use isthmus_sandbox::Protocol;
 use prost_reflect::DescriptorPool;
 use tonic::codegen::http::uri::PathAndQuery;
@@ -284,6 +285,8 @@ fn nothing_in_a_project_configures_a_command() {
     }
     let run = |words: &[&str], directory: &str| {
         let mut command = machine.command(env!("CARGO_BIN_EXE_isthmus"));
+        // Windows has configurations there.
+        command.env("APPDATA", machine.path(""));
         Said::of(command.args(words).env("ISTHMUS_OFFLINE", "true").current_dir(machine.path(directory)))
     };
     std::fs::create_dir(machine.path("elsewhere")).expect("a directory");
@@ -302,9 +305,10 @@ fn nothing_in_a_project_configures_a_command() {
         );
     }
     // The same in the user's home is read.
-    machine.write(".terraformrc", broken);
+    let name = if IS_WINDOWS { "terraform.rc" } else { ".terraformrc" };
+    machine.write(name, broken);
     let said = run(&["install", "hashicorp/random", "3.7.0"], "elsewhere");
-    assert!(said.stderr.contains(".terraformrc:1:"), "{said:?}");
+    assert!(said.stderr.contains(&format!("{name}:1:")), "{said:?}");
 }
 
 fn tree(machine: &Machine) -> Vec<String> {

@@ -1,9 +1,11 @@
 //! Providers that have ended are started again by the next call: once, with the same configuration, and nothing is repeated.
 
 use std::process::Stdio;
+use std::time::Duration;
 
 use crate::harness::host::named;
 use crate::harness::processes::Signal;
+use isthmus_platform::IS_WINDOWS;
 use isthmus_proto::pulumirpc::ListRequest;
 use isthmus_sandbox::MAGIC_COOKIE;
 
@@ -312,8 +314,17 @@ on_both_protocols! {
         session.note().make(&json!({"title": "Hello"})).await?;
         processes::signal(process, Signal::KILL);
         provider.wait().await.expect("it is a child");
-        // The first call may find the connection broken before the daemon has seen the process end.
-        session.note().check(&json!({"title": "Hello"})).await.expect_err("it is gone");
+        // The first calls may find the connection broken before the daemon has seen the process end. Wine says that a process has
+        // ended before it has.
+        let failing = async {
+            loop {
+                match session.note().check(&json!({"title": "Hello"})).await {
+                    Ok(_) if IS_WINDOWS => tokio::time::sleep(Duration::from_millis(5)).await,
+                    checked => break checked.expect_err("it is gone"),
+                }
+            }
+        };
+        tokio::time::timeout(PATIENCE, failing).await.expect("it is gone");
         let status = session.note().check(&json!({"title": "Hello"})).await.expect_err("it is gone");
         for words in ["is gone", "is not started again", "attached to it"] {
             assert!(status.message().contains(words), "{words:?} is not in: {status}");

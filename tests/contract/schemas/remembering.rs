@@ -1,7 +1,9 @@
 //! What the daemon remembers of a provider from one process to the next, and what it does not.
 
 use crate::harness::engine::Severity;
-use crate::harness::host::{make_executable, mode};
+#[cfg(unix)]
+use crate::harness::host::make_executable;
+use crate::harness::host::mode;
 use crate::harness::{Code, Host, Json, Outcome, Protocol, Session, Setup, Status, json, on_one_protocol};
 
 /// Where [`Setup`]s of this file put switches of the sandbox that are to change without the environment doing so.
@@ -474,6 +476,7 @@ async fn a_home_that_cannot_be_written_is_no_hindrance() -> Outcome {
     Ok(())
 }
 
+#[cfg(unix)]
 #[tokio::test]
 async fn a_script_is_not_remembered_because_it_runs_something_else() -> Outcome {
     let setup = Setup::sandbox(Protocol::V6);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tempfile::TempDir;
 
 use super::driver::{At, Client, Driven, Service};
+use crate::harness::host::program_path;
 use crate::harness::{Json, Outcome, Setup, Status, Stored, json, on_both_protocols};
 
 /// The file with the switches of the sandbox, in its working directory.
@@ -33,7 +34,7 @@ impl Schema {
 /// A directory with a provider of its own, whose file no other test touches.
 fn directory() -> Arc<TempDir> {
     let directory = tempfile::tempdir().expect("a directory");
-    let provider = directory.path().join("terraform-provider-sandbox");
+    let provider = program_path(directory.path().join("terraform-provider-sandbox"));
     std::fs::copy(env!("CARGO_BIN_EXE_isthmus"), provider).expect("a copy");
     Arc::new(directory)
 }

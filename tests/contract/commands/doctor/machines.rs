@@ -1,12 +1,13 @@
 //! Broken machines: settings, directories, file systems, and the socket of a daemon.
 
 use isthmus_common::Platform;
+use isthmus_platform::IS_WINDOWS;
 use isthmus_platform::local::bind;
 use isthmus_test_registry::Archive;
 
 use super::super::Said;
 use super::patient::{Patient, expect, faults};
-use crate::harness::Json;
+use crate::harness::{Json, TMPDIR, native};
 
 #[test]
 fn a_setting_that_is_not_understood_is_named_and_the_rest_is_examined() {
@@ -83,10 +84,11 @@ fn a_file_in_the_place_of_the_home_directory_is_named() {
 #[test]
 fn a_temporary_directory_that_is_missing_is_named() {
     let mut patient = Patient::new();
-    patient.set(crate::harness::TMPDIR, "/nowhere/tmp");
+    patient.set(TMPDIR, "/nowhere/tmp");
     // Providers have their sockets there.
     let words = ["--skip", "providers"];
-    patient.has_in(&words, "space", 1004, &["/nowhere/tmp does not exist"], "set TMPDIR");
+    let directory = native("/nowhere/tmp").display().to_string();
+    patient.has_in(&words, "space", 1004, &[&directory, " does not exist"], &format!("set {TMPDIR} "));
 }
 
 /// What a command says whose provider cache is a file system of its own, with these options.
@@ -144,7 +146,13 @@ fn a_filesystem_mirror_that_is_missing_is_named_as_an_installation_names_it() {
     let mirror = patient.machine.path("mirror");
     let method = format!("provider_installation {{\n  filesystem_mirror {{ path = {mirror:?} }}\n}}\n");
     patient.machine.write("cli.tfrc", method.as_bytes());
-    let message = ["the filesystem mirror", "/mirror", "cli.tfrc:2:30", "No such file or directory"];
+    let directory = mirror.display().to_string();
+    let [missing, no_directory] = if IS_WINDOWS {
+        ["(os error 3)", "(os error "]
+    } else {
+        ["No such file or directory", "Not a directory"]
+    };
+    let message = ["the filesystem mirror", &directory, "cli.tfrc:2:30", missing];
     for words in [&[][..], &["--offline"], &["--only", "configuration"]] {
         patient.has_in(words, "configuration", 2017, &message, "create the directory, or correct `path`");
     }
@@ -153,7 +161,7 @@ fn a_filesystem_mirror_that_is_missing_is_named_as_an_installation_names_it() {
         assert!(said.code == 1 && said.stderr.contains(part), "{part:?}: {said:?}");
     }
     std::fs::write(&mirror, "").expect("a file");
-    patient.has("configuration", 2017, &["Not a directory"], "make it a directory");
+    patient.has("configuration", 2017, &[no_directory], "make it a directory");
     std::fs::remove_file(&mirror).expect("it is there");
     std::fs::create_dir(&mirror).expect("a directory");
     assert!(patient.faults(&["--only", "configuration"]).is_empty());

@@ -80,6 +80,12 @@ impl Patient {
         self.machine.path(format!(".pulumi/plugins/resource-terraform-provider-v{version}"))
     }
 
+    /// Moves a directory to where nothing looks. Windows does not remove a name of a program that runs, by whichever of its names.
+    #[track_caller]
+    pub(super) fn takes_away(&self, directory: impl AsRef<Path>) {
+        std::fs::rename(directory, self.machine.path("away")).expect("it is there");
+    }
+
     /// Makes a program the plugin of a version.
     pub(super) fn plugin(&self, version: &str, program: &Path) {
         let directory = self.plugin_directory(version);

@@ -48,7 +48,7 @@ fn a_dry_clean_up_says_which_project_needs_a_version_and_that_it_knows_of_no_oth
 #[test]
 fn a_missing_pulumi_cli_is_named() {
     let patient = Patient::new();
-    std::fs::remove_file(patient.machine.path("bin/pulumi")).expect("it is there");
+    patient.takes_away(patient.machine.path("bin"));
     patient.has("pulumi", 1101, &["`pulumi` is not on PATH"], "https://www.pulumi.com/docs/install/");
 }
 
@@ -120,7 +120,7 @@ fn isthmus_on_path_serves_every_version() {
     let patient = Patient::new();
     let on_path = patient.machine.path("bin/pulumi-resource-terraform-provider");
     let on_path = named(env!("CARGO_BIN_EXE_isthmus"), on_path);
-    std::fs::remove_dir_all(patient.plugin_directory("1.4.0")).expect("it is there");
+    patient.takes_away(patient.plugin_directory("1.4.0"));
     let said = patient.doctor(&["--only", "plugin"]);
     assert_eq!(said.code, 0, "{said:?}");
     let shown = format!("1.4.0: {} (on PATH)", on_path.display());
@@ -168,7 +168,7 @@ fn a_program_in_hcl_is_a_project_with_packages() {
 #[test]
 fn the_go_bridge_in_the_place_of_isthmus_is_named() {
     let patient = Patient::new();
-    std::fs::remove_dir_all(patient.plugin_directory("1.4.0")).expect("it is there");
+    patient.takes_away(patient.plugin_directory("1.4.0"));
     patient.plugin("1.4.0", &fixtures::tools::tool("go-bridge"));
     let message = ["v1.4.0/pulumi-resource-terraform-provider is not isthmus", "for version 1.4.0"];
     patient.has("plugin", 1108, &message, "`isthmus install --plugin --force`");
