@@ -13,7 +13,8 @@ use isthmus_test_registry::{Archive, Document, Proxy, PublisherKey, Registry, Re
 use tempfile::TempDir;
 
 use crate::harness::engine::{Line, Severity};
-use crate::harness::host::place;
+use crate::harness::host::{place, program_path};
+use crate::harness::said::portable;
 use crate::harness::{Code, Host, Outcome, Protocol, Setup, Status, json, native};
 
 const ADDRESS: &str = "registry.opentofu.org/acme/sandbox";
@@ -41,7 +42,7 @@ impl World {
 
     /// Makes this the CLI configuration, beside where the registry is. `{url}` in it is that, `{directory}` this world's directory.
     fn configure(&self, text: &str) {
-        let directory = self.directory.path().to_str().expect("a path in UTF-8");
+        let directory = &portable(self.directory.path().display().to_string());
         let text = text.replace("{url}", &self.registry.url()).replace("{directory}", directory);
         let registry = format!("{}/v1/providers/", self.registry.url());
         let host = format!(
@@ -199,6 +200,12 @@ async fn a_value_in_an_sdk_is_installed_as_well() -> Outcome {
     Ok(())
 }
 
+/// Puts something else in the place of a program. It may run, and be another name of this very program.
+fn alter(host: &Host, program: &Path) {
+    std::fs::rename(program, host.directory().join("away")).expect("a file of this test's own");
+    std::fs::write(program, "#!/bin/sh\nexit 3\n").expect("a file of this test's own");
+}
+
 #[tokio::test]
 async fn a_program_that_was_altered_is_refused_at_the_next_start() -> Outcome {
     let world = World::new();
@@ -206,7 +213,7 @@ async fn a_program_that_was_altered_is_refused_at_the_next_start() -> Outcome {
     world.publish(&host, "1.2.0");
     host.greeted().await?.parameterize(&["acme/sandbox"]).await?;
     let program = package(&host, "1.2.0").join(PROGRAM);
-    std::fs::write(&program, "#!/bin/sh\nexit 3\n").expect("a file of this test's own");
+    alter(&host, &program);
     for setup in [world.setup(), world.setup().with(OFFLINE, "true")] {
         let again = setup.beside(&host).start().await;
         for words in [&["acme/sandbox"] as &[&str], &["acme/sandbox", "1.2.0"]] {
@@ -239,10 +246,8 @@ async fn a_program_that_is_altered_between_choice_and_start_is_refused() -> Outc
     session.parameterize(&["acme/sandbox"]).await?;
     session.schema().await?;
     assert_eq!(again.children(), [0; 0], "its schema is known, so it does not run");
-    let program = package(&host, "1.2.0").join("terraform-provider-sandbox_v1.2.0");
-    // It may be another name of this very program.
-    std::fs::remove_file(&program).expect("a file of this test's own");
-    std::fs::write(&program, "#!/bin/sh\nexit 3\n").expect("a file of this test's own");
+    let program = program_path(package(&host, "1.2.0").join("terraform-provider-sandbox_v1.2.0"));
+    alter(&host, &program);
     let status = session.configure(&json!({})).await.expect_err("it was altered");
     assert_eq!(status.code(), Code::FailedPrecondition, "{status}");
     says(&status, &[&program.display().to_string(), "was altered after it was installed"]);
@@ -303,7 +308,7 @@ async fn developers_have_their_own_builds_with_a_warning() -> Outcome {
     let world = World::new();
     let host = world.setup().start().await;
     world.publish(&host, "1.2.0");
-    let own = host.directory().display();
+    let own = portable(host.directory().display().to_string());
     world.configure(&format!(
         "provider_installation {{\n  dev_overrides {{\n    \"acme/sandbox\" = \"{own}\"\n  }}\n  direct {{}}\n}}\n"
     ));
@@ -440,7 +445,7 @@ async fn what_a_project_has_already_is_taken_from_there() -> Outcome {
     let world = World::new();
     let host = world.setup().start().await;
     world.publish(&host, "1.2.0");
-    let project = host.directory().join(".terraform/providers");
+    let project = native(host.directory().join(".terraform/providers"));
     place(Path::new(&host.provider()), &project, ADDRESS, "1.2.0");
     host.greeted().await?.parameterize(&["acme/sandbox", "1.2.0"]).await?;
     let told = told(&host, Severity::Info);

@@ -357,6 +357,10 @@ fn a_command_warns_of_variables_that_have_no_effect() {
             "OPENTOFU_ENFORCE_GPG_VALIDATION=\"yes\" is taken for `true`; OpenTofu understands nothing but `true`",
         ),
     ] {
+        // It has one there: names have no letter case.
+        if IS_WINDOWS && name == "isthmus_offline" {
+            continue;
+        }
         let mut command = machine.command(env!("CARGO_BIN_EXE_isthmus"));
         let said = Said::of(command.args(["providers", "list"]).env(name, value));
         assert_eq!((said.code, &*said.stderr), (0, &*format!("warning: {warning}\n")), "{said:?}");

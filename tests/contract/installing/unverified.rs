@@ -132,7 +132,7 @@ async fn a_path_into_the_cache_is_no_way_around() -> Outcome {
     let world = World::new();
     let offline = world.setup().with(OFFLINE, "true");
     let host = offline.clone().start().await;
-    let program = host.place(ADDRESS, "1.2.0").join("terraform-provider-sandbox_v1.2.0");
+    let program = program_path(host.place(ADDRESS, "1.2.0").join("terraform-provider-sandbox_v1.2.0"));
     let program = program.to_str().expect("a path in UTF-8");
     host.greeted().await?.parameterize(&["acme/sandbox"]).await?;
     let warns = |line: &Line| {
