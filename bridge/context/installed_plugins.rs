@@ -110,13 +110,14 @@ pub fn highest_of_others(plugins: &Path) -> Option<InstalledPlugin> {
     highest(&installed_plugins(plugins)).filter(|highest| !highest.is_ours()).cloned()
 }
 
-/// What a plugin of `version` says when the CLI takes another program, with a higher version, where none is named.
+/// What a plugin of `version` says when the CLI takes another program, with a higher version, where none is named. Every session
+/// asks for it, so no executable is read before versions have shown that it matters.
 pub fn warning_of_higher(environment: &Environment, version: &Version) -> Option<String> {
     let plugins = home::pulumi_cli_home(environment)?.join("plugins");
-    let own = InstalledPlugin::at(&plugins, version.clone());
-    let other = highest_of_others(&plugins).filter(|other| other.version > own.version)?;
+    let installed = installed_plugins(&plugins);
+    let other = highest(&installed).filter(|highest| highest.version > *version && !highest.is_ours())?;
     // It may be on PATH, which comes before all versions.
-    own.is_ours().then(|| is_taken_unversioned(&other))
+    InstalledPlugin::at(&plugins, version.clone()).is_ours().then(|| is_taken_unversioned(other))
 }
 
 /// What to say of a plugin that the CLI takes where no version is named, and that isthmus did not install.
