@@ -149,6 +149,16 @@ impl Journal {
         Ok(is_there)
     }
 
+    /// Removes intents of which nothing is left to be told. One that is not there any more is passed over.
+    ///
+    /// # Errors
+    /// When the journal cannot be written: then none is removed.
+    pub async fn settle(&self, numbers: &[RecordNumber]) -> Result<(), EncryptedStoreError> {
+        let changes = numbers.iter().map(|number| Change::remove(Kind::Intent, *number)).collect();
+        self.sealed.store.commit(Batch { changes, ..Batch::default() }).await?;
+        Ok(())
+    }
+
     /// Marks intents. One that is not there any more, or cannot be read, is passed over.
     ///
     /// # Errors

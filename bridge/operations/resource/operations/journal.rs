@@ -1,6 +1,6 @@
 //! The journal of an engine that stores objects itself: in files, or in a store that replicas share.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -47,7 +47,16 @@ enum JournalBackend {
         store: Arc<LazyEncryptedStore>,
         /// The operations of this process, whose leases are renewed.
         running: Mutex<HashMap<OperationId, IntentGuard>>,
+        /// What the store does not have yet, because it could not be written.
+        unwritten: Mutex<Unwritten>,
     },
+}
+
+/// What is known of operations, and not in the store.
+#[derive(Debug, Default)]
+struct Unwritten {
+    settled: HashSet<RecordNumber>,
+    marks: Vec<(RecordNumber, Mark)>,
 }
 
 /// What came of an operation.
@@ -116,6 +125,7 @@ impl OperationJournal {
                 return Ok(Self::new(JournalBackend::Store {
                     store: store.clone()?,
                     running: Mutex::default(),
+                    unwritten: Mutex::default(),
                 }));
             }
             Some(StoreAddress::File(file)) => Some(file.clone()),
@@ -174,7 +184,7 @@ impl OperationJournal {
     pub async fn begin(&self, intent: Intent) -> Result<OperationId, JournalError> {
         match &self.backend {
             JournalBackend::Files(files) => Ok(files.begin(&intent).await?),
-            JournalBackend::Store { store, running } => {
+            JournalBackend::Store { store, running, .. } => {
                 let guard = store.open().await?.journal().begin(intent, None).await?;
                 let id = OperationId::InStore(guard.number());
                 lock(running).insert(id, guard);
@@ -239,7 +249,8 @@ impl OperationJournal {
     }
 
     /// Settles operations: nothing of them is left to be told. That may be lost if this process is killed;
-    /// then there will be evidence again.
+    /// then there will be evidence again. What a store could not take is written with what is settled next, or by [`Self::write`]:
+    /// this process does not look for evidence of it again, and an object that is deleted meanwhile leaves none.
     ///
     /// # Errors
     /// When the journal cannot be written.
@@ -249,22 +260,22 @@ impl OperationJournal {
         }
         match &self.backend {
             JournalBackend::Files(files) => Ok(files.settle(ids).await?),
-            JournalBackend::Store { store, running } => {
-                let journal = store.open().await?.journal();
+            JournalBackend::Store { running, unwritten, .. } => {
                 for id in ids {
                     let guard = lock(running).remove(id);
                     match (guard, id) {
                         (Some(guard), _) => drop(Outcome::Nothing.note(guard).await?),
-                        (None, OperationId::InStore(number)) => drop(journal.dismiss(*number).await?),
+                        (None, OperationId::InStore(number)) => drop(lock(unwritten).settled.insert(*number)),
                         (None, OperationId::InFile { .. }) => {}
                     }
                 }
-                Ok(())
+                self.write().await
             }
         }
     }
 
-    /// Marks operations. A mark other than [`mark::SHOWN`] may be lost if this process is killed.
+    /// Marks operations. A mark other than [`mark::SHOWN`] may be lost if this process is killed. What a store could not take is
+    /// written as that of [`Self::settle`], but for [`mark::PASSED`].
     ///
     /// # Errors
     /// When the journal cannot be written.
@@ -275,8 +286,13 @@ impl OperationJournal {
                 files.mark(ids, mark).await?;
                 if mark == mark::SHOWN { Ok(files.write().await?) } else { Ok(()) }
             }
-            JournalBackend::Store { store, .. } => {
+            // A run that passed is one of several: without it, a report comes a run later.
+            JournalBackend::Store { store, .. } if mark == mark::PASSED => {
                 Ok(store.open().await?.journal().mark(&in_store(ids), mark).await?)
+            }
+            JournalBackend::Store { unwritten, .. } => {
+                lock(unwritten).marks.extend(in_store(ids).into_iter().map(|number| (number, mark)));
+                self.write().await
             }
         }
     }
@@ -288,7 +304,28 @@ impl OperationJournal {
     pub async fn write(&self) -> Result<(), JournalError> {
         match &self.backend {
             JournalBackend::Files(files) => Ok(files.write().await?),
-            JournalBackend::Store { .. } => Ok(()),
+            JournalBackend::Store { store, unwritten, .. } => {
+                let (settled, marks) = {
+                    let unwritten = lock(unwritten);
+                    (unwritten.settled.iter().copied().collect::<Vec<_>>(), unwritten.marks.clone())
+                };
+                if settled.is_empty() && marks.is_empty() {
+                    return Ok(());
+                }
+                let journal = store.open().await?.journal();
+                if !settled.is_empty() {
+                    journal.settle(&settled).await?;
+                    lock(unwritten).settled.retain(|number| !settled.contains(number));
+                }
+                for mark in marks {
+                    journal.mark(&[mark.0], mark.1).await?;
+                    let mut unwritten = lock(unwritten);
+                    if let Some(place) = unwritten.marks.iter().position(|other| *other == mark) {
+                        unwritten.marks.remove(place);
+                    }
+                }
+                Ok(())
+            }
         }
     }
 
@@ -299,10 +336,14 @@ impl OperationJournal {
     pub async fn open_intents(&self) -> Result<OpenIntents, JournalError> {
         match &self.backend {
             JournalBackend::Files(files) => Ok(files.open_intents().await?),
-            JournalBackend::Store { store, .. } => match store.existing().await? {
-                Some(store) => Ok(store.journal().open_intents().await?),
-                None => Ok(OpenIntents::default()),
-            },
+            JournalBackend::Store { store, unwritten, .. } => {
+                let Some(store) = store.existing().await? else { return Ok(OpenIntents::default()) };
+                let mut open = store.journal().open_intents().await?;
+                let unwritten = lock(unwritten);
+                let is_open = |number| !unwritten.settled.contains(&number);
+                open.intents.retain(|open| open.id.in_store().is_none_or(is_open));
+                Ok(open)
+            }
         }
     }
 
