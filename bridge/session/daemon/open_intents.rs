@@ -66,11 +66,12 @@ impl Daemon {
             let creations = intents
                 .into_iter()
                 .filter(|open| open.intent.intention == OperationKind::Create && concerns(&open.intent));
-            let (unconfirmed, lost): (Vec<_>, Vec<_>) =
-                creations.partition(|open| matches!(open.condition, Condition::Unconfirmed));
+            let (made, lost): (Vec<_>, Vec<_>) = creations.partition(is_made);
+            let is_unconfirmed = |open: &&OpenIntent| matches!(open.condition, Condition::Unconfirmed);
+            let unconfirmed: Vec<&OpenIntent> = made.iter().filter(is_unconfirmed).collect();
             let lost = lost.iter().filter(|open| !matches!(open.condition, Condition::InProgress));
             // Usually the engine has the answer: it ends its plugin right after the last one.
-            let passed = unconfirmed.iter().filter(|open| open.marks.count(mark::PASSED) >= STARTS);
+            let passed = unconfirmed.iter().copied().filter(|open| open.marks.count(mark::PASSED) >= STARTS);
             let due: Vec<&OpenIntent> =
                 lost.chain(passed).filter(|open| !open.marks.has(mark::SHOWN)).collect();
             for open in &due {
@@ -82,8 +83,8 @@ impl Daemon {
             if is_delivered || is_planted(Bug::ShownUndelivered) {
                 journal.mark(&numbers(due.into_iter()), mark::SHOWN).await?;
             }
-            journal.mark(&numbers(unconfirmed.iter()), mark::PASSED).await?;
-            for open in unconfirmed {
+            journal.mark(&numbers(unconfirmed.into_iter()), mark::PASSED).await?;
+            for open in made {
                 self.unconfirmed.remember(open);
             }
             Ok::<_, EncryptedStoreError>(())
@@ -93,6 +94,16 @@ impl Daemon {
         }
         // Delivered before the engine may end this process.
         log.flush().await;
+    }
+}
+
+/// Whether this is a creation whose object is in the store: the engine may have the answer, even while the process that sends it
+/// may still run, of which on another machine only the age is known.
+fn is_made(open: &OpenIntent) -> bool {
+    match open.condition {
+        Condition::Unconfirmed => true,
+        Condition::InProgress => !open.intent.key.id.is_empty(),
+        Condition::Interrupted | Condition::Ended { .. } => false,
     }
 }
 

@@ -13,7 +13,8 @@ use isthmus_common::fail_point;
 use isthmus_proto::property::Struct;
 use isthmus_provider::{Diagnostic, Object};
 use isthmus_state::{
-    Deletion, Intent, IntentGuard, OpenIntent, OperationKind, RecordRef, Saved, Status, StoreKey, Unconfirmed,
+    Condition, Deletion, Intent, IntentGuard, OpenIntent, OperationKind, RecordRef, Saved, Status, StoreKey,
+    Unconfirmed,
 };
 use prost::Message as _;
 
@@ -262,7 +263,8 @@ impl<'a> StoredState<'a> {
         let is_same = |open: &OpenIntent| {
             let made = &open.intent.key;
             let reported = LastReported::is_stored(&open.intent.companion);
-            (&made.package, &made.type_name) == (&key.package, &key.type_name)
+            matches!(open.condition, Condition::Unconfirmed)
+                && (&made.package, &made.type_name) == (&key.package, &key.type_name)
                 && reported.inputs.is_some_and(|reported| is_same(&reported, self.sent))
         };
         let lost = self.resource.unconfirmed.map(|all| all.take(is_same)).unwrap_or_default();
@@ -286,46 +288,62 @@ impl<'a> StoredState<'a> {
         cause: StoredResourceError,
     ) -> StoredResourceError {
         let cause = isthmus_common::error_chain(&cause);
-        let place = self.store_damaged(intent, &id, outcome).await;
+        let stored = self.store_damaged(intent, &id, outcome).await;
         match self.resource.destroy(&outcome.object).await {
             Ok(()) => {
-                if let Some(place) = place
-                    && let Err(error) = self.resource.state_store.remove(place.number).await
-                {
-                    // The remaining record has no object and does no harm.
-                    self.resource.target.warn(Diagnostic::warning(
-                        "The record of a deleted object could not be removed",
-                        isthmus_common::error_chain(&error),
-                    ));
-                }
-                if place.is_none() {
-                    end(intent, &self.resource.target).await;
+                match stored {
+                    Some((place, unconfirmed)) => {
+                        if let Err(error) = self.resource.state_store.remove(place.number).await {
+                            // The remaining record has no object and does no harm.
+                            self.resource.target.warn(Diagnostic::warning(
+                                "The record of a deleted object could not be removed",
+                                isthmus_common::error_chain(&error),
+                            ));
+                        }
+                        self.confirm(unconfirmed).await;
+                    }
+                    None => end(intent, &self.resource.target).await,
                 }
                 StoredResourceError::Undone { cause }
             }
             Err(error) => {
                 let (key, obstacle) = (self.resource.key(&id), error.to_string());
-                if place.is_none() {
-                    let known = format!("{key} was made, and could not be deleted again: {obstacle}");
-                    leave_open(intent, &known, &self.resource.target).await;
+                let is_stored = stored.is_some();
+                match stored {
+                    // The error tells of it.
+                    Some((_, unconfirmed)) => self.confirm(unconfirmed).await,
+                    None => {
+                        let known = format!("{key} was made, and could not be deleted again: {obstacle}");
+                        leave_open(intent, &known, &self.resource.target).await;
+                    }
                 }
-                StoredResourceError::LeftBehind { cause, key, obstacle, is_stored: place.is_some() }
+                StoredResourceError::LeftBehind { cause, key, obstacle, is_stored }
             }
         }
     }
 
-    /// Returns `None` if it cannot be stored, perhaps for the reason that the creation failed for.
+    async fn confirm(&self, unconfirmed: Unconfirmed) {
+        let confirmed = unconfirmed.confirm().await;
+        warn_on_failure(
+            "Failed to remove a completed operation from the journal",
+            confirmed,
+            &self.resource.target,
+        );
+    }
+
+    /// Stores the object, which is reported if this process ends before it is deleted. `None`: it cannot be stored, perhaps for the
+    /// reason that the creation failed for.
     async fn store_damaged(
         &self,
         intent: &mut IntentGuard,
         id: &str,
         Outcome { object, secrets, inputs, .. }: &Outcome<'_>,
-    ) -> Option<RecordRef> {
+    ) -> Option<(RecordRef, Unconfirmed)> {
         let reported = LastReported { inputs: Some((*inputs).clone()), ..LastReported::default() };
         let annotations = Annotations::default();
         let saved = self.resource.saved(object, Status::Damaged, secrets, &reported, &annotations);
         let saved = saved.await.ok()?;
-        intent.store(None, &self.resource.key(id), &saved).await.ok()
+        intent.store_unconfirmed(&self.resource.key(id), &saved, None).await.ok()?
     }
 }
 
