@@ -56,7 +56,7 @@ mod sqlite;
 pub mod simulation {
     //! Entrances for the simulation (`tests/simulation`).
 
-    pub use crate::sqlite::simulation::{Reach, serve_from};
+    pub use crate::sqlite::simulation::{DatabaseServer, serve_from};
 }
 mod stack_records;
 pub mod stacks;

@@ -23,7 +23,7 @@ use crate::dice::Dice;
 use crate::network::{self, End};
 use crate::world::{self, Shared};
 
-const TOKEN: &str = "sim:index/thing:Thing";
+pub(crate) const TOKEN: &str = "sim:index/thing:Thing";
 
 /// What a program says of a resource. Another colour replaces it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,13 +39,26 @@ pub(crate) struct Wish {
     pub(crate) delete_first: bool,
 }
 
+impl Wish {
+    /// The body, with the id of the resource that it comes after: unknown until that is made.
+    pub(crate) fn body(&self, saved: &Shared<Saved>) -> Json {
+        match &self.after {
+            None => json!(format!("text {}", self.body)),
+            Some(after) => match saved.with(|saved| saved.resources.get(after).cloned()) {
+                Some(stored) => json!(format!("text {} after {}", self.body, stored.id)),
+                None => isthmus_test_engine::unknown(),
+            },
+        }
+    }
+}
+
 pub(crate) type Program = BTreeMap<String, Wish>;
 
 /// What an engine stores of a resource.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Stored {
     pub(crate) id: String,
-    inputs: Json,
+    pub(crate) inputs: Json,
     pub(crate) outputs: Json,
 }
 
@@ -61,13 +74,18 @@ pub(crate) struct Saved {
     pub(crate) released: BTreeMap<String, String>,
     /// Objects of runs that could not save their state, and their resources.
     pub(crate) forgotten: BTreeMap<String, String>,
+    /// When a legacy engine had the object of a creation, by resource.
+    pub(crate) answered: BTreeMap<String, Duration>,
+    /// Resources whose last update a legacy engine has no success of. It does not look at them again where the program says again what
+    /// it said before.
+    pub(crate) uncertain: BTreeSet<String>,
     /// What users were told.
     pub(crate) reports: Vec<String>,
 }
 
 impl Saved {
     /// Saves what a creation was answered with, and returns what was in its place.
-    fn made(&mut self, name: &str, made: Stored) -> Option<Stored> {
+    pub(crate) fn made(&mut self, name: &str, made: Stored) -> Option<Stored> {
         if let Some(unanswered) = self.unanswered.get_mut(name) {
             *unanswered -= 1;
         }
@@ -140,16 +158,8 @@ pub(crate) struct Run {
 pub(crate) async fn run(run: Run, plugin: End, log: DuplexStream) {
     let Run { stack, program, habits, saved, outcome, dice, provider } = run;
     tokio::spawn(serve_log(log, saved.clone()));
-    let plugin = Shared::new(Some(plugin));
-    let channel = Channel::new(Authority::from_static("plugin"), SETTINGS, move || {
-        let end = plugin.with(Option::take);
-        async move {
-            let end = end.ok_or(std::io::ErrorKind::ConnectionRefused)?;
-            Ok(Box::new(end) as Box<dyn isthmus_grpc::Stream>)
-        }
-    });
     let engine = Engine {
-        client: ResourceProviderClient::new(channel),
+        client: ResourceProviderClient::new(connect(plugin)),
         stack,
         saved: saved.clone(),
         dice: Shared::new(dice),
@@ -159,6 +169,18 @@ pub(crate) async fn run(run: Run, plugin: End, log: DuplexStream) {
     outcome.with(|outcome| {
         outcome.0 = Some(deployed.map_err(|status| format!("{:?}: {}", status.code(), status.message())));
     });
+}
+
+/// Reaches the plugin by its only connection.
+pub(crate) fn connect(plugin: End) -> Channel {
+    let plugin = Shared::new(Some(plugin));
+    Channel::new(Authority::from_static("plugin"), SETTINGS, move || {
+        let end = plugin.with(Option::take);
+        async move {
+            let end = end.ok_or(std::io::ErrorKind::ConnectionRefused)?;
+            Ok(Box::new(end) as Box<dyn isthmus_grpc::Stream>)
+        }
+    })
 }
 
 impl Engine {
@@ -335,13 +357,7 @@ impl Engine {
     }
 
     fn inputs(&self, wish: &Wish) -> Json {
-        let body = match &wish.after {
-            None => json!(format!("text {}", wish.body)),
-            Some(after) => match self.saved.with(|saved| saved.resources.get(after).cloned()) {
-                Some(stored) => json!(format!("text {} after {}", wish.body, stored.id)),
-                None => isthmus_test_engine::unknown(),
-            },
-        };
+        let body = wish.body(&self.saved);
         json!({"name": wish.title, "body": body, "color": format!("color {}", wish.color)})
     }
 
@@ -500,16 +516,20 @@ impl Engine {
         ended(steps).await
     }
 
-    /// Saves a change of the state, a moment after its cause.
     async fn save(&self, change: impl FnOnce(&mut Saved)) {
-        let pause = self.dice.with(|dice| dice.below(500));
-        tokio::time::sleep(Duration::from_micros(pause)).await;
-        self.saved.with(change);
+        save(&self.saved, &self.dice, change).await;
     }
 
     fn urn(&self, name: &str) -> String {
         format!("urn:pulumi:{}::sim::{TOKEN}::{name}", self.stack)
     }
+}
+
+/// Saves a change of the state, a moment after its cause.
+pub(crate) async fn save(saved: &Shared<Saved>, dice: &Shared<Dice>, change: impl FnOnce(&mut Saved)) {
+    let pause = dice.with(|dice| dice.below(500));
+    tokio::time::sleep(Duration::from_micros(pause)).await;
+    saved.with(change);
 }
 
 async fn ended(mut steps: JoinSet<Result<(), Status>>) -> Result<(), Status> {
@@ -522,7 +542,7 @@ async fn ended(mut steps: JoinSet<Result<(), Status>>) -> Result<(), Status> {
 }
 
 /// Takes what users are told.
-async fn serve_log(log: DuplexStream, saved: Shared<Saved>) {
+pub(crate) async fn serve_log(log: DuplexStream, saved: Shared<Saved>) {
     let load = Load::new(network::LOAD);
     let settings = ServerSettings { window: 1 << 20, most_calls: 4096 };
     let mut server = EngineServer::new(Listener(saved));

@@ -4,12 +4,13 @@
 //! `tests/simulation/run --seed N` plays it again, with all that happens.
 //!
 //! - [`system`]: what the operating system is to a party; [`world`]: the parties and their order; [`network`]: connections.
-//! - [`cloud`]: the objects and the provider; [`plugin`]: isthmus; [`engine`]: an engine with a stack.
-//! - [`scenario`]: what a seed makes of them, and the promises.
+//! - [`cloud`]: the objects and the provider; [`plugin`]: isthmus; [`engine`] and [`legacy`]: engines, each with its stack.
+//! - [`scenario`]: what a seed makes of them, with its faults and the promises.
 
 mod cloud;
 mod dice;
 mod engine;
+mod legacy;
 mod network;
 mod plugin;
 mod scenario;

@@ -1,22 +1,25 @@
 //! A plugin's process: isthmus as an engine starts it, but with connections in memory.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use isthmus_common::Environment;
+use isthmus_common::{BoxFuture, Environment};
 use isthmus_context::settings::Settings;
 use isthmus_grpc::Stream;
-use isthmus_operations::resource::OperationJournal;
+use isthmus_operations::resource::{OperationJournal, OperationWarnings};
 use isthmus_package::releases::PLUGIN_VERSION;
+use isthmus_proto::property::Struct;
 use isthmus_provider::plugin::ProtocolVersion;
 use isthmus_provider::plugin::simulation::{Launcher, SimulatedProcess};
+use isthmus_services::config;
 use isthmus_services::serve::Listener;
-use isthmus_session::daemon::{Daemon, Sessions};
+use isthmus_session::daemon::{Daemon, Instance, ProviderSource, Sessions};
 use isthmus_session::engine::{Engine, EngineLog, OfferedConnections};
 use isthmus_session::process_context::{ProcessContext, StartedBy};
-use isthmus_state::OpenIntents;
-use isthmus_state::simulation::Reach;
+use isthmus_state::simulation::DatabaseServer;
+use isthmus_state::{EncryptedStoreError, LazyEncryptedStore, OpenIntents};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -25,6 +28,9 @@ use crate::network;
 use crate::system::{self, Death, Machine};
 use crate::world::{self, Shared};
 
+/// The package, and the provider's type.
+const PACKAGE: &str = "sim";
+
 /// Where a plugin runs, and with which settings.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
@@ -32,6 +38,8 @@ pub(crate) struct Place {
     pub(crate) durable: bool,
     /// Operations are in the database of a server.
     pub(crate) served: bool,
+    /// The engine is a legacy one.
+    pub(crate) legacy: bool,
 }
 
 impl Place {
@@ -42,6 +50,7 @@ impl Place {
             .with("ISTHMUS_DAEMON", "off")
             .with("ISTHMUS_STOP_GRACE_PERIOD", "1")
             .with("HOME", directory)
+            .with("PULUMI_HOME", directory.join("pulumi"))
             .with("PULUMI_BACKEND_URL", format!("file://{}", directory.display()));
         let environment = if self.served {
             environment.with("ISTHMUS_STORE", "postgres://simulation/isthmus")
@@ -81,36 +90,72 @@ pub(crate) async fn serve(
         PLUGIN_VERSION,
         own.identity().clone(),
     );
-    let daemon = Daemon::with_context(log, context);
+    let daemon = Daemon::with_context(log.clone(), context);
+    if place.legacy && start_legacy(&daemon, place.provider(), &log).await.is_none() {
+        return daemon.finish().await;
+    }
     let sessions = Sessions::new(daemon);
     let listener = Listener::simulated(connections);
     listener.serve(Arc::clone(&sessions), None, stopped.cancelled()).await;
     sessions.finish().await;
 }
 
-/// What `isthmus recover list --all` knows.
-pub(crate) async fn recover(place: Place, found: Shared<Option<Result<OpenIntents, String>>>) {
+/// What precedes the service of the legacy engine: its plugin is of one package. `None`: it ends at once.
+async fn start_legacy(daemon: &Arc<Daemon>, provider: PathBuf, log: &EngineLog) -> Option<()> {
+    let identity = isthmus_services::lumirpc::identity(PACKAGE, None, &provider);
+    let source = ProviderSource::in_file(PACKAGE, provider, daemon.context().environment()).ok()?;
+    let instance = Instance::start(identity, source, daemon.context(), log, &mut Vec::new()).await.ok()?;
+    daemon.serve_only(Arc::clone(&instance));
+    let (none, mut warnings) = (Struct::new(), OperationWarnings::default());
+    let configuration = config::Arguments::Properties(&none);
+    config::configure(&instance, &instance.provider(), configuration, &mut warnings).await.ok()?;
+    daemon.state_store().await.ok()?;
+    daemon.report_open_intents(|_| true, log).await;
+    Some(())
+}
+
+/// What is known beside the engines.
+#[derive(Debug)]
+pub(crate) struct Known {
+    /// What `isthmus recover list --all` shows.
+    pub(crate) open: OpenIntents,
+    /// The ids of the objects in the state store.
+    pub(crate) stored: BTreeSet<String>,
+}
+
+/// Finds out what is known.
+pub(crate) async fn recover(place: Place, found: Shared<Option<Result<Known, String>>>) {
     let settings = place.settings();
     let store = isthmus_context::home::state_store(&settings).map(Arc::new);
-    let open = async {
+    let known = async {
+        if place.legacy {
+            let store = store.map_err(|error| error.to_string())?;
+            return in_store(&store).await.map_err(|error| isthmus_common::error_chain(&error));
+        }
         let journal = OperationJournal::configured(&settings, &store).map_err(|error| error.to_string())?;
-        journal.open_intents().await.map_err(|error| isthmus_common::error_chain(&error))
+        let open = journal.open_intents().await.map_err(|error| isthmus_common::error_chain(&error))?;
+        Ok(Known { open, stored: BTreeSet::new() })
     };
-    let open = open.await;
-    found.with(|found| *found = Some(open));
+    let known = known.await;
+    found.with(|found| *found = Some(known));
+}
+
+/// What the state store of the legacy engine has.
+async fn in_store(store: &LazyEncryptedStore) -> Result<Known, EncryptedStoreError> {
+    let Some(store) = store.existing().await? else {
+        return Ok(Known { open: OpenIntents::default(), stored: BTreeSet::new() });
+    };
+    let open = store.journal().open_intents().await?;
+    let stored = store.list(None).await?.into_iter().map(|(_, key, _)| key.id).collect();
+    Ok(Known { open, stored })
 }
 
 /// Starts providers as parties of the world. `death` is that of the next one.
-pub(crate) fn launcher(
-    cloud: Shared<Cloud>,
-    death: Shared<Option<Death>>,
-    started: Shared<Vec<u64>>,
-) -> Launcher {
+pub(crate) fn launcher(cloud: Shared<Cloud>, death: Shared<Option<Death>>) -> Launcher {
     Arc::new(move |_| {
         let (sender, connections) = mpsc::unbounded_channel();
         let machine = Machine { dies_at: death.with(Option::take), ..Machine::NEW };
         let party = world::start("provider", machine, provide(connections, cloud.clone()));
-        started.with(|started| started.push(party.id));
         SimulatedProcess {
             connect: Arc::new(move || {
                 let (ours, theirs) = network::connection();
@@ -129,27 +174,39 @@ pub(crate) fn launcher(
     })
 }
 
-/// Whether the database's server can be reached.
-#[derive(Clone, Copy, Debug, Default)]
+/// A database's server.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Server {
-    /// Not before this moment.
+    /// It cannot be reached before this moment.
     pub(crate) stopped_until: Duration,
+    /// The parties that could not reach it at once.
+    pub(crate) kept_waiting: BTreeSet<u64>,
 }
 
 /// How long isthmus waits for a server.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Reaches the server: after a moment, or not within [`PATIENCE`].
-pub(crate) fn reach(server: Shared<Server>) -> Reach {
-    Arc::new(move |_| {
-        let server = server.clone();
+impl DatabaseServer for Shared<Server> {
+    /// Reaches it after a moment, or not within [`PATIENCE`].
+    fn reached(&self) -> BoxFuture<'static, Result<(), String>> {
+        let (server, party) = (self.clone(), world::running());
         Box::pin(async move {
             tokio::time::sleep(Duration::from_millis(1)).await;
-            let stopped = server.with(|server| server.stopped_until.saturating_sub(system::now()));
+            let stopped = server.with(|server| {
+                let stopped = server.stopped_until.saturating_sub(system::now());
+                if !stopped.is_zero() {
+                    server.kept_waiting.insert(party);
+                }
+                stopped
+            });
             tokio::time::sleep(stopped.min(PATIENCE)).await;
-            if stopped > PATIENCE { Err("the server is stopped".to_owned()) } else { Ok(()) }
+            if stopped <= PATIENCE { Ok(()) } else { Err("the server is stopped".to_owned()) }
         })
-    })
+    }
+
+    fn works(&self, work: &mut dyn FnMut()) {
+        system::on_another_machine(work);
+    }
 }
 
 /// Makes what a plugin finds at its place.

@@ -1,21 +1,26 @@
-//! What a seed makes of stacks, programs, runs and faults, and what must be true whatever it is.
+//! What a seed makes of stacks, programs and runs.
+
+mod faults;
+mod promises;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use isthmus_session::engine::OfferedConnections;
-use isthmus_state::{Condition, OpenIntents, OperationKind};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::cloud::{Cloud, Manners};
 use crate::dice::Dice;
-use crate::engine::{self, Habits, Outcome, Program, Run, Saved, Wish};
+use crate::engine::{Habits, Outcome, Program, Run, Saved, Wish};
 use crate::network;
 use crate::plugin::{self, Place, Server};
-use crate::system::{self, Death, Disk, Machine, Moment};
+use crate::scenario::faults::{Fault, Timed};
+use crate::system::{self, Death, Disk, Machine};
 use crate::world::{self, Counts, Handle, Parties, Shared};
+use crate::{engine, legacy};
 
 /// How many resources a program has at most.
 const RESOURCES: u64 = 5;
@@ -25,6 +30,9 @@ const PATIENCE: Duration = Duration::from_secs(600);
 
 /// After so long, no lease of a dead process holds any more.
 const LEASES: Duration = Duration::from_secs(61);
+
+/// How long a plugin of a legacy engine takes to note that the engine has an answer.
+const NOTED_AFTER: Duration = Duration::from_millis(30);
 
 /// A broken promise.
 pub(crate) type Broken = String;
@@ -42,6 +50,9 @@ struct Stack {
     name: &'static str,
     saved: Shared<Saved>,
     program: Program,
+    /// Resources whose legacy engine ended, or its plugin, so soon after the answer of their creation that the plugin could not note
+    /// that the engine has it.
+    hasty: BTreeSet<String>,
 }
 
 /// A seed on its way.
@@ -52,17 +63,19 @@ struct Scenario {
     server: Shared<Server>,
     parties: Parties,
     provider_death: Shared<Option<Death>>,
-    providers: Shared<Vec<u64>>,
     stacks: Vec<Stack>,
     /// How long an undisturbed run takes.
     usual: Duration,
     /// Steps of an undisturbed run, by party.
     steps: BTreeMap<&'static str, u64>,
-    strangers: BTreeSet<String>,
     /// Plugins that have outlived their engines.
     lingering: Vec<Started>,
     /// Power was lost, and the journal is not synchronised.
     may_have_lost: bool,
+    /// A plugin was killed before it could tell the database what is settled.
+    may_report: bool,
+    /// The disk of plugins that have not ended was bad.
+    has_bad_disk: bool,
 }
 
 /// Plays a seed, with files in a directory.
@@ -71,33 +84,46 @@ pub(crate) fn play(seed: u64, directory: &Path, traced: bool) -> Report {
     system::begin(dice.split());
     world::begin(dice.split(), traced);
     let cloud = Shared::new(Cloud::new(dice.split()));
-    let stacks = if dice.one_in(3) { vec!["dev", "prod"] } else { vec!["dev"] };
+    let place = Place {
+        directory: directory.to_owned(),
+        durable: dice.one_in(4),
+        served: dice.one_in(5),
+        legacy: dice.one_in(4),
+    };
+    // A legacy engine does not say which environment a resource is of.
+    let stacks = if dice.one_in(3) && !place.legacy { vec!["dev", "prod"] } else { vec!["dev"] };
     let mut scenario = Scenario {
-        place: Place { directory: directory.to_owned(), durable: dice.one_in(4), served: dice.one_in(5) },
+        place,
         server: Shared::default(),
         provider_death: Shared::default(),
-        providers: Shared::default(),
         parties: Parties::default(),
         stacks: stacks
             .into_iter()
-            .map(|name| Stack { name, saved: Shared::default(), program: Program::new() })
+            .map(|name| Stack {
+                name,
+                saved: Shared::default(),
+                program: Program::new(),
+                hasty: BTreeSet::new(),
+            })
             .collect(),
         usual: Duration::from_millis(20),
         steps: BTreeMap::new(),
-        strangers: BTreeSet::new(),
         lingering: Vec::new(),
         may_have_lost: false,
+        may_report: false,
+        has_bad_disk: false,
         cloud: cloud.clone(),
         dice,
     };
-    let (death, providers) = (scenario.provider_death.clone(), scenario.providers.clone());
-    isthmus_provider::plugin::simulation::launch_by(plugin::launcher(cloud, death, providers));
-    isthmus_state::simulation::serve_from(
-        directory.join("server.db"),
-        plugin::reach(scenario.server.clone()),
-    );
+    let death = scenario.provider_death.clone();
+    isthmus_provider::plugin::simulation::launch_by(plugin::launcher(cloud, death));
+    isthmus_state::simulation::serve_from(directory.join("server.db"), Arc::new(scenario.server.clone()));
     if scenario.place.served {
         world::count("seeds with the database of a server");
+    }
+    if scenario.place.legacy {
+        world::count("seeds with a legacy engine");
+        world::be_steady();
     }
     let broken = scenario.play().err();
     drop(scenario);
@@ -167,6 +193,10 @@ impl Scenario {
     }
 
     fn others_interfere(&mut self) {
+        // A legacy engine does not look for changes of others.
+        if self.place.legacy {
+            return;
+        }
         if self.dice.one_in(6) {
             world::count("drifts");
             self.cloud.with(Cloud::drift);
@@ -206,45 +236,12 @@ impl Scenario {
             refreshes: self.dice.one_in(4),
             interrupts: self.dice.one_in(8).then(|| self.dice.below(100)),
             retains: self.dice.one_in(8),
-            forgets: self.dice.one_in(12),
+            forgets: self.dice.one_in(12) && !self.place.legacy,
         };
         if habits.forgets {
             world::count("runs that cannot save their state");
         }
         self.run(faults, &habits, false).map(drop)
-    }
-
-    fn fault(&mut self, slack: Duration) -> Fault {
-        let moment = {
-            let micros = (self.usual + slack).as_micros() as u64;
-            Duration::from_micros(self.dice.below(micros.max(1)))
-        };
-        let steps = |name: &str, scenario: &mut Self| {
-            let most = scenario.steps.get(name).copied().unwrap_or(300) * 5 / 4;
-            let moment = [Moment::Before, Moment::Amid, Moment::After][scenario.dice.index(3)];
-            Death { step: 1 + scenario.dice.below(most.max(1)), moment }
-        };
-        if self.place.served && self.dice.one_in(4) {
-            return Fault::Database(moment, Duration::from_millis(self.dice.below(40_000)));
-        }
-        match self.dice.below(13) {
-            0..=2 => Fault::Dies("plugin", steps("plugin", self)),
-            3 | 4 => Fault::Dies("engine", steps("engine", self)),
-            5 | 6 => Fault::Dies("provider", steps("provider", self)),
-            7 => Fault::Killed(moment),
-            8 => Fault::Cut(moment),
-            9 => {
-                let disk = [Disk::Full, Disk::NoSync, Disk::Broken][self.dice.index(3)];
-                let lasts = Duration::from_millis(self.dice.below(40));
-                Fault::Disk(moment, disk, lasts)
-            }
-            10 => Fault::PowerLoss(moment),
-            11 => {
-                let hours = i64::try_from(self.dice.below(48)).expect("hours") - 24;
-                Fault::Clock(moment, hours * 3_600_000_000_000)
-            }
-            _ => Fault::Hangs(moment),
-        }
     }
 
     /// Runs all stacks' programs at once. Returns whether all runs came to their end.
@@ -265,6 +262,7 @@ impl Scenario {
                 Fault::PowerLoss(moment) => timed.push((moment, Timed::PowerLoss)),
                 Fault::Clock(moment, ahead) => timed.push((moment, Timed::Clock(ahead))),
                 Fault::Disk(moment, disk, lasts) => {
+                    self.has_bad_disk = true;
                     timed.push((moment, Timed::Disk(disk)));
                     timed.push((moment + lasts, Timed::Disk(Disk::Sound)));
                 }
@@ -319,6 +317,12 @@ impl Scenario {
             }
         }
         world::count(if is_whole { "runs to their end" } else { "runs cut short" });
+        for started in &outcomes {
+            let stack = &mut self.stacks[started.stack];
+            let answered = stack.saved.with(|saved| std::mem::take(&mut saved.answered));
+            let is_hasty = |at: Duration| at + NOTED_AFTER > system::now();
+            stack.hasty.extend(answered.into_iter().filter(|(_, at)| is_hasty(*at)).map(|(name, _)| name));
+        }
         // The next run may begin before a plugin has ended.
         if !is_undisturbed && self.dice.one_in(4) {
             world::count("plugins that outlive their engines");
@@ -349,6 +353,15 @@ impl Scenario {
         }
         self.provider_death.with(|next| *next = None);
         self.note_unjournalled();
+        let is_killed = outcomes.iter().any(|started| !started.plugin.has_ended_in_order());
+        self.may_have_lost |= std::mem::take(&mut self.has_bad_disk) && is_killed;
+        self.may_report |= self.server.with(|server| {
+            let is_stopped = server.stopped_until > system::now();
+            outcomes.iter().any(|started| {
+                server.kept_waiting.contains(&started.plugin.id)
+                    && (is_stopped || !started.plugin.has_ended_in_order())
+            })
+        });
         if is_undisturbed && is_whole {
             self.usual = took;
             self.steps = self.parties.steps.clone();
@@ -356,44 +369,12 @@ impl Scenario {
         Ok(is_whole)
     }
 
-    /// Where isthmus has said that it cannot journal, nothing is promised of what is cut off.
+    /// Where isthmus has said that it cannot journal, nothing is promised of what is cut off. It says so with the answer, so that one
+    /// that dies with a bad disk may not have said it yet.
     fn note_unjournalled(&mut self) {
         let is_said = |text: &String| text.contains("Failed to write the journal");
         self.may_have_lost |=
             self.stacks.iter().any(|stack| stack.saved.with(|saved| saved.reports.iter().any(is_said)));
-    }
-
-    fn happen(&mut self, fault: Timed, running: &[Started]) -> Result<(), Broken> {
-        world::note(|| format!("now: {fault:?}"));
-        match fault {
-            Timed::Kill => {
-                let who = &running[self.dice.index(running.len())];
-                match self.dice.below(3) {
-                    0 => who.plugin.kill(),
-                    1 => who.engine.kill(),
-                    _ => {
-                        who.plugin.kill();
-                        who.engine.kill();
-                    }
-                }
-            }
-            Timed::Cut => world::cut_one(),
-            Timed::Slow => self.cloud.with(|cloud| cloud.manners.slow = 20_000),
-            Timed::Clock(ahead) => self.parties.change("plugin", |machine| machine.ahead = ahead),
-            Timed::Disk(disk) => self.parties.change("plugin", |machine| machine.disk = disk),
-            Timed::Database(lasts) => {
-                self.server.with(|server| server.stopped_until = system::now() + lasts);
-            }
-            Timed::PowerLoss => {
-                self.parties.kill_all();
-                self.may_have_lost |= !self.place.durable && !self.place.served;
-                let home = self.place.directory.join("home");
-                if home.exists() {
-                    system::lose_power(&home, &mut self.dice).map_err(|error| error.to_string())?;
-                }
-            }
-        }
-        Ok(())
     }
 
     fn start(&mut self, index: usize, habits: &Habits) -> Started {
@@ -427,53 +408,12 @@ impl Scenario {
             dice: self.dice.split(),
             provider: self.place.provider().display().to_string(),
         };
-        let engine = world::start("engine", Machine::NEW, engine::run(run, ours, log));
+        let engine = if self.place.legacy {
+            world::start("engine", Machine::NEW, legacy::run(run, ours, log))
+        } else {
+            world::start("engine", Machine::NEW, engine::run(run, ours, log))
+        };
         Started { stack: index, saved, plugin, engine, outcome, stop }
-    }
-
-    /// What `isthmus recover` knows.
-    fn open(&mut self) -> Result<OpenIntents, Broken> {
-        system::wait_until(self.server.with(|server| server.stopped_until));
-        let found = Shared::default();
-        world::start("recover", Machine::NEW, plugin::recover(self.place.clone(), found.clone()));
-        let limit = system::now() + PATIENCE;
-        self.parties.run_until(limit, || found.with(|found| found.is_some()));
-        let open = found.with(Option::take).ok_or("`isthmus recover` hangs")?;
-        let open = open.map_err(|error| format!("`isthmus recover` fails: {error}"))?;
-        if let Some(fault) = open.faults.first() {
-            return Err(format!("the journal cannot be read: {fault:?}"));
-        }
-        Ok(open)
-    }
-
-    /// Each object is known to an engine or to `isthmus recover`.
-    fn survey(&mut self) -> Result<(), Broken> {
-        let open = self.open()?;
-        let strangers = self.strangers();
-        for (id, name) in &strangers {
-            let is_known = open.intents.iter().any(|open| is_creation_of(open, id, name));
-            if !is_known && !self.may_have_lost {
-                return Err(format!(
-                    "{id} of {name} is lost: no engine has it, and open are {:#?}",
-                    open.intents
-                        .iter()
-                        .map(|open| (&open.intent.subject, &open.intent.key.id, &open.condition))
-                        .collect::<Vec<_>>()
-                ));
-            }
-        }
-        self.strangers.extend(strangers.into_iter().map(|(id, _)| id));
-        Ok(())
-    }
-
-    /// The objects that no engine knows: id and name.
-    fn strangers(&self) -> Vec<(String, String)> {
-        let known: BTreeSet<String> =
-            self.stacks.iter().flat_map(|stack| stack.saved.with(|saved| saved.ids())).collect();
-        self.cloud.with(|cloud| {
-            let objects = cloud.objects.iter().filter(|(id, _)| !known.contains(*id));
-            objects.map(|(id, object)| (id.clone(), object.name.clone())).collect()
-        })
     }
 
     /// Nobody disturbs any more: everything becomes what the programs say, and what is there besides was reported.
@@ -514,101 +454,12 @@ impl Scenario {
         self.objects_are_as_wished()?;
         self.reports()
     }
-
-    fn objects_are_as_wished(&self) -> Result<(), Broken> {
-        for stack in &self.stacks {
-            let stored = stack.saved.with(|saved| saved.resources.clone());
-            for (name, wish) in &stack.program {
-                let id = &stored[name].id;
-                let Some(object) = self.cloud.with(|cloud| cloud.objects.get(id).cloned()) else {
-                    return Err(format!("{name} of {} is {id}, which is not there", stack.name));
-                };
-                let body = match &wish.after {
-                    None => format!("text {}", wish.body),
-                    Some(after) => format!("text {} after {}", wish.body, stored[after].id),
-                };
-                if object.body != body
-                    || object.color != format!("color {}", wish.color)
-                    || object.name != wish.title
-                {
-                    return Err(format!("{id} is {object:?}, and not as {wish:?} says"));
-                }
-                let outputs = &stored[name].outputs;
-                if outputs["body"] != object.body
-                    || outputs["version"].as_str() != Some(&*object.version.to_string())
-                {
-                    return Err(format!("the state of {name} is {outputs}, and {id} is {object:?}"));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn reports(&self) -> Result<(), Broken> {
-        let strangers = self.strangers();
-        for stack in &self.stacks {
-            let saved = stack.saved.with(|saved| saved.clone());
-            let reports = &saved.reports;
-            let creations: BTreeSet<&String> = reports.iter().filter(|text| is_of_creation(text)).collect();
-            for (id, name) in strangers.iter().filter(|(_, name)| name.starts_with(stack.name)) {
-                let title = name.rsplit('/').next().unwrap_or_default();
-                let is_of_it = |report: &String| {
-                    report.contains(&format!("{id} "))
-                        || report.contains(&format!("{id},"))
-                        || report.contains(&format!("\"{id}\""))
-                        || report.contains(&format!("::{title}"))
-                };
-                // Where the resource is not created again, nothing shows that the engine does not know it.
-                let is_ended = saved.forgotten.get(id).is_some_and(|name| !stack.program.contains_key(name));
-                if !self.may_have_lost && !is_ended && !reports.iter().any(is_of_it) {
-                    return Err(format!("{id} of {name} was not reported: {reports:#?}"));
-                }
-            }
-            let strangers = strangers.iter().filter(|(_, name)| name.starts_with(stack.name)).count() as u64;
-            world::add("reports of creations", creations.len() as u64);
-            world::add("objects that no engine knows", strangers);
-            // It has said itself that it may report more.
-            if self.may_have_lost || reports.iter().any(|text| text.contains("Failed to record")) {
-                continue;
-            }
-            for report in creations {
-                let is_of = |name: &String| {
-                    let base = name.trim_end_matches('x');
-                    let mut urn = report.split("::");
-                    urn.nth(3).is_some_and(|rest| {
-                        rest.split([' ', '"']).next().unwrap_or_default().trim_end_matches('x') == base
-                    })
-                };
-                let has_cause = saved.unanswered.iter().any(|(name, times)| *times > 0 && is_of(name))
-                    || saved.released.values().any(is_of);
-                if !has_cause {
-                    return Err(format!("a report without a cause: {report}"));
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Whether a warning reports the creation of an object.
-fn is_of_creation(text: &str) -> bool {
-    text.contains("isthmus recover dismiss")
 }
 
 fn with_wish(program: &mut Program, key: &str, change: impl FnOnce(&mut Wish)) {
     if let Some(wish) = program.get_mut(key) {
         change(wish);
     }
-}
-
-/// Whether an operation is the creation of an object: by its id, or by its resource where the id is not known.
-fn is_creation_of(open: &isthmus_state::OpenIntent, id: &str, name: &str) -> bool {
-    let Some((stack, title)) = name.split_once('/') else { return false };
-    let urn = &open.intent.subject;
-    let resource = urn.rsplit("::").next().unwrap_or_default().trim_end_matches('x');
-    let is_of_it = urn.contains(&format!(":{stack}::")) && resource == title;
-    let is_unknown = !matches!(open.condition, Condition::Unconfirmed);
-    open.intent.intention == OperationKind::Create && is_of_it && (open.intent.key.id == id || is_unknown)
 }
 
 /// What has been started for a stack.
@@ -619,53 +470,4 @@ struct Started {
     engine: Handle,
     outcome: Shared<Outcome>,
     stop: CancellationToken,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Fault {
-    /// A party dies at a step.
-    Dies(&'static str, Death),
-    /// Somebody is killed at a moment.
-    Killed(Duration),
-    /// A connection is cut.
-    Cut(Duration),
-    Disk(Duration, Disk, Duration),
-    /// The clock of the day jumps.
-    Clock(Duration, i64),
-    /// The provider needs long from then on.
-    Hangs(Duration),
-    /// All processes end, and files are as a disk has them.
-    PowerLoss(Duration),
-    /// The database's server stops for a time.
-    Database(Duration, Duration),
-}
-
-impl Fault {
-    fn kind(&self) -> &'static str {
-        match self {
-            Self::Dies("plugin", _) => "plugins that die at a step",
-            Self::Dies("engine", _) => "engines that die at a step",
-            Self::Dies(..) => "providers that die at a step",
-            Self::Killed(_) => "kills at a moment",
-            Self::Cut(_) => "cut connections",
-            Self::Disk(_, Disk::Full, _) => "full disks",
-            Self::Disk(_, Disk::NoSync, _) => "disks that cannot synchronise",
-            Self::Disk(..) => "broken disks",
-            Self::Clock(..) => "jumps of the clock",
-            Self::Hangs(_) => "providers that need long",
-            Self::PowerLoss(_) => "losses of power",
-            Self::Database(..) => "stops of the database's server",
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Timed {
-    Kill,
-    Cut,
-    Slow,
-    Clock(i64),
-    Disk(Disk),
-    PowerLoss,
-    Database(Duration),
 }

@@ -47,6 +47,8 @@ struct World {
     running: u64,
     /// How slow the network of this seed is.
     slowness: u64,
+    /// Every message takes less than a millisecond.
+    is_steady: bool,
     is_traced: bool,
     counts: Counts,
 }
@@ -104,12 +106,23 @@ pub(crate) fn begin(mut dice: Dice, traced: bool) {
     WORLD.set(World { dice, is_traced: traced, slowness, ..World::default() });
 }
 
+/// Lets no message take so long that a plugin of a legacy engine believes that it has arrived: a plugin passes its answers to the
+/// system of its engine, and waits for a moment.
+pub(crate) fn be_steady() {
+    with(|world| world.is_steady = true);
+}
+
 /// Shows what happens, where a seed is replayed.
 pub(crate) fn note(text: impl FnOnce() -> String) {
     if with(|world| world.is_traced) {
         // There is no other place for it.
         let _ = writeln!(std::io::stderr().lock(), "{:>12.6} {}", system::now().as_secs_f64(), text());
     }
+}
+
+/// The party that runs.
+pub(crate) fn running() -> u64 {
+    with(|world| world.running)
 }
 
 /// Counts what happens.
@@ -130,9 +143,10 @@ pub(crate) fn counts() -> Counts {
 /// How long the next message takes.
 pub(crate) fn delay() -> Duration {
     with(|world| {
-        let slowness = world.slowness;
+        let (slowness, is_steady) = (world.slowness, world.is_steady);
         let dice = &mut world.dice;
         let microseconds = match dice.below(2000) {
+            _ if is_steady => 20 + dice.below(200),
             0 => dice.below(3_000_000),
             1..40 => dice.below(20_000),
             _ => 20 + dice.below(200 * (1 + slowness * slowness)),
@@ -206,6 +220,10 @@ pub(crate) fn start(
 impl Handle {
     pub(crate) fn has_ended(&self) -> bool {
         self.exit.borrow().is_some()
+    }
+
+    pub(crate) fn has_ended_in_order(&self) -> bool {
+        self.exit.borrow().as_ref().is_some_and(|exit| exit.ending == Ending::Code(0))
     }
 
     pub(crate) fn kill(&self) {

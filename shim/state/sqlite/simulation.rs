@@ -1,13 +1,13 @@
 //! The store of a simulation (`tests/simulation`): a SQLite file without threads, in the place of either database.
 //!
 //! What a database on another machine adds is whether it can be reached, which the simulation decides before each call and after
-//! each commit.
+//! each commit, and that its clock and its disk are not those of whoever calls it.
 
 use std::cell::RefCell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use isthmus_common::{BoxFuture, blocking};
+use isthmus_common::BoxFuture;
 use rusqlite::Connection;
 
 use super::connection::failed;
@@ -18,16 +18,22 @@ use crate::store::{
     Batch, Committed, HeldLease, Kind, Page, Pending, RecordNumber, SealedRecord, Store, StoreError, StoreKey,
 };
 
-/// Waits until the database can be reached; an error is that it cannot. `true`: after a commit.
-pub type Reach = Arc<dyn Fn(bool) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
+/// The server of a simulation.
+pub trait DatabaseServer: Send + Sync {
+    /// Waits until it can be reached.
+    fn reached(&self) -> BoxFuture<'static, Result<(), String>>;
+
+    /// Does what it does for a party, on its own machine: nothing, if the party does not live to ask for it.
+    fn works(&self, work: &mut dyn FnMut());
+}
 
 thread_local! {
-    static SERVER: RefCell<Option<(PathBuf, Reach)>> = const { RefCell::new(None) };
+    static SERVER: RefCell<Option<(PathBuf, Arc<dyn DatabaseServer>)>> = const { RefCell::new(None) };
 }
 
 /// Lets this thread find the database of every server in a file.
-pub fn serve_from(file: PathBuf, reach: Reach) {
-    SERVER.set(Some((file, reach)));
+pub fn serve_from(file: PathBuf, server: Arc<dyn DatabaseServer>) {
+    SERVER.set(Some((file, server)));
 }
 
 #[derive(Debug)]
@@ -35,56 +41,65 @@ pub(crate) struct SimulatedStore {
     path: PathBuf,
     reader: Mutex<ReadConnection>,
     writer: Mutex<Connection>,
-    server: Server,
+    place: Place,
 }
 
-/// How a database of another machine is reached. `None`: it is a file.
-struct Server(Option<Reach>);
+/// Where a database is.
+#[derive(Clone)]
+enum Place {
+    File,
+    Server(Arc<dyn DatabaseServer>),
+}
 
-impl std::fmt::Debug for Server {
+impl std::fmt::Debug for Place {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(if self.0.is_some() { "Server" } else { "File" })
+        formatter.write_str(if matches!(self, Self::Server(_)) { "Server" } else { "File" })
     }
 }
 
 impl SimulatedStore {
     /// Opens the database at an address.
     pub(crate) async fn open(address: &StoreAddress) -> Result<Self, StoreError> {
-        let (path, server) = match address {
-            StoreAddress::File(path) => (path.clone(), Server(None)),
+        let (path, place) = match address {
+            StoreAddress::File(path) => (path.clone(), Place::File),
             StoreAddress::Server(_) => {
-                let (path, reach) =
+                let (path, server) =
                     SERVER.with_borrow(Clone::clone).expect("a simulation says where its server is");
-                let server = Server(Some(reach));
-                server.reached(&path, false).await?;
-                (path, server)
+                (path, Place::Server(server))
             }
         };
-        let connecting = path.clone();
-        let [reader, writer] = blocking(move || connections(&connecting)).await?;
+        let [reader, writer] = place.works(&path, || connections(&path)).await?;
         let reader = Mutex::new(ReadConnection::new(path.clone(), reader));
-        Ok(Self { path, reader, writer: Mutex::new(writer), server })
+        Ok(Self { path, reader, writer: Mutex::new(writer), place })
     }
 
     fn read<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut ReadConnection) -> Result<T, StoreError> + Send + 'static,
     ) -> Pending<'_, T> {
-        Box::pin(async move {
-            self.server.reached(&self.path, false).await?;
-            work(&mut self.reader.lock().unwrap_or_else(PoisonError::into_inner))
-        })
+        Box::pin(
+            self.place
+                .works(&self.path, || work(&mut self.reader.lock().unwrap_or_else(PoisonError::into_inner))),
+        )
     }
 }
 
-impl Server {
-    async fn reached(&self, path: &std::path::Path, is_committed: bool) -> Result<(), StoreError> {
-        let Some(reach) = &self.0 else { return Ok(()) };
-        reach(is_committed).await.map_err(|reason| StoreError::Server {
-            location: path.display().to_string(),
-            doing: if is_committed { "committing" } else { "connecting" },
-            error: reason.into(),
-        })
+impl Place {
+    /// Lets the database do something.
+    async fn works<T>(
+        &self,
+        path: &Path,
+        work: impl FnOnce() -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let Self::Server(server) = self else { return work() };
+        let failed = |reason: String| {
+            let location = path.display().to_string();
+            StoreError::Server { location, doing: "connecting", error: reason.into() }
+        };
+        server.reached().await.map_err(failed)?;
+        let (mut work, mut outcome) = (Some(work), None);
+        server.works(&mut || outcome = work.take().map(|work| work()));
+        outcome.unwrap_or_else(|| Err(failed("nobody asks for it".to_owned())))
     }
 }
 
@@ -107,13 +122,19 @@ impl Store for SimulatedStore {
 
     fn commit(&self, batch: Batch) -> Pending<'_, Committed> {
         Box::pin(async move {
-            self.server.reached(&self.path, false).await?;
-            let committed = {
+            let commit = || {
                 let mut connection = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-                writer::commit_alone(&mut connection, batch)
+                let committed = writer::commit_alone(&mut connection, batch);
+                committed.map_err(|error| failed(&self.path, writer::DOING, Arc::new(error)))
             };
-            let committed = committed.map_err(|error| failed(&self.path, writer::DOING, Arc::new(error)))?;
-            self.server.reached(&self.path, true).await?;
+            let committed = self.place.works(&self.path, commit).await?;
+            if let Place::Server(server) = &self.place {
+                let lost = |reason: String| StoreError::Unknown {
+                    location: self.path.display().to_string(),
+                    error: reason.into(),
+                };
+                server.reached().await.map_err(lost)?;
+            }
             Ok(committed)
         })
     }
