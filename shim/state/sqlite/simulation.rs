@@ -1,7 +1,7 @@
 //! The store of a simulation (`tests/simulation`): a SQLite file without threads, in the place of either database.
 //!
 //! What a database on another machine adds is whether it can be reached, which the simulation decides before each call and after
-//! each commit, and that its clock and its disk are not those of whoever calls it.
+//! each commit, and that its clock and its disk are its own.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -99,7 +99,7 @@ impl Place {
         server.reached().await.map_err(failed)?;
         let (mut work, mut outcome) = (Some(work), None);
         server.works(&mut || outcome = work.take().map(|work| work()));
-        outcome.unwrap_or_else(|| Err(failed("nobody asks for it".to_owned())))
+        outcome.unwrap_or_else(|| Err(failed("the party has ended".to_owned())))
     }
 }
 
