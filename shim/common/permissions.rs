@@ -9,10 +9,9 @@ use std::fs::{DirBuilder, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use isthmus_platform::IS_WINDOWS;
 use isthmus_platform::files::{
-    DirBuilderExt as _, OpenFlags, OpenOptionsExt as _, Others, Protection, help_against_others, help_to_own,
-    permissions, protection,
+    DirBuilderExt as _, OpenFlags, OpenOptionsExt as _, Others, Protection, described_permission,
+    help_against_others, help_to_own, permissions, protection,
 };
 use isthmus_platform::process::User;
 
@@ -40,7 +39,7 @@ pub enum PermissionsError {
     /// It is writable by others.
     #[error(
         "{path} is not trusted: {permission} lets other users write to it\nhelp: run `{}`", help_against_others(path, Others::Write),
-        path = path.display(), permission = permission(*mode)
+        path = path.display(), permission = described_permission(*mode)
     )]
     Writable {
         /// The file or directory.
@@ -51,7 +50,7 @@ pub enum PermissionsError {
     /// It is secret, and readable by others.
     #[error(
         "{path} is not trusted: {permission} lets other users read it\nhelp: run `{}`", help_against_others(path, Others::Read),
-        path = path.display(), permission = permission(*mode)
+        path = path.display(), permission = described_permission(*mode)
     )]
     Readable {
         /// The file.
@@ -83,11 +82,6 @@ pub enum PermissionsError {
         /// The user of this process.
         user: User,
     },
-}
-
-/// What lets others in, as the system has it.
-fn permission(mode: u32) -> String {
-    if IS_WINDOWS { "its access list".to_owned() } else { format!("its mode {mode:04o}") }
 }
 
 /// Refuses a file or directory that another user than root may write to. A missing or inaccessible

@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use isthmus_platform::IS_WINDOWS;
-use isthmus_platform::files::is_executable;
+use isthmus_platform::files::{is_executable, is_named_as_program};
 
 /// The binary at the path `prefix`.
 ///
@@ -13,8 +12,8 @@ use isthmus_platform::files::is_executable;
 /// archives and checksums. If there is none, the path itself is returned, so that the launch
 /// reports the error.
 pub fn find_executable(prefix: &Path) -> PathBuf {
-    // Windows starts no program without a suffix, such as one for Linux beside that for Windows.
-    if prefix.is_file() && (!IS_WINDOWS || is_executable(prefix)) {
+    // Beside a program for Windows may be one for Linux, without a suffix.
+    if is_named_as_program(prefix) {
         return prefix.to_owned();
     }
     let (Some(directory), Some(name)) = (prefix.parent(), prefix.file_name().and_then(|name| name.to_str()))

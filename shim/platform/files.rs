@@ -29,10 +29,10 @@ use windows as system;
 #[cfg(windows)]
 pub(crate) use access::Descriptor;
 pub use family::{
-    give_name, help_against_others, help_to_own, identity, identity_of, is_executable, is_null_device,
-    is_removed, lock, mode, os_bytes, os_string, permissions, protection, protection_of, require_executable,
-    require_writable_directory, set_mode, set_mode_of_new, space, stamp, symlink, sync_directory, try_lock,
-    try_lock_for_process, try_lock_shared, unlock,
+    described_permission, give_name, help_against_others, help_to_own, identity, identity_of, is_executable,
+    is_named_as_program, is_null_device, is_removed, lock, mode, os_bytes, os_string, permissions,
+    protection, protection_of, require_executable, require_writable_directory, set_mode, set_mode_of_new,
+    space, stamp, symlink, sync_directory, try_lock, try_lock_for_process, try_lock_shared, unlock,
 };
 pub use system::is_mount_point;
 

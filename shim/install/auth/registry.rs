@@ -6,8 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use isthmus_common::Secret;
-use isthmus_platform::IS_WINDOWS;
-use isthmus_platform::files::is_executable;
+use isthmus_platform::files::is_named_as_program;
 use semver::Version;
 use serde::Deserialize;
 
@@ -153,8 +152,7 @@ fn find(helper: &CredentialsHelper) -> Option<PathBuf> {
         for path in paths {
             let Some(version) = version_of_program(&path, &helper.name) else { continue };
             let is_newer = found.as_ref().is_none_or(|(newest, _)| version > *newest);
-            // Windows starts no program without a suffix.
-            if is_newer && path.is_file() && (!IS_WINDOWS || is_executable(&path)) {
+            if is_newer && is_named_as_program(&path) {
                 found = Some((version, path));
             }
         }

@@ -233,6 +233,16 @@ pub fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| unix::MetadataExt::mode(&metadata) & 0o111 != 0)
 }
 
+/// Whether a file has the name of a program: here any.
+pub fn is_named_as_program(path: &Path) -> bool {
+    path.is_file()
+}
+
+/// What lets others use a file with this mode, for messages.
+pub fn described_permission(mode: u32) -> String {
+    format!("its mode {mode:04o}")
+}
+
 /// Whether this process may start a file, or enter a directory.
 ///
 /// # Errors

@@ -209,6 +209,16 @@ pub fn is_executable(path: &Path) -> bool {
     path.is_file() && has_extension_of_programs(path)
 }
 
+/// Whether a file has the name of a program: no other is started.
+pub fn is_named_as_program(path: &Path) -> bool {
+    is_executable(path)
+}
+
+/// What lets others use a file, for messages.
+pub fn described_permission(_mode: u32) -> String {
+    "its access list".to_owned()
+}
+
 fn has_extension_of_programs(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("exe"))
 }

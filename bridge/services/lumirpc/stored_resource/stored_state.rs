@@ -293,13 +293,10 @@ impl<'a> StoredState<'a> {
             Ok(()) => {
                 match stored {
                     Some((place, unconfirmed)) => {
-                        if let Err(error) = self.resource.state_store.remove(place.number).await {
-                            // The remaining record has no object and does no harm.
-                            self.resource.target.warn(Diagnostic::warning(
-                                "The record of a deleted object could not be removed",
-                                isthmus_common::error_chain(&error),
-                            ));
-                        }
+                        // A record that remains has no object and does no harm.
+                        let removed = self.resource.state_store.remove(place.number).await;
+                        let summary = "The record of a deleted object could not be removed";
+                        warn_on_failure(summary, removed, &self.resource.target);
                         self.confirm(unconfirmed).await;
                     }
                     None => end(intent, &self.resource.target).await,
