@@ -3,7 +3,7 @@
 //! It encrypts the keys of records (`keyring`), so that the key or passphrase of a store can be
 //! replaced while all of the store stays readable.
 
-use isthmus_platform::files::{protection_of, sync_directory};
+use isthmus_platform::files::{Others, help_against_others, protection_of, sync_directory};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -169,11 +169,11 @@ fn read(path: &Path) -> Result<MasterKey, KeyError> {
         Ok((text, mode))
     };
     let (text, mode) = read().map_err(|error| KeyError::Read { path: path.to_owned(), error })?;
+    let close = help_against_others(path, Others::Read);
     let path = path.display();
     let cipher = parse(&text).ok_or_else(|| KeyError::Malformed { place: format!("the key file {path}") })?;
-    let warning = (mode & 0o077 != 0).then(|| {
-        format!("key file {path} is readable by other users than its owner; run `chmod 600 {path}`")
-    });
+    let warning = (mode & 0o077 != 0)
+        .then(|| format!("key file {path} is readable by other users than its owner; run `{close}`"));
     Ok(MasterKey { cipher, recipe: None, origin: format!("the one in the file {path}"), warning })
 }
 
@@ -260,7 +260,7 @@ mod tests {
         let path = directory.path().join("state.key");
         isthmus_platform::files::set_mode(&path, 0o640).expect("a mode");
         let warning = load(&source).expect("a key").warning.expect("a warning");
-        assert!(warning.contains("chmod 600") && warning.contains("state.key"), "{warning}");
+        assert!(warning.contains("chmod go= ") && warning.contains("state.key"), "{warning}");
     }
 
     #[test]

@@ -6,9 +6,9 @@
 //!
 //! A file that was renamed or removed, as by a program that rotates logs, is created anew by the next line.
 
-use isthmus_platform::files::OpenFlags;
 use isthmus_platform::files::{
-    FileExt as _, OpenOptionsExt as _, Protection, identity, identity_of, protection_of, set_mode_of_new,
+    self, FileExt as _, OpenFlags, OpenOptionsExt as _, Others, Protection, identity, identity_of,
+    protection_of, set_mode_of_new,
 };
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -34,8 +34,10 @@ pub enum AuditError {
         source: io::Error,
     },
     #[error(
-        "the audit log {path} is not its owner's alone\nhelp: it must belong to the user with uid {user}, and its mode be 600",
-        path = path.display()
+        "the audit log {path} belongs to another user, or others can read it\nhelp: run `{own}` and `{close}`",
+        path = path.display(),
+        own = files::help_to_own(path, *user),
+        close = files::help_against_others(path, Others::Read)
     )]
     Shared { path: PathBuf, user: User },
     #[error("failed to write the audit log {path}, which ISTHMUS_AUDIT_LOG names", path = path.display())]
@@ -251,7 +253,7 @@ mod tests {
         std::fs::write(&shared, "").expect("a new file");
         isthmus_platform::files::set_mode(&shared, 0o644).expect("it is ours");
         let error = AuditLog::open(&shared).expect_err("others can read it");
-        assert!(error.to_string().contains("its mode be 600"), "{error}");
+        assert!(error.to_string().contains(&files::help_against_others(&shared, Others::Read)), "{error}");
         let pipe = directory.path().join("pipe");
         let made = std::process::Command::new("mkfifo").arg(&pipe).status();
         assert!(made.is_ok_and(|status| status.success()), "a pipe in a new directory");
