@@ -219,8 +219,11 @@ pub(crate) fn processes() -> Vec<Listed> {
 /// The ids of the processes that a process has started.
 #[cfg(feature = "testing")]
 pub fn children(process: u32) -> Vec<u32> {
-    let listed = processes().into_iter();
-    listed.filter(|listed| listed.parent == process).map(|listed| listed.id).collect()
+    let began = |id| Some(times(opened(id, PROCESS_QUERY_LIMITED_INFORMATION)?.as_raw_handle())?.began);
+    let Some(parent_began) = began(process) else { return Vec::new() };
+    let listed = processes().into_iter().filter(|listed| listed.parent == process).map(|listed| listed.id);
+    // The parent of what began earlier was another process, whose id this one has now.
+    listed.filter(|id| began(*id).is_some_and(|began| began >= parent_began)).collect()
 }
 
 /// A process that this one may look at.
