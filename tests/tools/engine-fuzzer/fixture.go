@@ -121,6 +121,7 @@ func (i *isthmus) fixture(t *rapid.T) {
 	program := fuzzing.GeneratedProgramSpec(snap, stack, programs).Draw(t, "ProgramSpec")
 	wanted := fuzzing.GeneratedProviderSpec(program, actions).Draw(t, "ProviderSpec")
 	plan := fuzzing.GeneratedPlanSpec(snap, plans).Draw(t, "PlanSpec")
+	hasPreview := rapid.Bool().Draw(t, "HasPreview")
 	// Faults of the engine that its makers know.
 	if fuzzing.DefaultExclusionRules().ShouldExclude(snap, program, wanted, plan) {
 		t.Skip("the engine is known to fail")
@@ -158,29 +159,33 @@ func (i *isthmus) fixture(t *rapid.T) {
 	host := deploytest.NewPluginHostF(log, log, program.AsLanguageRuntimeF(t), nil, nil, loaders...)
 	options, operation := plan.Executors(t, host)
 	options.SkipDisplayTests = true
-	i.verify(t, stack, operation, options, before, faults)
+	i.verify(t, stack, operation, options, before, hasPreview, faults)
 	if said := faults.all(); said != "" {
 		t.Fatalf("%s\n%s\n%s\n%s\n%s", said, snap.Pretty(""), program.Pretty(""), wanted.Pretty(""), plan.Pretty(""))
 	}
 }
 
-// Runs the operation, and verifies the snapshot that it leaves.
+// Runs the operation, some after a preview, and verifies the snapshot that it leaves.
 func (i *isthmus) verify(
-	t *rapid.T, stack fuzzing.StackSpecOptions, operation lt.TestOp, options lt.TestUpdateOptions, before *deploy.Snapshot, faults *faults,
+	t *rapid.T, stack fuzzing.StackSpecOptions, operation lt.TestOp, options lt.TestUpdateOptions, before *deploy.Snapshot,
+	hasPreview bool, faults *faults,
 ) {
 	names := &lt.TestPlan{Project: stack.Project, Stack: stack.Stack}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
+	run := func(isPreview bool) {
 		after, err := operation.RunWithContextStep(
-			ctx, names.GetProject(), names.GetTarget(t, before), options, false, names.BackendClient, nil, "0")
+			ctx, names.GetProject(), names.GetTarget(t, before), options, isPreview, names.BackendClient, nil, "0")
 		if ctx.Err() != nil {
 			faults.add("the operation took longer than %s", patience)
 			return
 		}
-		for _, error := range []error{err, after.VerifyIntegrity()} {
+		said := []error{err}
+		if !isPreview {
+			said = append(said, after.VerifyIntegrity())
+		}
+		for _, error := range said {
 			if _, isFault := snapshot.AsSnapshotIntegrityError(error); isFault {
 				faults.add("the snapshot: %v", error)
 			}
@@ -189,6 +194,13 @@ func (i *isthmus) verify(
 		if err != nil && !result.IsBail(err) {
 			faults.add("the engine: %v", err)
 		}
+	}
+	go func() {
+		defer close(ended)
+		if hasPreview {
+			run(true)
+		}
+		run(false)
 	}()
 	select {
 	case <-ended:

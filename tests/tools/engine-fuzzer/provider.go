@@ -28,6 +28,17 @@ func inputs(size, place float64) property.Map {
 	})
 }
 
+// The same, where the programs of some resources keep the place secret.
+func inputsOf(urn resource.URN, size, place float64) property.Map {
+	inputs := inputs(size, place)
+	if isDiscreet(urn) {
+		return inputs.Set("place", inputs.Get("place").WithSecret(true))
+	}
+	return inputs
+}
+
+func isDiscreet(urn resource.URN) bool { return len(urn)%2 == 0 }
+
 // Makes an object, whose outputs serve as a template.
 func (i *isthmus) makeTemplate() error {
 	session, err := i.session("")
@@ -85,6 +96,14 @@ func asking(properties property.Map, mode, operation string) property.Map {
 	return properties.Set("mode", property.New(mode)).Set("during", property.New(operation))
 }
 
+// The name of a call for the counts.
+func called(name string, isPreview bool) string {
+	if isPreview {
+		return name + " in a preview"
+	}
+	return name
+}
+
 // Counts a call by what the fixture asks for, and says whether it failed as it was asked to, and only then.
 func (p *provider) judge(call string, urn resource.URN, wanted string, mustFail bool, err error) {
 	if wanted == "" {
@@ -135,7 +154,7 @@ func (p *provider) Check(ctx context.Context, request plugin.CheckRequest) (plug
 	case fuzzing.ProviderDiffDeleteBeforeReplace, fuzzing.ProviderDiffDeleteAfterReplace:
 		place++
 	}
-	sent := inputs(size, place)
+	sent := inputsOf(urn, size, place)
 	request.URN, request.Type, request.NewInputs = ours(urn), token, sent
 	response, err := p.Provider.Check(ctx, request)
 	p.judge("Check", urn, "", false, err)
@@ -177,7 +196,9 @@ func (p *provider) Diff(ctx context.Context, request plugin.DiffRequest) (plugin
 	differ := func(name string) bool {
 		return number(request.OldOutputs, name) != number(request.NewInputs, name)
 	}
-	mustReplace, mustChange := differ("place"), differ("place") || differ("size")
+	// The state keeps what has become a secret as one from then on, by an update.
+	becomesSecret := request.NewInputs.Get("place").Secret() != request.OldOutputs.Get("place").Secret()
+	mustReplace, mustChange := differ("place"), differ("place") || differ("size") || becomesSecret
 	if isChange := response.Changes == plugin.DiffSome; isChange != mustChange {
 		p.faults.add("Diff of %s says that it changes: %v, for %v and %v", urn, isChange, request.OldOutputs, request.NewInputs)
 	}
@@ -192,15 +213,16 @@ func (p *provider) Diff(ctx context.Context, request plugin.DiffRequest) (plugin
 func (p *provider) Create(ctx context.Context, request plugin.CreateRequest) (plugin.CreateResponse, error) {
 	urn, action := request.URN, p.wanted.Create[request.URN]
 	request.URN, request.Type = ours(urn), token
-	mustFail := action == fuzzing.ProviderCreateFailure
+	// A preview makes a plan, and the sandbox refuses the creation alone.
+	mustFail := action == fuzzing.ProviderCreateFailure && !request.Preview
 	sent := request.Properties
 	if mustFail {
 		request.Properties = asking(sent, "error", "create")
 	}
 	response, err := p.Provider.Create(ctx, request)
-	p.judge("Create", urn, string(action), mustFail, err)
-	if err == nil && response.ID == "" {
-		p.faults.add("Create of %s made nothing", urn)
+	p.judge(called("Create", request.Preview), urn, string(action), mustFail, err)
+	if isMade := response.ID != ""; err == nil && isMade == request.Preview {
+		p.faults.add("Create of %s makes an object: %v, in a preview: %v", urn, isMade, request.Preview)
 	}
 	p.compare("Create", urn, sent, response.Properties, err)
 	return response, err
@@ -215,19 +237,22 @@ func (p *provider) compare(call string, urn resource.URN, inputs, outputs proper
 		if number(inputs, name) != number(outputs, name) {
 			p.faults.add("%s of %s: %s is %v instead of %v", call, urn, name, outputs.Get(name), inputs.Get(name))
 		}
+		if inputs.Get(name).Secret() && !outputs.Get(name).Secret() {
+			p.faults.add("%s of %s: %s is a secret no more", call, urn, name)
+		}
 	}
 }
 
 func (p *provider) Update(ctx context.Context, request plugin.UpdateRequest) (plugin.UpdateResponse, error) {
 	urn, action := request.URN, p.wanted.Update[request.URN]
 	request.URN, request.Type = ours(urn), token
-	mustFail := action == fuzzing.ProviderUpdateFailure
+	mustFail := action == fuzzing.ProviderUpdateFailure && !request.Preview
 	sent := request.NewInputs
 	if mustFail {
 		request.NewInputs = asking(sent, "error", "update")
 	}
 	response, err := p.Provider.Update(ctx, request)
-	p.judge("Update", urn, string(action), mustFail, err)
+	p.judge(called("Update", request.Preview), urn, string(action), mustFail, err)
 	p.compare("Update", urn, sent, response.Properties, err)
 	return response, err
 }
