@@ -1,7 +1,10 @@
-//! Configuration values of absent blocks.
+//! Configuration values of absent and unknown blocks.
 //!
 //! Terraform core never sends null to a provider for a repeatable block, but an empty collection,
-//! and for a group an object of nulls. Only blocks that the provider itself fills may be null.
+//! and for a group an object of nulls. Only blocks that the provider itself fills may be null. A
+//! collection of blocks may be unknown, but not a block, which core decodes from the program's text:
+//! all that an author can write in it may be unknown. Providers rely on that, and decode blocks into
+//! types that cannot be unknown.
 
 use std::sync::Arc;
 
@@ -33,6 +36,22 @@ pub(super) fn absent_block(nested: &NestedBlock) -> Value {
 pub(super) fn empty_block(block: &Block) -> Value {
     let attributes = block.attributes.iter().map(|attribute| (Arc::clone(&attribute.name), Value::Null));
     let blocks = block.blocks.iter().map(|nested| (Arc::clone(&nested.name), absent_block(nested)));
+    Value::Object(attributes.chain(blocks).collect())
+}
+
+/// A block with unknown contents.
+pub(super) fn unknown_block(block: &Block) -> Value {
+    let attributes = block.attributes.iter().map(|attribute| {
+        let is_configurable = attribute.required || attribute.optional;
+        (Arc::clone(&attribute.name), if is_configurable { Value::Unknown(None) } else { Value::Null })
+    });
+    let blocks = block.blocks.iter().map(|nested| {
+        let value = match nested.nesting {
+            BlockNesting::Group | BlockNesting::Single => unknown_block(&nested.block),
+            BlockNesting::List | BlockNesting::Set | BlockNesting::Map => Value::Unknown(None),
+        };
+        (Arc::clone(&nested.name), value)
+    });
     Value::Object(attributes.chain(blocks).collect())
 }
 

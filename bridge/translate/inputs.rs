@@ -17,7 +17,7 @@ use isthmus_cty::{AttributePath, Number, PathStep, Type, Value, normalize};
 use isthmus_proto::property::{Struct, Value as Property};
 use isthmus_provider::schema::{Block, NestedBlock};
 
-use super::absent_block::{absent_block, empty_block, nested_block};
+use super::absent_block::{absent_block, empty_block, nested_block, unknown_block};
 use super::attribute_paths::tuple_property;
 use super::dynamic;
 use super::property::{self, PropertyView, ReferenceId};
@@ -187,6 +187,8 @@ impl Reader {
         let Some(view) = self.unwrap(property) else { return Value::Null };
         match (shape, view) {
             (Shape::FlattenedList(_) | Shape::FlattenedSet(_), PropertyView::Null) => flattened(shape, None),
+            // It may turn out to be null.
+            (Shape::FlattenedList(_) | Shape::FlattenedSet(_), PropertyView::Unknown) => self.unknown(),
             (Shape::FlattenedList(_) | Shape::FlattenedSet(_), PropertyView::List(elements)) => {
                 self.fail(format!("at most 1 is allowed here, found {}", elements.len()))
             }
@@ -195,7 +197,10 @@ impl Reader {
                 flattened(shape, Some(inner))
             }
             (_, PropertyView::Null) => Value::Null,
-            (_, PropertyView::Unknown) => self.unknown(),
+            (_, PropertyView::Unknown) => match (self.unknown(), shape, block) {
+                (Value::Unknown(_), Shape::Object(_), Some(block)) => unknown_block(block),
+                (value, ..) => value,
+            },
             (Shape::Bool, PropertyView::Bool(value)) => Value::Bool(value),
             (Shape::Number, PropertyView::Number(value)) => match dynamic::decimal(value) {
                 Some(number) => Value::Number(number),

@@ -45,7 +45,7 @@ pub(crate) enum What {
     Announced(&'static str),
 }
 
-/// Compares. `before` are our requests of earlier steps.
+/// Compares. `before` are our requests of earlier steps, with nothing announced.
 pub(crate) fn differences(
     decision: Decision,
     step: &Step,
@@ -92,7 +92,11 @@ pub(crate) fn differences(
         theirs.iter().copied().filter(|their| !ours.contains(their)).collect();
     // First, because one of these may resemble another request of ours.
     their_rest.retain(|their| {
-        let is_answered = before.iter().any(|before| before.announcing_less() == **their);
+        if !step.unknown && their.is_about_unknown() {
+            note(What::OnlyTheirs, None, Some(their));
+            return false;
+        }
+        let is_answered = their.is_remembered() && before.contains(their);
         if is_answered {
             note(What::AnsweredBefore, None, Some(their));
         }
@@ -122,8 +126,18 @@ impl Request {
         capabilities.is_some_and(|capabilities| capabilities.contains(&format!("{capability}: true")))
     }
 
+    /// Whether it is about a configuration of which something is unknown.
+    pub(crate) fn is_about_unknown(&self) -> bool {
+        self.fields.get("config").is_some_and(has_unknown)
+    }
+
+    /// Whether isthmus remembers the answer.
+    pub(crate) fn is_remembered(&self) -> bool {
+        matches!(self.method, "ValidateResourceConfig" | "UpgradeResourceState")
+    }
+
     /// The request without those announcements.
-    fn announcing_less(&self) -> Self {
+    pub(crate) fn announcing_less(&self) -> Self {
         let mut request = self.clone();
         if let Some(capabilities) = request.fields.get_mut("client_capabilities")
             && let Some(text) = capabilities.as_str()
@@ -134,6 +148,14 @@ impl Request {
             *capabilities = Json::String(less);
         }
         request
+    }
+}
+
+fn has_unknown(shown: &Json) -> bool {
+    match shown {
+        Json::Object(members) => members.contains_key("(unknown)") || members.values().any(has_unknown),
+        Json::Array(elements) => elements.iter().any(has_unknown),
+        _ => false,
     }
 }
 

@@ -190,6 +190,8 @@ pub(crate) const KINDS: &[Kind] = &[
     },
     Kind {
         type_name: "sandbox_firewall",
+        // As with the servers.
+        as_older_sdk: false,
         provider: Provider::Sandbox,
         marker: Marker::None,
         alone: true,
@@ -315,7 +317,8 @@ pub(crate) const KINDS: &[Kind] = &[
     Kind { type_name: "conformance_flaky", values: &[("trouble", Values::Never)], ..KIND },
     Kind { type_name: "conformance_versioned", imports: true, ..KIND },
     Kind { type_name: "conformance_movable", ..KIND },
-    Kind { type_name: "conformance_passport", ..KIND },
+    // OpenTofu's state drops the fractions of larger numbers in identities.
+    Kind { type_name: "conformance_passport", numbers: SMALL_NUMBERS, ..KIND },
     Kind { type_name: "conformance_nomad", ..KIND },
     Kind { type_name: "conformance_vault", ..KIND },
     Kind { type_name: "conformance_audited", imports: true, ..KIND },
@@ -359,7 +362,7 @@ pub(crate) const KINDS: &[Kind] = &[
     Kind { type_name: "conformance_write_only_nested", on_protocol_5: false, complete: true, ..SHAPES },
     Kind { type_name: "conformance_obsolete", ..SHAPES },
     Kind { type_name: "conformance_casing", ..SHAPES },
-    Kind { type_name: "conformance_plurals", ..SHAPES },
+    Kind { type_name: "conformance_plurals", complete: true, ..SHAPES },
     Kind { type_name: "conformance_keywords", ..SHAPES },
     Kind { type_name: "conformance_id_required", ..SHAPES },
     Kind { type_name: "conformance_id_absent", ..SHAPES },

@@ -14,13 +14,19 @@ const TOLD: usize = 400;
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     pub(crate) steps: usize,
+    /// How many resources have come to their end.
+    pub(crate) lives: usize,
     types: BTreeSet<&'static str>,
     decisions: BTreeMap<Decision, usize>,
     happenings: BTreeMap<&'static str, usize>,
     /// How often a provider has failed, to both sides.
     pub(crate) failures_of_providers: usize,
+    /// How often the two sides had to part, because OpenTofu refused a plan that no engine applies.
+    pub(crate) astray: usize,
     /// How many configurations of providers were compared.
     pub(crate) configurations: usize,
+    /// How many previews were compared.
+    pub(crate) previews: usize,
     our_requests: usize,
     their_requests: usize,
     pub(crate) tally: Tally,
@@ -48,6 +54,9 @@ impl Report {
         };
         if let Some(outside) = outside {
             *self.happenings.entry(outside).or_default() += 1;
+        }
+        if step.unknown {
+            *self.happenings.entry("arguments unknown before the change").or_default() += 1;
         }
         if step.refresh {
             *self.happenings.entry("read before the decision").or_default() += 1;
@@ -91,6 +100,7 @@ impl Report {
         let mut line = |name: &str, count: usize| {
             writeln!(text, "| {name} | {count} |").expect("text can be written to");
         };
+        line("resources", self.lives);
         line("steps", self.steps);
         line("types of resources", self.types.len());
         for (decision, count) in &self.decisions {
@@ -100,6 +110,8 @@ impl Report {
             line(happening, *count);
         }
         line("the provider failed", self.failures_of_providers);
+        line("OpenTofu alone refused the last plan, of what did not change", self.astray);
+        line("previews", self.previews);
         line("configurations of providers", self.configurations);
         line("requests about resources by isthmus", self.our_requests);
         line("requests about resources by OpenTofu", self.their_requests);

@@ -206,6 +206,57 @@ pub(crate) const RULES: &[Rule] = &[
         },
     },
     Rule {
+        id: "an engine decides twice",
+        reason: "OpenTofu replaces where an unknown argument may replace, whatever it turns out to be, and does not look again at what \
+                 cannot change; an engine calls Check and Diff again with the known arguments",
+        covers: |difference| {
+            let Some(ours) = &difference.ours else { return false };
+            let decides_anew = match difference.method {
+                "PlanResourceChange" => {
+                    difference.decision == Decision::Nothing
+                        || (replaces(difference.decision) && !ours.fields["prior_state"].is_null())
+                }
+                "ValidateResourceConfig" => difference.decision == Decision::Nothing,
+                _ => false,
+            };
+            difference.what == What::OnlyOurs
+                && difference.step.unknown
+                && decides_anew
+                && !ours.is_about_unknown()
+        },
+    },
+    Rule {
+        id: "an update that turns out to replace",
+        reason: "OpenTofu refuses it as an inconsistent final plan, after it has planned the new object; an engine replaces",
+        covers: |difference| {
+            difference.what == What::OnlyTheirs
+                && difference.method == "PlanResourceChange"
+                && difference.step.unknown
+                && difference.decision == Decision::Update
+                && difference.theirs.as_ref().is_some_and(|request| request.fields["prior_state"].is_null())
+        },
+    },
+    Rule {
+        id: "a failed update is read",
+        reason: "after an update has failed, isthmus reads what there is, which the engine stores; OpenTofu keeps the state before it",
+        covers: |difference| {
+            matches!(difference.what, What::OnlyOurs | What::OursRepeated)
+                && difference.method == "ReadResource"
+                && difference.decision == Decision::Update
+                && difference.ours.as_ref().is_some_and(|request| request.type_name == "conformance_record")
+        },
+    },
+    Rule {
+        id: "OpenTofu validates before it plans",
+        reason: "at first it reads no state, so that all that comes from other resources is unknown; an engine passes outputs on",
+        covers: |difference| {
+            difference.what == What::OnlyTheirs
+                && difference.method == "ValidateResourceConfig"
+                && !difference.step.unknown
+                && difference.theirs.as_ref().is_some_and(Request::is_about_unknown)
+        },
+    },
+    Rule {
         id: "what was read is upgraded",
         reason: "the engine stores what was read, and each of its calls begins with what is stored, which goes through \
                  UpgradeResourceState as all that is stored does",

@@ -3,8 +3,9 @@
 use std::fmt;
 
 /// What becomes of a resource.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Decision {
+    #[default]
     Nothing,
     Create,
     Update,
@@ -45,6 +46,8 @@ pub(crate) struct Step {
     pub(crate) outside: Outside,
     /// Whether both sides read the object before they decide.
     pub(crate) refresh: bool,
+    /// Whether there are outputs in the program that are unknown before they are made.
+    pub(crate) unknown: bool,
 }
 
 impl Step {

@@ -11,8 +11,12 @@ use serde_json::{Map, Value as Json, json};
 use fixtures::tools::tool;
 
 use crate::kinds::Provider;
+use crate::preview::Preview;
 use crate::providers::{Setting, link_providers, variables};
 use crate::steps::Decision;
+
+/// The type of the resources whose outputs choose among the arguments of others.
+const CHOOSER: &str = "terraform_data";
 
 /// A project and its state.
 #[derive(Debug)]
@@ -44,6 +48,15 @@ pub(crate) struct InState {
     pub(crate) schema_version: i64,
     pub(crate) private: Vec<u8>,
     pub(crate) is_tainted: bool,
+}
+
+/// An expression that is 0, and unknown while the resource that chooses for this one is to change.
+pub(crate) fn choice(name: &str) -> String {
+    format!("{CHOOSER}.{}.output * 0", chooser_name(name))
+}
+
+fn chooser_name(name: &str) -> String {
+    format!("of_{name}")
 }
 
 impl Tofu {
@@ -102,8 +115,9 @@ impl Tofu {
         command
     }
 
-    /// Writes the program anew.
-    pub(crate) fn write(&self, resources: &[Configured]) {
+    /// Writes the program anew. `choosers` are the inputs of those resources that choose among the arguments of others, by the
+    /// names of these.
+    pub(crate) fn write(&self, resources: &[Configured], choosers: &BTreeMap<&str, usize>) {
         let mut by_type = BTreeMap::<&str, Map<String, Json>>::new();
         let mut imports = Vec::new();
         for resource in resources {
@@ -113,6 +127,10 @@ impl Tofu {
             if let Some(id) = &resource.import {
                 imports.push(json!({"to": format!("{}.{}", resource.type_name, resource.name), "id": id}));
             }
+        }
+        for (name, turn) in choosers {
+            let chooser = json!({"input": turn});
+            by_type.entry(CHOOSER).or_default().insert(chooser_name(name), chooser);
         }
         let required = Provider::ALL.map(|provider| {
             (provider.name().to_owned(), json!({"source": format!("isthmus/{}", provider.name())}))
@@ -131,14 +149,15 @@ impl Tofu {
         std::fs::write(self.directory.join("main.tf.json"), text).expect("a file in a directory of ours");
     }
 
-    /// Plans, and says what is to happen to which resource. What is not named there stays as it is.
-    pub(crate) fn plan(&self, refresh: bool) -> BTreeMap<String, Decision> {
+    /// Plans: what is to happen to which resource, and what it is to be. What is not named there stays as it is.
+    pub(crate) fn plan(&self, refresh: bool) -> BTreeMap<String, (Decision, Preview)> {
         let refresh = if refresh { "-refresh=true" } else { "-refresh=false" };
         self.run(&["plan", "-input=false", "-no-color", "-out=plan", refresh]);
         let shown = self.run(&["show", "-json", "plan"]);
         let plan: Json = serde_json::from_str(&shown).expect("a plan is shown as JSON");
         let changes = plan["resource_changes"].as_array().cloned().unwrap_or_default();
-        let decided = changes.iter().map(|change| {
+        let changes = changes.iter().filter(|change| change["type"] != CHOOSER);
+        let decided = changes.map(|change| {
             let actions: Vec<&str> = change["change"]["actions"]
                 .as_array()
                 .map(|actions| actions.iter().filter_map(Json::as_str).collect())
@@ -152,13 +171,17 @@ impl Tofu {
                 ["delete"] => Decision::Delete,
                 other => panic!("OpenTofu plans {other:?}: {change}"),
             };
-            (change["name"].as_str().expect("a resource has a name").to_owned(), decision)
+            let preview = Preview {
+                after: change["change"]["after"].clone(),
+                after_unknown: change["change"]["after_unknown"].clone(),
+            };
+            (change["name"].as_str().expect("a resource has a name").to_owned(), (decision, preview))
         });
         decided.collect()
     }
 
     /// Does what was planned last: what has failed, by the names of the resources, with the reasons.
-    pub(crate) fn apply(&self) -> BTreeMap<String, String> {
+    pub(crate) fn apply(&self) -> BTreeMap<String, Vec<String>> {
         let output = self.output(&["apply", "-input=false", "-json", "plan"]);
         let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
         let lines =
@@ -170,10 +193,19 @@ impl Tofu {
             .map(|line| format!("{}: {}", line["diagnostic"]["summary"], line["diagnostic"]["detail"]))
             .collect();
         // A diagnostic need not say which resource it is about, but in its text.
-        let failures: BTreeMap<String, String> = of_type("apply_errored")
-            .map(|line| line["hook"]["resource"]["resource_name"].as_str().unwrap_or_default().to_owned())
-            .map(|name| (name, errors.join("\n")))
-            .collect();
+        let mut failures = BTreeMap::<String, Vec<String>>::new();
+        for error in &errors {
+            let words = error.split(|separator: char| separator.is_whitespace() || ",:".contains(separator));
+            for (kind, name) in words.filter_map(|word| word.split_once('.')) {
+                if Provider::ALL.iter().any(|provider| kind.starts_with(provider.name())) {
+                    failures.entry(name.trim_end_matches('.').to_owned()).or_default().push(error.clone());
+                }
+            }
+        }
+        for line in of_type("apply_errored") {
+            let name = line["hook"]["resource"]["resource_name"].as_str().unwrap_or_default();
+            failures.entry(name.to_owned()).or_insert_with(|| errors.clone());
+        }
         assert!(
             output.status.success() || !failures.is_empty(),
             "tofu apply failed:\n{stdout}\n{}",
@@ -189,6 +221,9 @@ impl Tofu {
         let Some(Document::Array(resources)) = state.member("resources") else { return BTreeMap::new() };
         let mut all = BTreeMap::new();
         for resource in resources {
+            if resource.member("type") == Some(&Document::String(CHOOSER.to_owned())) {
+                continue;
+            }
             let Some(Document::String(name)) = resource.member("name") else { panic!("{resource:?}") };
             let Some(Document::Array(instances)) = resource.member("instances") else {
                 panic!("{resource:?}")

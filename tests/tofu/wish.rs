@@ -1,12 +1,14 @@
 //! What a resource should be: made up from its schema, changed step by step, and written in the words of both sides.
 //!
-//! A wish is a configuration without a language. What it does not mention is not written, in neither language.
+//! A wish is a configuration without a language. What it does not mention is not written, in neither language. Values in it
+//! may be outputs of another resource ([`Wishes::veil`]): a preview does not know them when that resource changes too.
 
 use std::collections::BTreeMap;
 
 use isthmus_package::shape::{Field, ObjectShape, ResourceShape, Shape};
 use isthmus_proto::property::{Struct, Value as Property};
-use serde_json::{Map, Value as Json};
+use isthmus_translate::property::unknown;
+use serde_json::{Map, Value as Json, json};
 
 use crate::kinds::{Kind, Marker, Timeouts, Values};
 use crate::lottery::Lottery;
@@ -22,6 +24,13 @@ pub(crate) enum Wish {
     List(Vec<Self>),
     /// Of an object (by Terraform's names) or a map.
     Members(Members),
+    /// An output of another resource.
+    Output {
+        /// OpenTofu's expression for it.
+        reference: String,
+        /// The known value. Nothing: the output is null, and a Pulumi program then has no such property.
+        value: Option<Box<Self>>,
+    },
 }
 
 /// Values by name.
@@ -90,6 +99,12 @@ impl Wishes<'_> {
         changed
     }
 
+    /// The same configuration, with some of its values chosen by an output of another resource: by `choice`, an expression of
+    /// OpenTofu's that is the number 0. What is chosen by a number that is unknown is unknown in type as well, as to Pulumi.
+    pub(crate) fn veil(&self, wish: &Members, choice: &str, lottery: &mut Lottery) -> Members {
+        Veil { wishes: self, choice, lottery }.members(wish, &self.shape.object, self.kind.complete)
+    }
+
     fn mark(&self, wish: &mut Members, lottery: &mut Lottery, anew: bool) {
         let marker = self.marker;
         match self.kind.marker {
@@ -144,7 +159,11 @@ impl Wishes<'_> {
             Shape::Object(object) if &*field.terraform == "timeouts" => {
                 Wish::Members(timeouts(object, self.kind.complete, lottery))
             }
-            shape => self.value(shape, &field.terraform, is_some(field), lottery),
+            shape => {
+                let wish = self.value(shape, &field.terraform, is_some(field), lottery);
+                // Isthmus takes a text for secret that the provider's configuration has beside a secret.
+                if self.kind.type_name.is_empty() { wish.only_here() } else { wish }
+            }
         }
     }
 
@@ -255,6 +274,106 @@ impl Wishes<'_> {
     }
 }
 
+/// Puts outputs in the places of values.
+struct Veil<'a> {
+    wishes: &'a Wishes<'a>,
+    choice: &'a str,
+    lottery: &'a mut Lottery,
+}
+
+impl Veil<'_> {
+    /// How many of a hundred values are outputs.
+    const CHANCE: usize = 12;
+
+    fn members(&mut self, members: &Members, shape: &ObjectShape, complete: bool) -> Members {
+        let mut veiled = Members::new();
+        for field in shape.fields.iter().filter(|field| self.wishes.can_be_set(field)) {
+            let name = &*field.terraform;
+            let known = members.get(name);
+            let value = match known {
+                // Which resource a request is about is told by these; an engine has timeouts of its own.
+                Some(known) if self.is_plain(name) => known.clone(),
+                None if self.is_plain(name) => continue,
+                Some(known)
+                    if field.is_block && !has_labels(&field.shape) && self.lottery.percent(Self::CHANCE) =>
+                {
+                    self.blocks(known, &field.shape)
+                }
+                Some(known) if field.is_block => self.inside(known, &field.shape, true),
+                Some(known) => self.value(known, &field.shape),
+                None if complete || field.is_block || !self.lottery.percent(3) => continue,
+                None => self.output(None, "null"),
+            };
+            veiled.insert(name.to_owned(), value);
+        }
+        veiled
+    }
+
+    fn is_plain(&self, name: &str) -> bool {
+        match self.wishes.kind.marker {
+            Marker::Text(marker) | Marker::Name(marker) | Marker::Key(marker) if marker == name => true,
+            _ => name == "timeouts",
+        }
+    }
+
+    fn output(&self, value: Option<&Wish>, expression: &str) -> Wish {
+        let reference = format!("[{expression}][{}]", self.choice);
+        Wish::Output { reference, value: value.cloned().map(Box::new) }
+    }
+
+    /// Blocks, of which a preview does not know how many there are.
+    fn blocks(&self, known: &Wish, shape: &Shape) -> Wish {
+        let expression = expression(known, false);
+        // OpenTofu repeats a block for each element.
+        let is_single = matches!(shape, Shape::Object(_));
+        self.output(Some(known), &if is_single { format!("[{expression}]") } else { expression })
+    }
+
+    fn value(&mut self, known: &Wish, shape: &Shape) -> Wish {
+        if self.lottery.percent(Self::CHANCE) {
+            return self.output(Some(known), &expression(known, matches!(shape, Shape::Dynamic)));
+        }
+        self.inside(known, shape, false)
+    }
+
+    fn inside(&mut self, known: &Wish, shape: &Shape, is_block: bool) -> Wish {
+        match (known, shape) {
+            (
+                Wish::List(items),
+                Shape::List(element)
+                | Shape::Set(element)
+                | Shape::FlattenedList(element)
+                | Shape::FlattenedSet(element),
+            ) => Wish::List(items.iter().map(|item| self.element(item, element, is_block)).collect()),
+            (Wish::List(items), Shape::Tuple(elements)) => {
+                Wish::List(items.iter().zip(elements).map(|(item, shape)| self.value(item, shape)).collect())
+            }
+            (Wish::Members(entries), Shape::Map(element)) => {
+                let entries =
+                    entries.iter().map(|(key, entry)| (key.clone(), self.element(entry, element, is_block)));
+                Wish::Members(entries.collect())
+            }
+            (Wish::Members(members), Shape::Object(object)) => {
+                Wish::Members(self.members(members, object, self.wishes.kind.complete))
+            }
+            // The type of a list of which elements are unknown is unknown to OpenTofu's functions.
+            (Wish::Members(members), Shape::Dynamic) => {
+                let members =
+                    members.iter().map(|(name, member)| (name.clone(), self.value(member, &Shape::Dynamic)));
+                Wish::Members(members.collect())
+            }
+            (known, _) => known.clone(),
+        }
+    }
+
+    /// An element of a collection. OpenTofu has no expression for a whole block. In an unknown object of nested attributes, the
+    /// plugin framework misses what it requires and plans defaults, which core refuses.
+    fn element(&mut self, known: &Wish, shape: &Shape, is_block: bool) -> Wish {
+        let is_nested = matches!(shape, Shape::Object(_)) && !self.wishes.kind.complete;
+        if is_block || is_nested { self.inside(known, shape, is_block) } else { self.value(known, shape) }
+    }
+}
+
 /// Some timeouts, all of which are longer than anything takes.
 fn timeouts(shape: &ObjectShape, complete: bool, lottery: &mut Lottery) -> Members {
     let mut members = Members::new();
@@ -289,13 +408,58 @@ fn any_value(lottery: &mut Lottery, depth: usize) -> Wish {
 
 /// As OpenTofu's JSON has it, in which texts and keys are templates, but for the labels of blocks.
 pub(crate) fn tofu_json(members: &Members, shape: &ObjectShape) -> Map<String, Json> {
-    let arguments = members.iter().map(|(name, wish)| {
+    let mut arguments = Map::new();
+    let mut repeated = Map::new();
+    for (name, wish) in members {
         let field = shape.terraform(name).expect("a wish is made from the shape");
-        let json =
-            if field.is_block { tofu_blocks(wish, &field.shape) } else { tofu_value(wish, &field.shape) };
-        (name.clone(), json)
-    });
-    arguments.collect()
+        match wish {
+            Wish::Output { reference, .. } if field.is_block => {
+                repeated.insert(name.clone(), repeated_block(reference, &field.shape, 0));
+            }
+            wish if field.is_block => {
+                arguments.insert(name.clone(), tofu_blocks(wish, &field.shape));
+            }
+            wish => {
+                arguments.insert(name.clone(), tofu_value(wish, &field.shape));
+            }
+        }
+    }
+    if !repeated.is_empty() {
+        arguments.insert("dynamic".to_owned(), Json::Object(repeated));
+    }
+    arguments
+}
+
+/// A block for each element of a collection, as OpenTofu's language has it.
+fn repeated_block(elements: &str, shape: &Shape, depth: usize) -> Json {
+    let iterator = format!("block{depth}");
+    let object = shape.object().expect("a block is an object");
+    let mut content = Map::new();
+    let mut nested = Map::new();
+    for field in object.fields.iter().filter(|field| field.required || field.optional) {
+        let name = &*field.terraform;
+        let member = format!("{iterator}.value[{name:?}]");
+        if !field.is_block {
+            content.insert(name.to_owned(), json!(format!("${{try({member}, null)}}")));
+            continue;
+        }
+        let elements = match &field.shape {
+            Shape::Object(_) => format!("try([{member}], [])"),
+            _ => format!("try({member}, [])"),
+        };
+        nested.insert(name.to_owned(), repeated_block(&elements, &field.shape, depth + 1));
+    }
+    if !nested.is_empty() {
+        content.insert("dynamic".to_owned(), Json::Object(nested));
+    }
+    json!({"for_each": format!("${{{elements}}}"), "iterator": iterator, "content": content})
+}
+
+/// Whether there are labels on blocks, or on those in them. OpenTofu refuses unknown ones.
+fn has_labels(shape: &Shape) -> bool {
+    let inside = shape.object().into_iter().flat_map(|object| &object.fields);
+    matches!(shape, Shape::Map(_))
+        || inside.filter(|field| field.is_block).any(|field| has_labels(&field.shape))
 }
 
 fn tofu_blocks(wish: &Wish, shape: &Shape) -> Json {
@@ -318,7 +482,8 @@ fn tofu_blocks(wish: &Wish, shape: &Shape) -> Json {
 
 fn tofu_value(wish: &Wish, shape: &Shape) -> Json {
     match (wish, shape) {
-        (wish, Shape::Dynamic) if wish.has_list() => Json::String(format!("${{{}}}", expression(wish))),
+        (wish, Shape::Dynamic) if wish.has_list() => Json::String(format!("${{{}}}", expression(wish, true))),
+        (Wish::Output { reference, .. }, _) => Json::String(format!("${{{reference}}}")),
         (Wish::Bool(truth), _) => Json::Bool(*truth),
         (Wish::Number(number), _) => serde_json::from_str(number).expect("a number is JSON"),
         (Wish::Text(text), _) => Json::String(template(text)),
@@ -344,28 +509,62 @@ fn tofu_value(wish: &Wish, shape: &Shape) -> Json {
 
 /// As an expression of OpenTofu's language. Where nobody declares a type, what is written as a list is a tuple there; elements
 /// of one type are a list to Pulumi's programs, for which an author in this language writes `tolist`.
-fn expression(wish: &Wish) -> String {
+fn expression(wish: &Wish, is_dynamic: bool) -> String {
     let text = |text: &str| serde_json::to_string(&template(text)).expect("a text is JSON");
     match wish {
         Wish::Bool(truth) => truth.to_string(),
         Wish::Number(number) => number.clone(),
         Wish::Text(content) => text(content),
+        Wish::Output { reference, .. } => reference.clone(),
         Wish::List(items) => {
-            let tuple = format!("[{}]", items.iter().map(expression).collect::<Vec<_>>().join(", "));
-            if wish.is_of_one_type() { format!("tolist({tuple})") } else { tuple }
+            let tuple = format!(
+                "[{}]",
+                items.iter().map(|item| expression(item, is_dynamic)).collect::<Vec<_>>().join(", ")
+            );
+            if is_dynamic && wish.is_of_one_type() { format!("tolist({tuple})") } else { tuple }
         }
         Wish::Members(members) => {
-            let members = members.iter().map(|(name, wish)| format!("{} = {}", text(name), expression(wish)));
+            let members = members
+                .iter()
+                .map(|(name, wish)| format!("{} = {}", text(name), expression(wish, is_dynamic)));
             format!("{{{}}}", members.collect::<Vec<_>>().join(", "))
         }
     }
 }
 
+/// The configuration once all outputs are known.
+pub(crate) fn known(members: &Members) -> Members {
+    let known = members.iter().filter_map(|(name, wish)| Some((name.clone(), wish.known()?)));
+    known.collect()
+}
+
 impl Wish {
+    fn known(&self) -> Option<Self> {
+        Some(match self {
+            Self::Output { value, .. } => return value.as_deref().cloned(),
+            Self::List(items) => Self::List(items.iter().filter_map(Self::known).collect()),
+            Self::Members(members) => Self::Members(known(members)),
+            plain => plain.clone(),
+        })
+    }
+
+    /// The same with texts that are nowhere else.
+    fn only_here(self) -> Self {
+        match self {
+            Self::Text(text) => Self::Text(format!("only here: {text}")),
+            Self::List(items) => Self::List(items.into_iter().map(Self::only_here).collect()),
+            Self::Members(members) => {
+                let members = members.into_iter().map(|(name, member)| (name, member.only_here()));
+                Self::Members(members.collect())
+            }
+            plain => plain,
+        }
+    }
+
     /// Whether there is a list in it, or it is one.
     fn has_list(&self) -> bool {
         match self {
-            Self::Bool(_) | Self::Number(_) | Self::Text(_) => false,
+            Self::Bool(_) | Self::Number(_) | Self::Text(_) | Self::Output { .. } => false,
             Self::List(_) => true,
             Self::Members(members) => members.values().any(Self::has_list),
         }
@@ -378,7 +577,7 @@ impl Wish {
                 let mut types = items.iter().map(Self::type_of);
                 types.next().is_some_and(|first| types.all(|other| other == first))
             }
-            Self::Bool(_) | Self::Number(_) | Self::Text(_) | Self::Members(_) => false,
+            Self::Bool(_) | Self::Number(_) | Self::Text(_) | Self::Members(_) | Self::Output { .. } => false,
         }
     }
 
@@ -388,6 +587,7 @@ impl Wish {
             Self::Bool(_) => "bool".to_owned(),
             Self::Number(_) => "number".to_owned(),
             Self::Text(_) => "text".to_owned(),
+            Self::Output { reference, .. } => reference.clone(),
             Self::List(items) if self.is_of_one_type() => format!("list of {}", items[0].type_of()),
             Self::List(items) => format!("{:?}", items.iter().map(Self::type_of).collect::<Vec<_>>()),
             Self::Members(members) => {
@@ -402,7 +602,7 @@ fn template(text: &str) -> String {
     text.replace("${", "$${").replace("%{", "%%{")
 }
 
-/// As a Pulumi program has it.
+/// As a Pulumi program has it in a preview that knows no output.
 pub(crate) fn pulumi_inputs(members: &Members, shape: &ObjectShape) -> Struct {
     let inputs = members.iter().map(|(name, wish)| {
         let field = shape.terraform(name).expect("a wish is made from the shape");
@@ -413,6 +613,7 @@ pub(crate) fn pulumi_inputs(members: &Members, shape: &ObjectShape) -> Struct {
 
 fn pulumi_value(wish: &Wish, shape: &Shape) -> Property {
     match (wish, shape) {
+        (Wish::Output { .. }, _) => unknown(),
         (Wish::Bool(truth), _) => Property::Bool(*truth),
         (Wish::Number(number), _) => Property::Number(number.parse().expect("a number")),
         (Wish::Text(text), _) => Property::String(text.clone()),

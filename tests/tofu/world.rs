@@ -4,28 +4,35 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use isthmus_cty::json;
+use isthmus_cty::json::from_tree;
 use isthmus_package::shape::ResourceShape;
+use isthmus_proto::property::Struct;
+use isthmus_proto::pulumirpc::DiffResponse;
 use isthmus_proto::pulumirpc::diff_response::DiffChanges;
 use isthmus_sandbox::Protocol;
 use isthmus_test_engine::json_of;
 use isthmus_translate::meta::Meta;
 use isthmus_translate::raw_state::{RawStateSource, stored_raw_state};
 use serde_json::Value as Json;
+use tokio::task::JoinHandle;
 
 use crate::compare::{Difference, differences, places};
 use crate::daemon::{Daemon, Failure, Named, Options, Stored};
 use crate::kinds::{CONFIGURATION, KINDS, Kind, Provider, Timeouts};
 use crate::lottery::Lottery;
+use crate::preview::{Preview, shown_by_isthmus, shown_by_opentofu};
 use crate::providers::{Schemas, Setting};
 use crate::report::Report;
 use crate::requests::{Record, Request, shown};
 use crate::steps::{Decision, Edit, Outside, Step};
-use crate::tofu::{Configured, Tofu};
-use crate::wish::{Members, Wishes, pulumi_inputs, tofu_json};
+use crate::tofu::{Configured, Tofu, choice};
+use crate::wish::{Members, Wishes, known, pulumi_inputs, tofu_json};
 
-/// How many resources of a kind there are, unless there can only be one.
+/// How many resources of a kind there are, unless there can only be one or `ISTHMUS_TOFU_OF_A_KIND` is another number.
 const OF_A_KIND: usize = 2;
+
+/// The place of a sensitive value in the object of a resource that has all flavours of a type.
+const SECRET: &str = "/state/secret";
 
 /// How many parts the kinds are dealt into; a world has one of them, by its seed. It is odd, because every second seed is of
 /// the same protocol: so that twice as many seeds in a row bring each part on both.
@@ -39,14 +46,14 @@ pub(crate) struct World {
     schemas: BTreeMap<Provider, Arc<Schemas>>,
     directory: PathBuf,
     tofu: Tofu,
-    daemons: BTreeMap<Provider, Daemon>,
+    daemons: BTreeMap<Provider, Arc<Daemon>>,
     resources: Vec<Resource>,
     our_records: BTreeMap<Provider, Record>,
     their_records: BTreeMap<Provider, Record>,
     /// What the providers were asked about themselves: by us, and by OpenTofu.
     about_providers: BTreeMap<Provider, (Vec<Request>, Vec<Request>)>,
-    /// Our requests about resources in the rounds before.
-    asked: Vec<Request>,
+    /// Our requests in the rounds before whose answers isthmus remembers, by the type of resource.
+    asked: BTreeMap<&'static str, Vec<Request>>,
     lottery: Lottery,
     rounds: usize,
 }
@@ -58,19 +65,29 @@ struct Resource {
     named: Named,
     marker: String,
     lottery: Lottery,
-    /// What the program says; nothing when it does not have the resource.
+    /// What the program comes to; nothing when it does not have the resource.
     wish: Option<Members>,
+    /// What it says.
+    program: Members,
+    /// How often the resource whose output chooses its values has changed.
+    turns: usize,
+    /// How often it had when it was made last.
+    made: Option<usize>,
     /// What the engine stores.
     stored: Option<Stored>,
     /// Whether the last change has failed, so that the engine sends an update even where nothing differs.
     is_half_made: bool,
     /// All ids that it has had.
     ids: Vec<String>,
+    /// Whether the two sides have come to different ends, so that nothing is compared until it is removed.
+    is_astray: bool,
+    /// The last answer to Diff, for whoever has to find out why it was decided so.
+    difference: Option<DiffResponse>,
 }
 
 impl World {
     /// Starts both sides, with nothing in them.
-    pub(crate) async fn new(seed: u64, directory: &Path) -> Self {
+    pub(crate) async fn new(seed: u64, of_a_kind: Option<usize>, directory: &Path) -> Self {
         let setting = Setting::of(seed);
         let schemas = Schemas::of_all(setting, &[]).await;
         let mut lottery = Lottery::new(seed);
@@ -83,7 +100,8 @@ impl World {
             let wish = wishes.new_wish(&mut lottery.split());
             tofu.configure(provider, tofu_json(&wish, &shape.object));
             let configuration = pulumi_inputs(&wish, &shape.object);
-            daemons.insert(provider, Daemon::start(provider, setting, configuration, &ours).await);
+            let daemon = Daemon::start(provider, setting, configuration, &ours).await;
+            daemons.insert(provider, Arc::new(daemon));
         }
         let records = |directory: &Path| {
             Provider::ALL
@@ -100,7 +118,7 @@ impl World {
             .filter(|kind| !setting.legacy || kind.as_older_sdk);
         for kind in kinds {
             let shape = schemas[&kind.provider].shape(kind.type_name);
-            for _ in 0..if kind.alone { 1 } else { OF_A_KIND } {
+            for _ in 0..if kind.alone { 1 } else { of_a_kind.unwrap_or(OF_A_KIND) } {
                 let marker = format!("res{:03}x", resources.len());
                 let named =
                     Named { token: shape.token.clone(), name: marker.clone(), options: Options::default() };
@@ -114,9 +132,14 @@ impl World {
                     marker,
                     lottery,
                     wish: None,
+                    program: Members::new(),
+                    turns: 0,
+                    made: None,
                     stored: None,
                     is_half_made: false,
                     ids,
+                    is_astray: false,
+                    difference: None,
                 });
             }
         }
@@ -132,7 +155,7 @@ impl World {
             our_records,
             their_records,
             about_providers: BTreeMap::new(),
-            asked: Vec::new(),
+            asked: BTreeMap::new(),
             lottery,
             rounds: 0,
         }
@@ -152,10 +175,12 @@ impl World {
 
     /// Removes everything.
     pub(crate) async fn end(&mut self, report: &mut Report) {
+        report.lives += self.size();
         for resource in &mut self.resources {
             resource.wish = None;
+            resource.made = None;
         }
-        let step = Step { edit: Edit::Remove, outside: Outside::Nothing, refresh: false };
+        let step = Step { edit: Edit::Remove, outside: Outside::Nothing, refresh: false, unknown: false };
         self.step(&vec![step; self.resources.len()], report).await;
         self.compare_configurations(report);
         let (mut ours, mut theirs) = self.objects();
@@ -182,37 +207,88 @@ impl World {
             })
             .collect();
 
-        let mut decisions = Vec::new();
-        for (index, (step, id)) in steps.iter().zip(&ids).enumerate() {
-            let resource = &mut self.resources[index];
-            let daemon = &self.daemons[&resource.kind.provider];
-            match resource.preview(daemon, step, id.as_deref()).await {
-                Ok(decision) => decisions.push(decision),
+        // As with an engine, calls about different resources are made at once.
+        let begun = std::mem::take(&mut self.resources).into_iter().zip(steps).zip(ids.clone()).map(
+            |((mut resource, step), id)| {
+                let daemon = Arc::clone(&self.daemons[&resource.kind.provider]);
+                let step = step.clone();
+                tokio::spawn(async move {
+                    let preview = resource.preview(&daemon, &step, id.as_deref()).await;
+                    (resource, preview)
+                })
+            },
+        );
+        let (resources, shown) = joined(begun.collect()).await;
+        self.resources = resources;
+        let mut previews = Vec::new();
+        for ((preview, resource), step) in shown.into_iter().zip(&self.resources).zip(steps) {
+            match preview {
+                Ok(preview) => previews.push(preview),
                 Err(error) => {
                     let text = format!("isthmus, in the preview: {error}");
-                    report.fail(self.told(&self.resources[index], step, &text));
+                    report.fail(self.told(resource, step, &text));
                 }
             }
         }
         if report.has_failed() {
             return;
         }
-        let theirs = self.tofu_plan(steps, &ids, &decisions);
-        for ((resource, step), decision) in self.resources.iter().zip(steps).zip(&decisions) {
-            let their = theirs.get(&resource.named.name).copied().unwrap_or(Decision::Nothing);
+        let decisions: Vec<Decision> = previews.iter().map(|(decision, _)| *decision).collect();
+        let mut theirs = self.tofu_plan(steps, &ids, &decisions);
+        for ((resource, step), (decision, shown)) in self.resources.iter().zip(steps).zip(&previews) {
+            let (their, preview) = theirs.remove(&resource.named.name).unwrap_or_default();
             report.count(resource.kind.type_name, *decision, step);
             if their != *decision {
-                let text = format!("isthmus decides: {decision}; OpenTofu decides: {their}");
+                let difference = &resource.difference;
+                let text =
+                    format!("isthmus decides: {decision}; OpenTofu decides: {their}; Diff: {difference:?}");
                 report.fail(self.told(resource, step, &text));
+            } else if let Some(shown) = shown {
+                report.previews += 1;
+                self.compare_previews(resource, step, shown, &preview, report);
             }
         }
         let mut failed = self.tofu.apply();
-        for (index, (step, decision)) in steps.iter().zip(&decisions).enumerate() {
+        for resource in &mut self.resources {
+            resource.made = resource.turn();
+        }
+        let resources = self.resources.iter().enumerate();
+        let astray: Vec<usize> =
+            resources.filter(|(_, resource)| resource.is_astray).map(|(index, _)| index).collect();
+        let begun = std::mem::take(&mut self.resources).into_iter().zip(steps).zip(&decisions).map(
+            |((mut resource, step), decision)| {
+                let daemon = Arc::clone(&self.daemons[&resource.kind.provider]);
+                let (step, decision) = (step.clone(), *decision);
+                tokio::spawn(async move {
+                    let applied = resource.apply(&daemon, &step, decision).await;
+                    (resource, applied)
+                })
+            },
+        );
+        let (resources, applied) = joined(begun.collect()).await;
+        self.resources = resources;
+        for (index, ((step, decision), applied)) in steps.iter().zip(&decisions).zip(applied).enumerate() {
             let resource = &mut self.resources[index];
-            let daemon = &self.daemons[&resource.kind.provider];
-            let applied = resource.apply(daemon, *decision).await;
-            let their = failed.remove(&resource.named.name);
+            let mut their = failed.remove(&resource.named.name);
             report.failures_of_providers += usize::from(their.is_some());
+            if applied.is_ok() && *decision == Decision::Update {
+                their = their.filter(|their| !is_lenient_about(their));
+                // OpenTofu refuses the last plan also of what turns out not to change, which no engine applies.
+                let is_refused = |errors: &Vec<String>| {
+                    step.unknown
+                        && errors
+                            .iter()
+                            .all(|error| error.contains("Provider produced inconsistent final plan"))
+                };
+                if let Some(errors) = their.take_if(|errors| is_refused(errors)) {
+                    resource.is_astray = true;
+                    report.astray += usize::from(!errors.is_empty());
+                }
+            }
+            // It is removed now.
+            if resource.wish.is_none() && resource.stored.is_none() {
+                resource.is_astray = false;
+            }
             if applied.is_err() != their.is_some() {
                 let text = format!("isthmus: {applied:?}\n  OpenTofu: {their:?}");
                 report.fail(self.told(&self.resources[index], step, &text));
@@ -225,7 +301,7 @@ impl World {
         assert!(failed.is_empty(), "OpenTofu has failed elsewhere: {failed:?}");
         self.compare_states(steps, report);
         self.compare_objects(report);
-        self.compare_requests(steps, &decisions, report);
+        self.compare_requests(steps, &decisions, &astray, report);
     }
 
     fn tofu_plan(
@@ -233,23 +309,28 @@ impl World {
         steps: &[Step],
         ids: &[Option<String>],
         decisions: &[Decision],
-    ) -> BTreeMap<String, Decision> {
+    ) -> BTreeMap<String, (Decision, Preview)> {
         let mut configured = Vec::new();
         for (((resource, id), decision), step) in self.resources.iter().zip(ids).zip(decisions).zip(steps) {
             if step.imports() {
                 self.tofu.forget(&resource.named.name);
             }
-            if let Some(wish) = &resource.wish {
+            if resource.wish.is_some() {
                 configured.push(Configured {
                     type_name: resource.kind.type_name,
                     name: resource.named.name.clone(),
-                    body: tofu_json(wish, &resource.shape.object),
+                    body: tofu_json(&resource.program, &resource.shape.object),
                     create_first: *decision != Decision::ReplaceDeletingFirst,
                     import: id.clone(),
                 });
             }
         }
-        self.tofu.write(&configured);
+        let choosers = self
+            .resources
+            .iter()
+            .filter_map(|resource| Some((resource.named.name.as_str(), resource.turn()?)))
+            .collect();
+        self.tofu.write(&configured, &choosers);
         self.tofu.plan(steps.iter().any(|step| step.refresh))
     }
 
@@ -277,10 +358,28 @@ impl World {
         }
     }
 
+    fn compare_previews(
+        &self,
+        resource: &Resource,
+        step: &Step,
+        shown: &Struct,
+        preview: &Preview,
+        report: &mut Report,
+    ) {
+        let ours = shown_by_isthmus(shown, &resource.shape);
+        let theirs = shown_by_opentofu(preview, &resource.shape);
+        for place in places(&ours, &theirs) {
+            report.fail(self.told(resource, step, &format!("the previews differ: {place:?}")));
+        }
+    }
+
     fn compare_states(&self, steps: &[Step], report: &mut Report) {
         let mut theirs = self.tofu.state();
         for (resource, step) in self.resources.iter().zip(steps) {
             let their = theirs.remove(&resource.named.name);
+            if resource.is_astray {
+                continue;
+            }
             let (Some(stored), Some(their)) = (&resource.stored, &their) else {
                 if resource.stored.is_some() || their.is_some() {
                     let text = format!("isthmus has {:?}, OpenTofu has {their:?}", resource.stored);
@@ -289,11 +388,11 @@ impl World {
                 continue;
             };
             let own = &resource.shape.schema.block.implied_type;
-            let their_value = json::from_tree(&their.attributes, own).expect("OpenTofu's state conforms");
+            let their_value = from_tree(&their.attributes, own).expect("OpenTofu's state conforms");
             let (raw, source) =
                 stored_raw_state(&stored.outputs, &resource.shape).expect("the stored state can be read");
             assert!(matches!(source, RawStateSource::Delta), "{source:?}");
-            let our_value = json::from_tree(&raw, own).expect("our state conforms");
+            let our_value = from_tree(&raw, own).expect("our state conforms");
             for place in places(&shown(&our_value), &shown(&their_value)) {
                 report.fail(self.told(resource, step, &format!("the states differ: {place:?}")));
             }
@@ -333,7 +432,13 @@ impl World {
         }
     }
 
-    fn compare_requests(&mut self, steps: &[Step], decisions: &[Decision], report: &mut Report) {
+    fn compare_requests(
+        &mut self,
+        steps: &[Step],
+        decisions: &[Decision],
+        removed_astray: &[usize],
+        report: &mut Report,
+    ) {
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         for provider in Provider::ALL {
             let about = self.about_providers.entry(provider).or_default();
@@ -356,8 +461,12 @@ impl World {
             let of =
                 |requests: &BTreeMap<usize, Vec<Request>>| requests.get(&index).cloned().unwrap_or_default();
             let (ours, theirs) = (of(&ours), of(&theirs));
+            if resource.is_astray || removed_astray.contains(&index) {
+                continue;
+            }
             report.requests(ours.len(), theirs.len());
-            for difference in differences(decisions[index], &steps[index], &self.asked, &ours, &theirs) {
+            let asked = self.asked.entry(resource.kind.type_name).or_default();
+            for difference in differences(decisions[index], &steps[index], asked, &ours, &theirs) {
                 if !report.tally.covers(&difference) {
                     let text = format!(
                         "{}\n  isthmus: {}\n  OpenTofu: {}",
@@ -369,12 +478,16 @@ impl World {
                 }
             }
         }
-        self.asked.extend(ours.into_values().flatten());
+        for (index, requests) in ours {
+            let asked = self.asked.entry(self.resources[index].kind.type_name).or_default();
+            let remembered = requests.iter().filter(|request| request.is_remembered());
+            asked.extend(remembered.map(Request::announcing_less));
+        }
     }
 
     /// What a provider is asked about itself is asked once by us and by each process of OpenTofu's.
     fn compare_configurations(&self, report: &mut Report) {
-        let step = Step { edit: Edit::None, outside: Outside::Nothing, refresh: false };
+        let step = Step { edit: Edit::None, outside: Outside::Nothing, refresh: false, unknown: false };
         for (provider, (ours, theirs)) in &self.about_providers {
             // OpenTofu does not start those that it has nothing of.
             if !self.resources.iter().any(|resource| resource.kind.provider == *provider) {
@@ -424,7 +537,10 @@ impl World {
 
     /// A failure with all that is needed to find out about it.
     fn told(&self, resource: &Resource, step: &Step, what: &str) -> String {
-        let inputs = resource.wish.as_ref().map(|wish| json_of(&pulumi_inputs(wish, &resource.shape.object)));
+        let inputs = resource
+            .wish
+            .as_ref()
+            .map(|_| json_of(&pulumi_inputs(&resource.program, &resource.shape.object)));
         format!(
             "{} {} in round {} of seed {}, {:?}\n  step: {step:?}\n  {what}\n  Pulumi: {}\n  OpenTofu: {}\n{}",
             resource.kind.type_name,
@@ -440,11 +556,58 @@ impl World {
 }
 
 impl Resource {
-    /// Draws what happens next.
+    /// Whether an output of another resource chooses among its arguments.
+    fn is_chosen(&self) -> bool {
+        self.wish.is_some() && known(&self.program) != self.program
+    }
+
+    /// What that resource is made of. OpenTofu cannot delete it together with an object that depends on it and is replaced, so
+    /// it stays until the end.
+    fn turn(&self) -> Option<usize> {
+        (self.is_chosen() || self.made.is_some()).then_some(self.turns)
+    }
+
+    /// Whether it is there and can be imported. Of a sensitive value that an import did not read, isthmus takes the program's
+    /// for the object's, and warns of it; so these objects have all of theirs.
+    fn can_be_imported(&self, wish: &Members) -> bool {
+        let mut sensitive = self
+            .shape
+            .object
+            .fields
+            .iter()
+            .filter(|field| field.sensitive && !field.write_only && (field.optional || field.required));
+        self.kind.imports
+            && self.stored.is_some()
+            && !self.is_half_made
+            && sensitive.all(|field| wish.contains_key(&*field.terraform))
+    }
+
+    /// Draws what happens next, and how the program says it.
     fn draw(&mut self, refresh: bool) -> Step {
+        let step = self.draw_edit(refresh);
+        let Some(wish) = &self.wish else { return step };
+        let is_as_before = matches!(step.edit, Edit::None | Edit::Import);
+        if !is_as_before || self.lottery.percent(20) {
+            let wishes = Wishes { kind: self.kind, shape: &self.shape, marker: &self.marker };
+            self.program = if self.lottery.percent(50) {
+                wishes.veil(wish, &choice(&self.named.name), &mut self.lottery)
+            } else {
+                wish.clone()
+            };
+        }
+        self.turns += usize::from(self.lottery.percent(60));
+        Step { unknown: self.is_chosen() && self.made != Some(self.turns), ..step }
+    }
+
+    fn draw_edit(&mut self, refresh: bool) -> Step {
         let wishes = Wishes { kind: self.kind, shape: &self.shape, marker: &self.marker };
+        let can_be_imported = self.wish.as_ref().is_some_and(|wish| self.can_be_imported(wish));
+        if self.is_astray {
+            self.wish = None;
+            return Step { edit: Edit::Remove, outside: Outside::Nothing, refresh, unknown: false };
+        }
         let lottery = &mut self.lottery;
-        let nothing = Step { edit: Edit::None, outside: Outside::Nothing, refresh };
+        let nothing = Step { edit: Edit::None, outside: Outside::Nothing, refresh, unknown: false };
         let Some(wish) = &self.wish else {
             if lottery.percent(20) {
                 return nothing;
@@ -470,7 +633,7 @@ impl Resource {
                 }
                 self.wish = Some(new);
             }
-            84..92 if self.kind.imports && self.stored.is_some() && !self.is_half_made => {
+            84..92 if can_be_imported => {
                 step.edit = Edit::Import;
                 if lottery.percent(30) {
                     step.edit = Edit::ImportOther;
@@ -486,7 +649,9 @@ impl Resource {
             if !step.imports() && lottery.percent(15) {
                 step.outside = Outside::Vanish;
             } else {
-                let (pointer, values) = *lottery.pick(self.kind.drift);
+                let drift: Vec<_> =
+                    self.kind.drift.iter().filter(|(place, _)| !step.imports() || *place != SECRET).collect();
+                let (pointer, values) = **lottery.pick(&drift);
                 let text = lottery.pick::<&str>(values).replace("MARKER", &self.marker);
                 let value = serde_json::from_str(&text).expect("it is written as JSON");
                 step.outside = Outside::Drift(pointer, value);
@@ -495,13 +660,13 @@ impl Resource {
         step
     }
 
-    /// What an engine does before it changes anything.
+    /// What an engine does before it changes anything, and what it shows of what is to be.
     async fn preview(
         &mut self,
         daemon: &Daemon,
         step: &Step,
         import: Option<&str>,
-    ) -> Result<Decision, String> {
+    ) -> Result<(Decision, Option<Struct>), String> {
         if let Some(id) = import {
             self.stored = daemon.import(&self.named, id).await?;
             if self.stored.is_none() {
@@ -512,32 +677,41 @@ impl Resource {
         {
             self.stored = daemon.refresh(&self.named, stored).await?;
         }
-        let decision = self.decide(daemon).await?;
-        match (decision, &self.stored) {
+        let decision = self.decide(daemon, step.unknown).await?;
+        let shown = match (decision, &self.stored) {
             (Decision::Create | Decision::ReplaceCreatingFirst | Decision::ReplaceDeletingFirst, _) => {
-                let inputs = self.inputs(daemon, None).await?;
-                daemon.create(&self.named, &inputs, true).await.map_err(|failure| failure.reason)?;
+                let inputs = self.inputs(daemon, None, step.unknown).await?;
+                daemon.create(&self.named, &inputs, true).await
             }
             (Decision::Update, Some(stored)) => {
-                let inputs = self.inputs(daemon, Some(stored)).await?;
-                daemon.update(&self.named, stored, &inputs, true).await.map_err(|failure| failure.reason)?;
+                let inputs = self.inputs(daemon, Some(stored), step.unknown).await?;
+                daemon.update(&self.named, stored, &inputs, true).await
             }
-            _ => {}
-        }
-        Ok(decision)
+            _ => return Ok((decision, None)),
+        };
+        let shown = shown.map_err(|failure| failure.reason)?;
+        Ok((decision, Some(shown.outputs)))
     }
 
     /// What an engine does when it changes things. It decides anew, and must come to the same end. Of what has failed it
     /// keeps what is there.
-    async fn apply(&mut self, daemon: &Daemon, decision: Decision) -> Result<(), String> {
-        let now = self.decide(daemon).await?;
-        if now != decision {
-            return Err(format!("it was decided: {decision}; after the preview it is: {now}"));
-        }
+    async fn apply(&mut self, daemon: &Daemon, step: &Step, decision: Decision) -> Result<(), String> {
+        let now = self.decide(daemon, false).await?;
+        let decision = match (decision, now) {
+            // It has turned out that what was unknown is what was there.
+            (Decision::Update, Decision::Nothing) if step.unknown => now,
+            // The same; OpenTofu replaces all the same, and so does an engine that is told to.
+            (
+                Decision::ReplaceCreatingFirst | Decision::ReplaceDeletingFirst,
+                Decision::Update | Decision::Nothing,
+            ) if step.unknown => decision,
+            _ if now == decision => now,
+            _ => return Err(format!("it was decided: {decision}; after the preview it is: {now}")),
+        };
         let was_half_made = std::mem::take(&mut self.is_half_made);
         match (decision, self.stored.clone()) {
             (Decision::Nothing, Some(stored)) => {
-                let inputs = self.inputs(daemon, Some(&stored)).await?;
+                let inputs = self.inputs(daemon, Some(&stored), false).await?;
                 if was_half_made {
                     let updated = daemon.update(&self.named, &stored, &inputs, false).await;
                     return self.keep(updated);
@@ -546,17 +720,17 @@ impl Resource {
             }
             (Decision::Nothing, None) => {}
             (Decision::Create, _) => {
-                let inputs = self.inputs(daemon, None).await?;
+                let inputs = self.inputs(daemon, None, false).await?;
                 let created = daemon.create(&self.named, &inputs, false).await;
                 return self.keep(created);
             }
             (Decision::Update, Some(stored)) => {
-                let inputs = self.inputs(daemon, Some(&stored)).await?;
+                let inputs = self.inputs(daemon, Some(&stored), false).await?;
                 let updated = daemon.update(&self.named, &stored, &inputs, false).await;
                 return self.keep(updated);
             }
             (Decision::ReplaceCreatingFirst, Some(stored)) => {
-                let inputs = self.inputs(daemon, None).await?;
+                let inputs = self.inputs(daemon, None, false).await?;
                 let created = daemon.create(&self.named, &inputs, false).await;
                 self.keep(created)?;
                 daemon.delete(&self.named, &stored).await?;
@@ -564,7 +738,7 @@ impl Resource {
             (Decision::ReplaceDeletingFirst, Some(stored)) => {
                 daemon.delete(&self.named, &stored).await?;
                 self.stored = None;
-                let inputs = self.inputs(daemon, None).await?;
+                let inputs = self.inputs(daemon, None, false).await?;
                 let created = daemon.create(&self.named, &inputs, false).await;
                 return self.keep(created);
             }
@@ -594,15 +768,16 @@ impl Resource {
         }
     }
 
-    async fn decide(&self, daemon: &Daemon) -> Result<Decision, String> {
+    async fn decide(&mut self, daemon: &Daemon, unknown: bool) -> Result<Decision, String> {
         let stored = match (&self.stored, &self.wish) {
             (None, None) => return Ok(Decision::Nothing),
             (Some(_), None) => return Ok(Decision::Delete),
             (None, Some(_)) => return Ok(Decision::Create),
             (Some(stored), Some(_)) => stored,
         };
-        let inputs = self.inputs(daemon, Some(stored)).await?;
+        let inputs = self.inputs(daemon, Some(stored), unknown).await?;
         let difference = daemon.diff(&self.named, stored, &inputs).await?;
+        let difference = self.difference.insert(difference);
         let replaces = !difference.replaces.is_empty();
         Ok(match (difference.changes(), replaces, difference.delete_before_replace) {
             (DiffChanges::DiffNone, ..) => Decision::Nothing,
@@ -616,11 +791,32 @@ impl Resource {
         &self,
         daemon: &Daemon,
         stored: Option<&Stored>,
-    ) -> Result<isthmus_proto::property::Struct, String> {
-        let wish = self.wish.clone().unwrap_or_default();
-        let inputs = pulumi_inputs(&wish, &self.shape.object);
+        unknown: bool,
+    ) -> Result<Struct, String> {
+        let wish = &self.program;
+        let inputs = pulumi_inputs(&if unknown { wish.clone() } else { known(wish) }, &self.shape.object);
         daemon.check(&self.named, stored.map(|stored| &stored.inputs), &inputs).await
     }
+}
+
+/// What has become of resources, and of the calls about them.
+async fn joined<T>(begun: Vec<JoinHandle<(Resource, T)>>) -> (Vec<Resource>, Vec<T>) {
+    let mut all = (Vec::new(), Vec::new());
+    for begun in begun {
+        let (resource, outcome) = begun.await.expect("the calls about a resource end");
+        all.0.push(resource);
+        all.1.push(outcome);
+    }
+    all
+}
+
+/// Whether OpenTofu has failed only for values that a plan left as they were, which were null. Isthmus warns of that: it may be
+/// what the server has set since, because an engine does not read an object before it plans.
+fn is_lenient_about(errors: &[String]) -> bool {
+    errors.iter().all(|error| {
+        error.contains("Provider produced inconsistent result after apply")
+            && error.contains(": was null, but now ")
+    })
 }
 
 /// All requests in short.

@@ -258,16 +258,68 @@ fn flattened_blocks_get_their_list_back() {
     ]);
     assert_eq!(read(&inputs, &shape, Unknowns::Keep).unwrap().value, expected);
 
+    // It may be null once it is known.
     let unknown = bag(&[("one", property::unknown())]);
     let Value::Object(attributes) = read(&unknown, &shape, Unknowns::Keep).unwrap().value else {
         panic!("no object")
     };
-    assert_eq!(attributes["one"], Value::List(vec![Value::Unknown(None)]));
+    assert_eq!(attributes["one"], Value::Unknown(None));
 
     let failures =
         read(&bag(&[("one", list(&[object(&[]), object(&[])]))]), &shape, Unknowns::Keep).unwrap_err();
     assert_eq!(failures[0].path, path("one"));
     assert!(failures[0].reason.contains("at most 1 is allowed here, found 2"), "{}", failures[0].reason);
+}
+
+/// Core decodes a block only from the program's text, so an object of a block type is never unknown.
+#[test]
+fn unknown_blocks_are_objects_of_unknown_values() {
+    let computed = || Attribute { computed: true, optional: false, ..attribute("made", Type::String) };
+    let inner = || {
+        let blocks = vec![
+            nested("deep", BlockNesting::Set, 0, block(vec![attribute("x", Type::Number)], vec![])),
+            nested("deeper", BlockNesting::Single, 0, block(vec![attribute("y", Type::Bool)], vec![])),
+        ];
+        block(vec![attribute("a", Type::String), computed()], blocks)
+    };
+    let shape = resource(
+        block(
+            vec![],
+            vec![
+                nested("single", BlockNesting::Single, 0, inner()),
+                nested("group", BlockNesting::Group, 0, inner()),
+                nested("list", BlockNesting::List, 0, inner()),
+                nested("whole", BlockNesting::List, 0, inner()),
+                nested("one_of_set", BlockNesting::Set, 1, inner()),
+            ],
+        ),
+        IdRule::Missing,
+    );
+    let inputs = bag(&[
+        ("single", property::unknown()),
+        ("group", property::secret(property::unknown())),
+        ("lists", list(&[property::unknown()])),
+        ("wholes", property::unknown()),
+        ("oneOfSet", property::unknown()),
+    ]);
+    let element = object_value(&[
+        ("a", Value::Unknown(None)),
+        ("made", Value::Null),
+        ("deep", Value::Unknown(None)),
+        ("deeper", object_value(&[("y", Value::Unknown(None))])),
+    ]);
+    let expected = object_value(&[
+        ("single", element.clone()),
+        ("group", element.clone()),
+        ("list", Value::List(vec![element])),
+        ("whole", Value::Unknown(None)),
+        ("one_of_set", Value::Unknown(None)),
+    ]);
+    assert_eq!(read(&inputs, &shape, Unknowns::Keep).unwrap().value, expected);
+
+    let failures = read(&inputs, &shape, Unknowns::Reject).unwrap_err();
+    let paths: Vec<_> = failures.iter().map(|failure| failure.path.to_string()).collect();
+    assert_eq!(paths, ["group", "lists[0]", "oneOfSet", "single", "wholes"]);
 }
 
 #[test]
