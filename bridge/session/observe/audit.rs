@@ -217,7 +217,7 @@ mod tests {
         assert_eq!((&lines[0]["event"], &lines[1]["event"]), (&json!("begin"), &json!("end")));
         assert_eq!((&lines[0]["call"], &lines[0]["name"]), (&lines[1]["call"], &json!("a\n\"b\"")));
         assert_eq!((&lines[1]["outcome"], &lines[1]["milliseconds"]), (&json!("OK"), &json!(5.0)));
-        assert_eq!(isthmus_platform::files::mode(&path.metadata().expect("it is there")) & 0o777, 0o600);
+        assert_eq!(files::mode(&path.metadata().expect("it is there")) & 0o777, 0o600);
     }
 
     #[test]
@@ -251,7 +251,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let shared = directory.path().join("shared");
         std::fs::write(&shared, "").expect("a new file");
-        isthmus_platform::files::set_mode(&shared, 0o644).expect("it is ours");
+        files::set_mode(&shared, 0o644).expect("it is ours");
         let error = AuditLog::open(&shared).expect_err("others can read it");
         assert!(error.to_string().contains(&files::help_against_others(&shared, Others::Read)), "{error}");
         let pipe = directory.path().join("pipe");
