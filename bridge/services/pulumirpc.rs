@@ -366,7 +366,8 @@ impl ResourceProvider for PulumiService {
                 None => {
                     let imported = resource::import(&target, &request.id).await?;
                     if let Some(imported) = &imported {
-                        work.mentions(&imported.id).await;
+                        let daemon = work.session.daemon();
+                        daemon.operations().imported(&imported.id, work.session.caller());
                     }
                     Ok(imported)
                 }

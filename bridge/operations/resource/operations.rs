@@ -67,6 +67,8 @@ struct OpenOperations {
     known: KnownOperations,
     /// The connections that are open. A change may end after its connection.
     sessions: HashSet<u64>,
+    /// Creations whose objects a connection imports: what it says of these shows nothing, as its engine may not have saved them.
+    imports: HashSet<(u64, OperationId)>,
     /// What cannot be read, and was not reported.
     faults: Vec<JournalFault>,
     /// What was settled while the journal is being read.
@@ -186,6 +188,7 @@ impl Operations {
     pub fn session_ended(&self, caller: &Caller) {
         let mut all = self.open();
         all.sessions.remove(&caller.number());
+        all.imports.retain(|(session, _)| *session != caller.number());
         for known in all.known.iter_mut().filter(|known| known.session == Some(caller.number())) {
             known.session = None;
         }
@@ -253,10 +256,21 @@ impl Operations {
         Ok(())
     }
 
+    /// A call of the engine imports an object. An import is previewed, compared and saved after it was read, and a run may end
+    /// before it is saved, so only a later connection shows that the engine has the object.
+    pub fn imported(&self, id: &str, caller: &Caller) {
+        let mut all = self.open();
+        let of_object: Vec<OperationId> = all.known.of_object(id).map(|known| known.open.id).collect();
+        all.imports.extend(of_object.into_iter().map(|operation| (caller.number(), operation)));
+    }
+
     /// A call of the engine mentions a resource of a package: the creation of it is settled.
     pub async fn mentioned(&self, urn: &str, id: &str, package: &str, caller: &Caller) {
-        let settled = self.take(|known| {
-            let of_object = known.of_object(id).filter(|known| known.is_known_by(urn, package, caller));
+        let settled = self.take(|all| {
+            let of_object = all.known.of_object(id).filter(|known| {
+                known.is_known_by(urn, package, caller)
+                    && !all.imports.contains(&(caller.number(), known.open.id))
+            });
             of_object.map(|known| known.open.id).collect()
         });
         // If it cannot be written, there will be evidence again.
@@ -266,8 +280,8 @@ impl Operations {
     /// An update, a deletion or a refresh of a resource has succeeded: earlier ones of unknown outcome are
     /// settled.
     pub(super) async fn superseded(&self, urn: &str, id: &str) {
-        let settled = self.take(|known| {
-            let changes = known.of_urn(urn).filter(|known| is_change_of(&known.open, id));
+        let settled = self.take(|all| {
+            let changes = all.known.of_urn(urn).filter(|known| is_change_of(&known.open, id));
             changes.map(|known| known.open.id).collect()
         });
         self.settle(&settled, false).await.ok();
@@ -324,11 +338,13 @@ impl Operations {
         let mut passed = Vec::new();
         {
             let mut all = self.open();
+            let OpenOperations { known, imports, .. } = &mut *all;
             let unconfirmed = |known: &&mut KnownOperation| {
                 matches!(known.open.condition, Condition::Unconfirmed)
                     && !mark::is_presumably_known(&known.open)
+                    && !imports.contains(&(caller.number(), known.open.id))
             };
-            for known in all.known.iter_mut().filter(unconfirmed) {
+            for known in known.iter_mut().filter(unconfirmed) {
                 let is_of_stack = known.may_be_of(caller) && Urn(&known.open.intent.subject).stack() == stack;
                 let open = &mut known.open;
                 if known.session == Some(caller.number()) {
@@ -436,9 +452,9 @@ impl Operations {
     }
 
     /// Removes what `find` finds.
-    fn take(&self, find: impl FnOnce(&KnownOperations) -> Vec<OperationId>) -> Vec<OperationId> {
+    fn take(&self, find: impl FnOnce(&OpenOperations) -> Vec<OperationId>) -> Vec<OperationId> {
         let mut all = self.open();
-        let found = find(&all.known);
+        let found = find(&all);
         all.settled(&found);
         found
     }

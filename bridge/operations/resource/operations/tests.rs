@@ -179,6 +179,26 @@ async fn an_object_of_a_run_that_ended_in_order_is_reported_only_when_its_resour
 }
 
 #[tokio::test]
+async fn an_object_is_known_by_the_run_after_the_one_that_imports_it() {
+    let home = tempfile::tempdir().expect("a directory");
+    Run::of(&home).await.create("rex", "rex-1").await;
+    // A preview, a run that is killed before it saves the import, and one that saves it.
+    for is_killed in [false, true, false] {
+        let import = Run::of(&home).await;
+        import.operations.imported("rex-1", &import.caller);
+        import.mention(&urn("found"), "rex-1").await;
+        assert_eq!(import.open().await.1, ids(&["rex-1"]));
+        if !is_killed {
+            import.end().await;
+        }
+    }
+    let next = Run::of(&home).await;
+    assert_eq!(next.reported, ids(&[]), "no run has passed without mentioning it");
+    next.mention(&urn("found"), "rex-1").await;
+    assert_eq!(next.open().await.0, ids(&[]));
+}
+
+#[tokio::test]
 async fn stacks_of_one_name_in_two_backends_are_told_apart() {
     for is_ended in [true, false] {
         let home = tempfile::tempdir().expect("a directory");
