@@ -3,7 +3,7 @@
 //! The objects are in no process: who asks a second time finds what the first time has made, whoever has died meanwhile. The provider
 //! is one of protocol 6 with a single resource type. Whether a change fails, before or after it has had an effect, the seed decides.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -27,6 +27,9 @@ use crate::dice::Dice;
 use crate::network::{self, End};
 use crate::world::{self, Shared};
 
+/// The error of an import of nothing.
+pub(crate) const GONE: &str = "there is no such thing";
+
 /// The resource type.
 pub(crate) const THING: &str = "sim_thing";
 
@@ -34,6 +37,8 @@ pub(crate) const THING: &str = "sim_thing";
 #[derive(Debug, Default)]
 pub(crate) struct Cloud {
     pub(crate) objects: BTreeMap<String, Object>,
+    /// The ids of objects that others have made.
+    pub(crate) of_others: BTreeSet<String>,
     made: u64,
     pub(crate) manners: Manners,
     dice: Dice,
@@ -83,6 +88,22 @@ impl Cloud {
             object.body.push('~');
             object.version += 1;
         }
+    }
+
+    /// Somebody else makes an object; returns its id.
+    pub(crate) fn find(&mut self, name: &str) -> String {
+        let object =
+            Object { name: name.to_owned(), body: "found".into(), color: "color 0".into(), version: 1 };
+        let id = self.insert(object);
+        self.of_others.insert(id.clone());
+        id
+    }
+
+    fn insert(&mut self, object: Object) -> String {
+        self.made += 1;
+        let id = format!("thing-{}", self.made);
+        self.objects.insert(id.clone(), object);
+        id
     }
 
     /// Somebody else deletes an object; returns its id.
@@ -341,7 +362,7 @@ impl Provider {
             ..message::import_resource_state::ImportedResource::default()
         });
         message::import_resource_state::Response {
-            diagnostics: if imported.is_none() { error("there is no such thing") } else { Vec::new() },
+            diagnostics: if imported.is_none() { error(GONE) } else { Vec::new() },
             imported_resources: imported.into_iter().collect(),
             ..message::import_resource_state::Response::default()
         }
@@ -359,14 +380,11 @@ fn change(cloud: &mut Cloud, prior: &Value, planned: &Value) -> Option<Value> {
     }
     let (body, color, name) = (text_of(planned, "body"), text_of(planned, "color"), text_of(planned, "name"));
     if prior.is_null() {
-        cloud.made += 1;
-        let id = format!("thing-{}", cloud.made);
         let object = Object { name, body, color, version: 1 };
-        let value = object.value(&id);
+        let id = cloud.insert(object.clone());
         world::count("creations");
         world::note(|| format!("cloud: {id} is created as {}", object.name));
-        cloud.objects.insert(id, object);
-        return Some(value);
+        return Some(object.value(&id));
     }
     let object = cloud.objects.get_mut(&id)?;
     object.body = body;

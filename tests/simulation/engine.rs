@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tonic::codegen::Service as _;
 use tonic::{Request, Response, Status};
 
+use crate::cloud;
 use crate::dice::Dice;
 use crate::network::{self, End};
 use crate::world::{self, Shared};
@@ -26,7 +27,7 @@ use crate::world::{self, Shared};
 pub(crate) const TOKEN: &str = "sim:index/thing:Thing";
 
 /// What a program says of a resource. Another colour replaces it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Wish {
     pub(crate) title: String,
     pub(crate) body: u64,
@@ -37,6 +38,8 @@ pub(crate) struct Wish {
     pub(crate) alias: Option<String>,
     /// It is deleted before another one is made in its place.
     pub(crate) delete_first: bool,
+    /// Where the engine has none, it imports this object.
+    pub(crate) import: Option<String>,
 }
 
 impl Wish {
@@ -72,7 +75,7 @@ pub(crate) struct Saved {
     pub(crate) unanswered: BTreeMap<String, u64>,
     /// Objects that it does not want to know any more, and their resources.
     pub(crate) released: BTreeMap<String, String>,
-    /// Objects of runs that could not save their state, and their resources.
+    /// Objects of runs that could not save their state, and their resources, which were not made again since.
     pub(crate) forgotten: BTreeMap<String, String>,
     /// When a legacy engine had the object of a creation, by resource.
     pub(crate) answered: BTreeMap<String, Duration>,
@@ -89,11 +92,13 @@ impl Saved {
         if let Some(unanswered) = self.unanswered.get_mut(name) {
             *unanswered -= 1;
         }
+        self.forgotten.retain(|_, forgotten| forgotten != name);
         self.resources.insert(name.to_owned(), made)
     }
 
     /// What is left of a run that could not save its state: what its users were told, and what it did not learn.
     pub(crate) fn forget(&mut self, run: Self) {
+        self.forgotten = run.forgotten;
         for (name, stored) in &run.resources {
             if !self.ids().contains(&stored.id) {
                 *self.unanswered.entry(name.clone()).or_default() += 1;
@@ -276,18 +281,43 @@ impl Engine {
             r#type: TOKEN.to_owned(),
             ..message::ReadRequest::default()
         };
-        let answer = self.client.clone().read(request).await?.into_inner();
-        let read = answer.properties.zip(answer.inputs).map(|(outputs, inputs)| Stored {
-            id: answer.id,
-            inputs: json_of(&inputs),
-            outputs: json_of(&outputs),
-        });
+        let read = self.read(request).await?;
         self.save(|saved| match read {
             Some(read) => drop(saved.resources.insert(name.to_owned(), read)),
             None => drop(saved.resources.remove(name)),
         })
         .await;
         Ok(())
+    }
+
+    async fn read(&self, request: message::ReadRequest) -> Result<Option<Stored>, Status> {
+        let answer = self.client.clone().read(request).await?.into_inner();
+        let read = answer.properties.zip(answer.inputs).filter(|_| !answer.id.is_empty());
+        Ok(read.map(|(outputs, inputs)| Stored {
+            id: answer.id,
+            inputs: json_of(&inputs),
+            outputs: json_of(&outputs),
+        }))
+    }
+
+    /// What is imported. `None`: it is gone, and the user drops the import.
+    async fn import(&self, name: &str, id: &str, preview: bool) -> Result<Option<Stored>, Status> {
+        let request = message::ReadRequest {
+            id: id.to_owned(),
+            urn: self.urn(name),
+            name: name.to_owned(),
+            r#type: TOKEN.to_owned(),
+            ..message::ReadRequest::default()
+        };
+        let read = match self.read(request).await {
+            Err(status) if status.message().contains(cloud::GONE) => None,
+            read => read?,
+        };
+        if let Some(read) = read.clone().filter(|_| !preview) {
+            world::count("imports");
+            self.save(|saved| drop(saved.resources.insert(name.to_owned(), read))).await;
+        }
+        Ok(read)
     }
 
     /// What is done to one resource.
@@ -297,7 +327,10 @@ impl Engine {
                 .with(|saved| !saved.resources.contains_key(name) && saved.resources.contains_key(alias))
         });
         let known_as = old.as_deref().unwrap_or(name);
-        let known = self.saved.with(|saved| saved.resources.get(known_as).cloned());
+        let mut known = self.saved.with(|saved| saved.resources.get(known_as).cloned());
+        if let (None, Some(id)) = (&known, &wish.import) {
+            known = self.import(name, id, preview).await?;
+        }
         let news = self.inputs(wish);
         let inputs = self.checked(name, known.as_ref(), &news).await?;
         let Some(known) = known else {

@@ -143,6 +143,8 @@ impl Engine {
         let request = CreateRequest { r#type: TOKEN.to_owned(), properties: Some(bag(inputs)) };
         let answer = self.client.clone().create(request).await.inspect_err(|status| {
             world::note(|| format!("creation of {name} fails: {}", status.message()));
+            // The error says what is left.
+            self.saved.with(|saved| saved.reports.push(status.message().to_owned()));
         })?;
         let answer = answer.into_inner();
         self.saved.with(|saved| {

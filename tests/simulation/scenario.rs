@@ -154,6 +154,7 @@ impl Scenario {
     fn change_programs(&mut self) {
         let Self { dice, stacks, .. } = self;
         for stack in stacks {
+            stack.program.retain(|_, wish| wish.import.is_none() || !dice.one_in(4));
             let names: Vec<String> = (0..RESOURCES).map(|number| format!("r{number}")).collect();
             for name in names {
                 let present = stack.program.keys().find(|key| key.trim_end_matches('x') == name).cloned();
@@ -170,11 +171,8 @@ impl Scenario {
                     (3..=7, None) => {
                         let wish = Wish {
                             title: engine::title(stack.name, &name),
-                            body: 0,
-                            color: 0,
-                            after: None,
-                            alias: None,
                             delete_first: dice.one_in(3),
+                            ..Wish::default()
                         };
                         stack.program.insert(name, wish);
                     }
@@ -197,6 +195,9 @@ impl Scenario {
         if self.place.legacy {
             return;
         }
+        if self.dice.one_in(5) {
+            self.import();
+        }
         if self.dice.one_in(6) {
             world::count("drifts");
             self.cloud.with(Cloud::drift);
@@ -205,6 +206,24 @@ impl Scenario {
             world::count("objects deleted by others");
             self.cloud.with(Cloud::lose);
         }
+    }
+
+    /// A user imports an object: one that no engine knows, or one that isthmus has not made.
+    fn import(&mut self) {
+        let strangers = self.strangers();
+        let index = self.dice.index(self.stacks.len());
+        let found = if strangers.is_empty() || self.dice.one_in(3) {
+            let name = engine::title(self.stacks[index].name, "found");
+            (self.cloud.with(|cloud| cloud.find(&name)), name)
+        } else {
+            strangers[self.dice.index(strangers.len())].clone()
+        };
+        let (id, title) = found;
+        let Some(object) = self.cloud.with(|cloud| cloud.objects.get(&id).cloned()) else { return };
+        let Some(stack) = self.stacks.iter_mut().find(|stack| title.starts_with(stack.name)) else { return };
+        let name = format!("{}-{id}", title.rsplit('/').next().unwrap_or_default());
+        let color = object.color.trim_start_matches("color ").parse().unwrap_or_default();
+        stack.program.insert(name, Wish { title, color, import: Some(id), ..Wish::default() });
     }
 
     fn undisturbed(&mut self) -> Result<(), Broken> {
@@ -353,7 +372,10 @@ impl Scenario {
         }
         self.provider_death.with(|next| *next = None);
         self.note_unjournalled();
-        let is_killed = outcomes.iter().any(|started| !started.plugin.has_ended_in_order());
+        // Nobody was told then that the journal could not be written.
+        let is_killed = outcomes.iter().any(|started| {
+            !started.plugin.has_ended_in_order() || started.outcome.with(|outcome| outcome.0.is_none())
+        });
         self.may_have_lost |= std::mem::take(&mut self.has_bad_disk) && is_killed;
         self.may_report |= self.server.with(|server| {
             let is_stopped = server.stopped_until > system::now();

@@ -58,7 +58,8 @@ impl Scenario {
         let known: BTreeSet<String> =
             self.stacks.iter().flat_map(|stack| stack.saved.with(|saved| saved.ids())).collect();
         self.cloud.with(|cloud| {
-            let objects = cloud.objects.iter().filter(|(id, _)| !known.contains(*id));
+            let objects = cloud.objects.iter();
+            let objects = objects.filter(|(id, _)| !known.contains(*id) && !cloud.of_others.contains(*id));
             objects.map(|(id, object)| (id.clone(), object.name.clone())).collect()
         })
     }
@@ -112,8 +113,8 @@ impl Scenario {
                         || resource_of(report) == title
                 };
                 // Where the resource is not created again, nothing shows that the engine does not know it.
-                let is_ended = saved.forgotten.get(id).is_some_and(|name| !stack.program.contains_key(name));
-                if !self.may_have_lost && !is_ended && !reports.iter().any(is_of_it) {
+                let is_forgotten = saved.forgotten.contains_key(id);
+                if !self.may_have_lost && !is_forgotten && !reports.iter().any(is_of_it) {
                     return Err(format!("{id} of {name} was not reported: {reports:#?}"));
                 }
             }
@@ -127,7 +128,7 @@ impl Scenario {
                 continue;
             }
             for report in creations {
-                let is_of = |name: &String| resource_of(report) == name.trim_end_matches('x');
+                let is_of = |name: &String| resource_of(report) == first_name(name);
                 let has_cause = saved.unanswered.iter().any(|(name, times)| *times > 0 && is_of(name))
                     || saved.released.values().any(is_of)
                     || stack.hasty.iter().any(is_of);
@@ -148,7 +149,12 @@ fn is_of_creation(text: &str) -> bool {
 /// The first name of the resource that a report is about.
 fn resource_of(report: &str) -> &str {
     let subject = report.split(&format!(" ({THING}")).next().unwrap_or_default();
-    subject.rsplit([' ', ':']).next().unwrap_or_default().trim_end_matches('x')
+    first_name(subject.rsplit([' ', ':']).next().unwrap_or_default())
+}
+
+/// The name that a resource had first, or that of the one whose object it has imported.
+fn first_name(name: &str) -> &str {
+    name.split('-').next().unwrap_or_default().trim_end_matches('x')
 }
 
 /// Whether an operation is the creation of an object: by its id, or by its resource where the id is not known.
@@ -157,8 +163,7 @@ fn is_creation_of(open: &OpenIntent, id: &str, name: &str) -> bool {
     let subject = &open.intent.subject;
     // The legacy engine has one stack here, and names no other.
     let is_of_stack = subject.contains(&format!(":{stack}::")) || !subject.contains("::");
-    let is_of_it =
-        is_of_stack && subject.rsplit("::").next().unwrap_or_default().trim_end_matches('x') == title;
+    let is_of_it = is_of_stack && first_name(subject.rsplit("::").next().unwrap_or_default()) == title;
     let is_unknown = !matches!(open.condition, Condition::Unconfirmed);
-    open.intent.intention == OperationKind::Create && is_of_it && (open.intent.key.id == id || is_unknown)
+    open.intent.intention == OperationKind::Create && (open.intent.key.id == id || is_of_it && is_unknown)
 }
