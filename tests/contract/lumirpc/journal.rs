@@ -7,7 +7,7 @@ use isthmus_operations::resource::reports::of_operation;
 use isthmus_proto::property::Value;
 use isthmus_state::{Condition, EncryptedStore, OpenIntent, OperationKind, Status};
 
-use super::engine::Engine;
+use super::engine::{Engine, State};
 use super::tofu::isthmus;
 use super::{goal, kept, sandbox};
 use crate::harness::engine::{Line, Severity};
@@ -126,6 +126,29 @@ async fn what_is_made_after_the_engine_was_killed_is_reported() {
     let shown = engine.shown();
     let told = |line: &&Line| line.severity == Severity::Warning && line.message.contains(id);
     assert_eq!(shown.iter().filter(told).count(), 1, "{id} is reported once: {shown:#?}");
+}
+
+#[tokio::test]
+async fn the_creation_of_an_object_is_settled_by_a_deletion_that_is_repeated() {
+    let mut engine = killed_in_a_creation("late").await;
+    let [(id, _)] = &kept(engine.home()).await[..] else { panic!("one object") };
+    let type_token = "sandbox:faulty:Faulty".to_owned();
+    let outputs = engine.get(&type_token, id).await.expect("an answer").expect("an object");
+    let known = State { type_token, id: id.clone(), outputs, ..State::default() };
+    engine.set("FAIL_POINT", "record-removed");
+    engine.start().await.delete(&known).await.expect_err("the plugin dies when it has deleted it");
+    engine.set("FAIL_POINT", "none");
+    assert_eq!(
+        open_intents(engine.home()).await.len(),
+        1,
+        "it could not say that the engine knows the object"
+    );
+
+    let plugin = engine.start().await;
+    plugin.delete(&known).await.expect("it was deleted before");
+    plugin.kill().await;
+    let open = open_intents(engine.home()).await;
+    assert!(open.is_empty(), "{open:?}");
 }
 
 #[tokio::test]

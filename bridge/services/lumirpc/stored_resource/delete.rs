@@ -17,7 +17,7 @@ use std::time::SystemTime;
 use isthmus_cty::json::Json;
 use isthmus_proto::property::Struct;
 use isthmus_provider::{Object, StoredObject};
-use isthmus_state::{OperationKind, RecordNumber, Status};
+use isthmus_state::{OperationKind, RecordNumber, Status, Tombstone};
 
 use super::error::Contradiction;
 use super::error::StoredResourceError;
@@ -36,8 +36,8 @@ enum PriorForDelete {
     Object(Box<(Prior, Record)>, Vec<Candidate>),
     /// There is no record, and the provider has no object with the id.
     Gone,
-    /// A tombstone shows that it was deleted before.
-    AlreadyDeleted,
+    /// A tombstone shows that it was deleted before, and when.
+    AlreadyDeleted(SystemTime),
 }
 
 impl StoredResource<'_> {
@@ -48,9 +48,15 @@ impl StoredResource<'_> {
             PriorForDelete::Object(found, others) => (*found, others),
             PriorForDelete::Gone => {
                 let deletion = deletion(&LastReported::default(), properties);
-                return Ok(self.state_store.tombstones().add(&self.key(id), &deletion).await?);
+                self.state_store.tombstones().add(&self.key(id), &deletion).await?;
+                self.resolve(id).await;
+                return Ok(());
             }
-            PriorForDelete::AlreadyDeleted => return Ok(()),
+            PriorForDelete::AlreadyDeleted(at) => {
+                // Who deleted it may have died before it removed what the engine knows by now.
+                self.resolve_until(id, Some(at)).await;
+                return Ok(());
+            }
         };
         let owner = self.owner(&prior, &record.reported, &others).await?;
         let state = StoredState { id, record, ..StoredState::new(self, properties) };
@@ -84,8 +90,10 @@ impl StoredResource<'_> {
         let is_exact = |(_, _, reported): &Candidate| {
             reported.versions().any(|reported| reported.is_exactly(properties))
         };
-        if !candidates.iter().any(is_exact) && self.was_deleted(id, properties).await? {
-            return Ok(PriorForDelete::AlreadyDeleted);
+        if !candidates.iter().any(is_exact)
+            && let Some(tombstone) = self.matching_tombstones(id, properties).await?.pop()
+        {
+            return Ok(PriorForDelete::AlreadyDeleted(tombstone.deletion.at));
         }
         match choose(candidates.clone(), LookupPurpose::Deletion(properties)) {
             Chosen::One(one) | Chosen::Doubtful(one, _) => {
@@ -145,11 +153,6 @@ impl StoredResource<'_> {
         })
     }
 
-    /// Whether a tombstone has the properties that the engine sends.
-    async fn was_deleted(&self, id: &str, properties: &Struct) -> Result<bool, StoredResourceError> {
-        Ok(!self.matching_tombstones(id, properties).await?.is_empty())
-    }
-
     /// The tombstones with the properties about to be reported: the new object is later and must be
     /// deletable.
     pub(super) async fn superseded(
@@ -157,19 +160,20 @@ impl StoredResource<'_> {
         id: &str,
         reported: &LastReported,
     ) -> Result<Vec<RecordNumber>, StoredResourceError> {
-        self.matching_tombstones(id, &reported.all()).await
+        let same = self.matching_tombstones(id, &reported.all()).await?;
+        Ok(same.into_iter().map(|tombstone| tombstone.number).collect())
     }
 
+    /// The tombstones of these properties.
     async fn matching_tombstones(
         &self,
         id: &str,
         properties: &Struct,
-    ) -> Result<Vec<RecordNumber>, StoredResourceError> {
+    ) -> Result<Vec<Tombstone>, StoredResourceError> {
         let digest = digest_of(properties);
         let tombstones =
             self.state_store.tombstones().find(&self.key(id), SystemTime::now()).await?.into_iter();
-        let same = tombstones.filter(|tombstone| tombstone.deletion.properties == digest);
-        Ok(same.map(|tombstone| tombstone.number).collect())
+        Ok(tombstones.filter(|tombstone| tombstone.deletion.properties == digest).collect())
     }
 
     /// Destroys an object that no engine has.

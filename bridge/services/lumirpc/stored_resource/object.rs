@@ -1,5 +1,7 @@
 //! What all operations share: the resource type, and the form in which its objects are stored and reported.
 
+use std::time::SystemTime;
+
 use bytes::Bytes;
 use isthmus_cty::AttributePath;
 use isthmus_proto::property::Struct;
@@ -58,11 +60,17 @@ impl StoredResource<'_> {
     /// Removes interrupted operations of the same object from the journal, which a completed one
     /// supersedes.
     pub(super) async fn resolve(&self, id: &str) {
+        self.resolve_until(id, None).await;
+    }
+
+    /// The same for those that began before a moment: a later object may have the same id.
+    pub(super) async fn resolve_until(&self, id: &str, moment: Option<SystemTime>) {
         let key = self.key(id);
+        let is_earlier = |open: &OpenIntent| moment.is_none_or(|moment| open.since <= moment);
         let resolved = async {
             let journal = self.state_store.journal();
             // The engine knows the resource.
-            let is_same = |open: &OpenIntent| open.intent.key == key;
+            let is_same = |open: &OpenIntent| open.intent.key == key && is_earlier(open);
             for open in self.unconfirmed.map(|all| all.take(is_same)).unwrap_or_default() {
                 if let Some(number) = open.id.in_store() {
                     journal.dismiss(number).await?;
@@ -72,6 +80,7 @@ impl StoredResource<'_> {
                 let is_over =
                     matches!(open.condition, Condition::Interrupted | Condition::Ended { object: None, .. });
                 if is_over
+                    && is_earlier(&open)
                     && open.intent.intention != OperationKind::Create
                     && let Some(number) = open.id.in_store()
                 {
