@@ -47,11 +47,10 @@ impl<'a> Target<'a> {
         intention: OperationKind,
     ) -> Result<Option<EngineIntent<'a>>, OperationError> {
         let Some(journaled) = self.journaled else { return Ok(None) };
-        if journaled.operations.catch_up().await {
-            // There may be no further call about it.
-            let JournaledResource { urn, id, caller, operations } = journaled;
-            operations.mentioned(urn, id, &self.package.name, caller).await;
-        }
+        journaled.operations.catch_up().await;
+        // The journal may have been read after this call began, and there may be no further call about the resource.
+        let JournaledResource { urn, id, caller, operations } = journaled;
+        operations.mentioned(urn, id, &self.package.name, caller).await;
         if intention == OperationKind::Create {
             self.report_lost_creations(&journaled);
             journaled.operations.doubt(journaled.urn, journaled.caller).await;

@@ -202,12 +202,11 @@ impl Operations {
         if *served < asked { self.read(journal, &mut served).await } else { Ok(()) }
     }
 
-    /// Reads what could not be read when the engine configured its provider, as the journal may be there again. Returns whether
-    /// there was any such.
-    pub(super) async fn catch_up(&self) -> bool {
-        let Ok(journal) = &self.journal else { return false };
+    /// Reads what could not be read when the engine configured its provider, as the journal may be there again.
+    pub(super) async fn catch_up(&self) {
+        let Ok(journal) = &self.journal else { return };
         if !self.is_behind.load(Ordering::Relaxed) {
-            return false;
+            return;
         }
         let attempts = self.attempts.load(Ordering::Relaxed);
         let mut served = self.learning.lock().await;
@@ -215,7 +214,6 @@ impl Operations {
         if self.attempts.load(Ordering::Relaxed) == attempts {
             self.read(journal, &mut served).await.ok();
         }
-        !self.is_behind.load(Ordering::Relaxed)
     }
 
     /// Reads the journal, which serves all that wait for it by now.

@@ -135,10 +135,9 @@ async fn a_journal_that_could_not_be_read_is_read_before_the_next_change() {
     assert!(isthmus_common::error_chain(&error).contains("lock"), "{error}");
     assert!(run.operations.lost_creations(&urn("rex"), &run.caller).is_empty());
     std::fs::remove_dir(&lock).expect("its own directory");
-    assert!(run.operations.catch_up().await, "it was behind");
+    run.operations.catch_up().await;
     let lost = run.operations.lost_creations(&urn("rex"), &run.caller);
     assert_eq!(lost.iter().map(|open| &*open.intent.key.id).collect::<Vec<_>>(), ["rex-1"]);
-    assert!(!run.operations.catch_up().await, "it is read once");
 }
 
 #[tokio::test]
