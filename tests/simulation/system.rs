@@ -37,7 +37,7 @@ thread_local! {
     static RANDOM: RefCell<Dice> = const { RefCell::new(Dice::ZERO) };
     static IDLE: RefCell<Option<Waker>> = const { RefCell::new(None) };
     static WAIT: Cell<Option<u64>> = const { Cell::new(None) };
-    static WAKES: Cell<u64> = const { Cell::new(0) };
+    static WOKEN: RefCell<BTreeSet<c_int>> = const { RefCell::new(BTreeSet::new()) };
     static SYNCED: RefCell<BTreeMap<u64, u64>> = const { RefCell::new(BTreeMap::new()) };
     static NAMED: RefCell<BTreeSet<u64>> = const { RefCell::new(BTreeSet::new()) };
     static PARTY: Cell<Machine> = const { Cell::new(Machine::NEW) };
@@ -172,22 +172,30 @@ pub(crate) fn next_timer() -> Option<Duration> {
     WAIT.get().map(Duration::from_nanos)
 }
 
+/// A party is told within its own run.
 fn wake_idle() {
     if let Some(waker) = IDLE.take() {
-        let wakes = WAKES.get();
         waker.wake();
-        WAKES.set(wakes);
     }
 }
 
-/// How often a runtime was woken from without.
-pub(crate) fn wakes() -> u64 {
-    WAKES.get()
+/// The runtimes that were woken from without since, each by the descriptor that it is woken by.
+pub(crate) fn take_woken() -> BTreeSet<c_int> {
+    WOKEN.take()
 }
 
-/// Counts what wakes somebody.
-pub(crate) fn count_wake() {
-    WAKES.set(WAKES.get() + 1);
+/// The runtime that does this needs no other to wake it.
+pub(crate) fn forget_woken(descriptor: c_int) {
+    WOKEN.with_borrow_mut(|woken| woken.remove(&descriptor));
+}
+
+/// The descriptor of the runtime that this wakes.
+pub(crate) fn woken_by<T>(work: impl FnOnce() -> T) -> (T, c_int) {
+    let others = WOKEN.take();
+    let done = work();
+    let descriptor = WOKEN.with_borrow(|woken| woken.first().copied()).expect("a runtime that is woken");
+    WOKEN.with_borrow_mut(|woken| woken.extend(others));
+    (done, descriptor)
 }
 
 fn is_simulated() -> bool {
@@ -354,7 +362,7 @@ extern "C" fn write(descriptor: c_int, bytes: *const c_void, length: size_t) -> 
     let is_of_file = is_file(descriptor);
     // Runtimes are woken by what is written to their `eventfd`; they are never asleep here.
     if is_simulated() && length == 8 && !is_of_file {
-        count_wake();
+        WOKEN.with_borrow_mut(|woken| woken.insert(descriptor));
         return 8;
     }
     // What is shown of a replay must not change it, even in a file.

@@ -15,6 +15,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use isthmus_provider::plugin::{Ending, Exit};
+use libc::c_int;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -77,6 +78,8 @@ pub(crate) struct Party {
     /// Who has started it.
     parent: u64,
     runtime: Option<Runtime>,
+    /// What its runtime is woken by.
+    waker: c_int,
     main: JoinHandle<()>,
     machine: Machine,
     /// When it has something to do by itself.
@@ -191,7 +194,7 @@ pub(crate) fn start(
 ) -> Handle {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let runtime = builder.enable_io().enable_time().build().expect("a runtime");
-    let main = runtime.spawn(main);
+    let (main, waker) = system::woken_by(|| runtime.spawn(main));
     let (exit, exited) = watch::channel(None);
     let killed = CancellationToken::new();
     let token = killed.clone();
@@ -204,6 +207,7 @@ pub(crate) fn start(
             name,
             parent,
             runtime: Some(runtime),
+            waker,
             main,
             machine,
             timer: Some(Duration::ZERO),
@@ -247,6 +251,7 @@ impl Party {
         });
         runtime.block_on(pin!(idle));
         self.timer = system::next_timer();
+        system::forget_woken(self.waker);
         self.machine = system::exchange(outside);
         with(|world| world.running = 0);
     }
@@ -261,6 +266,10 @@ impl Party {
         runtime.shutdown_background();
         system::exchange(outside);
         self.exit.send_replace(Some(Exit { ending, last_lines: Vec::new(), panic: None }));
+    }
+
+    fn is_killed(&self) -> bool {
+        self.killed.is_cancelled() || self.orphaned.is_some_and(|moment| moment <= system::now())
     }
 
     fn is_over(&self) -> bool {
@@ -314,12 +323,19 @@ impl Parties {
         }
     }
 
-    /// Runs all parties until none has anything to do at this moment.
+    /// Runs those who have something to do, until none has at this moment.
     fn run_all(&mut self) {
         loop {
-            let woken = system::wakes();
             self.parties.append(&mut with(|world| std::mem::take(&mut world.started)));
+            let (now, woken) = (system::now(), system::take_woken());
+            let is_due = |moment: Option<Duration>| moment.is_some_and(|moment| moment <= now);
+            let is_active =
+                |party: &Party| party.is_killed() || is_due(party.timer) || woken.contains(&party.waker);
             let mut order: Vec<usize> = (0..self.parties.len()).collect();
+            order.retain(|index| is_active(&self.parties[*index]));
+            if order.is_empty() {
+                return;
+            }
             with(|world| {
                 for last in (1..order.len()).rev() {
                     order.swap(last, world.dice.index(last + 1));
@@ -327,8 +343,7 @@ impl Parties {
             });
             for index in order {
                 let party = &mut self.parties[index];
-                if party.killed.is_cancelled() || party.orphaned.is_some_and(|moment| moment <= system::now())
-                {
+                if party.is_killed() {
                     party.end(Ending::Signal(9));
                     continue;
                 }
@@ -340,10 +355,6 @@ impl Parties {
                 }
             }
             self.bury();
-            let has_started = with(|world| !world.started.is_empty());
-            if !has_started && system::wakes() == woken {
-                return;
-            }
         }
     }
 
@@ -364,8 +375,6 @@ impl Parties {
                 party.orphaned = Some(system::now() + Duration::from_micros(within));
             }
         }
-        // Who waits for them is told.
-        system::count_wake();
     }
 
     /// Lets the oldest living party of a name die at a step from now, or at once where it has none.
