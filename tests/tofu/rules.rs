@@ -71,15 +71,24 @@ pub(crate) const RULES: &[Rule] = &[
     Rule {
         id: "timeouts with nothing in them",
         reason: "an engine tells Update of its own timeouts, and Diff of none, which therefore takes those that the state has, also \
-                 a block with nothing in it that the program has no more",
+                 a block with nothing in it that the program has no more or an import has made",
         covers: |difference| {
-            let is_empty = |request: &Request| {
-                let timeouts = request.fields["config"]["timeouts"].as_object();
-                timeouts.is_some_and(|timeouts| timeouts.values().all(Json::is_null))
+            let is_empty = |timeouts: &Json| {
+                timeouts.as_object().is_some_and(|timeouts| timeouts.values().all(Json::is_null))
             };
-            difference.what == What::OnlyOurs
-                && difference.method == "PlanResourceChange"
-                && difference.ours.as_ref().is_some_and(is_empty)
+            difference.method == "PlanResourceChange"
+                && match &difference.what {
+                    What::OnlyOurs => {
+                        let ours = difference.ours.as_ref();
+                        ours.is_some_and(|request| is_empty(&request.fields["config"]["timeouts"]))
+                    }
+                    What::Field { path, ours, theirs } => {
+                        matches!(&**path, "/config/timeouts" | "/proposed_new_state/timeouts")
+                            && ours.as_ref().is_some_and(is_empty)
+                            && theirs.as_ref().is_some_and(Json::is_null)
+                    }
+                    _ => false,
+                }
         },
     },
     Rule {
