@@ -193,7 +193,7 @@ type counts map[string]int
 func (c counts) table() string {
 	var table strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(c)) {
-		fmt.Fprintf(&table, "%8d  %s\n", c[name], name)
+		fmt.Fprintf(&table, "| %s | %d |\n", name, c[name])
 	}
 	return table.String()
 }
