@@ -58,6 +58,10 @@ pub async fn refresh(
     };
     let Some(object) = read(target, &prior).await? else {
         supersede().await;
+        // There may be no further call about it: the engine forgets what is gone.
+        if let Some(journaled) = target.journaled {
+            journaled.operations.write().await;
+        }
         return Ok(None);
     };
     let secrets = target.secrets_of(inputs);

@@ -245,6 +245,19 @@ on_one_protocol! {
         opens(&next, vec![]).await;
     }
 
+    async fn what_a_refresh_finds_gone_is_settled_however_the_daemon_ends(protocol) {
+        let setup = Setup::sandbox(protocol);
+        let (mut host, session) = setup.clone().session().await?;
+        let made = session.note().make(&json!({"title": "one"})).await?;
+        killed(&mut host).await;
+        assert_eq!(open(&host).len(), 1, "nobody knows whether the engine has the answer");
+        host.lose_object();
+        let (mut next, session) = configured(&setup, &host, Some("test")).await?;
+        assert_eq!(session.note().refresh(&made).await?, None, "the engine forgets it");
+        killed(&mut next).await;
+        assert_eq!(brief(&open(&host)), []);
+    }
+
     async fn an_engine_that_creates_again_what_it_does_not_know_is_told_of_the_other_object(protocol) {
         let setup = Setup::sandbox(protocol);
         let (mut host, session) = setup.clone().session().await?;
