@@ -374,7 +374,12 @@ impl Scenario {
         self.note_unjournalled();
         // Nobody was told then that the journal could not be written.
         let is_killed = outcomes.iter().any(|started| {
-            !started.plugin.has_ended_in_order() || started.outcome.with(|outcome| outcome.0.is_none())
+            let is_cut = started.outcome.with(|outcome| match &outcome.0 {
+                None => true,
+                Some(Ok(())) => false,
+                Some(Err(error)) => error.starts_with("Unavailable"),
+            });
+            is_cut || !started.plugin.has_ended_in_order()
         });
         self.may_have_lost |= std::mem::take(&mut self.has_bad_disk) && is_killed;
         self.may_report |= self.server.with(|server| {
