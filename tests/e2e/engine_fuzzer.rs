@@ -1,12 +1,15 @@
 //! The fuzzer of Pulumi's own engine (`tests/tools/engine-fuzzer`), which calls isthmus where its makers call mocks.
+//!
+//! `ISTHMUS_FUZZER_FIXTURES` and `ISTHMUS_FUZZER_SEED` make it a run for `docs/reliability.md`.
 
+use std::env;
 use std::process::Command;
 
 use fixtures::tools::tool;
 use isthmus_platform::files::symlink;
 
-/// A slice, of a seed whose first fixtures have every call.
-const SLICE: [&str; 4] = ["--fixtures", "150", "--seed", "3"];
+/// A slice: fixtures of a seed that has every call in them.
+const SLICE: (&str, &str) = ("150", "3");
 
 #[test]
 fn the_fuzzer_of_the_engine_finds_nothing() {
@@ -18,7 +21,12 @@ fn the_fuzzer_of_the_engine_finds_nothing() {
             path
         });
     let mut fuzzer = Command::new(tool("engine-fuzzer"));
-    fuzzer.arg("--plugin").arg(plugin).arg("--provider").arg(provider).args(SLICE);
+    fuzzer.arg("--plugin").arg(plugin).arg("--provider").arg(provider);
+    for (name, variable, slice) in
+        [("--fixtures", "ISTHMUS_FUZZER_FIXTURES", SLICE.0), ("--seed", "ISTHMUS_FUZZER_SEED", SLICE.1)]
+    {
+        fuzzer.arg(name).arg(env::var_os(variable).unwrap_or_else(|| slice.into()));
+    }
     let output = fuzzer.env("HOME", directory.path()).output().expect("it starts");
     let said = [output.stdout, output.stderr].concat();
     let said = String::from_utf8_lossy(&said);
@@ -33,4 +41,5 @@ fn the_fuzzer_of_the_engine_finds_nothing() {
     ] {
         assert!(said.contains(call), "no {call}: {said}");
     }
+    println!("{said}");
 }
