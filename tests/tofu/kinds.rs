@@ -20,6 +20,8 @@ pub(crate) struct Kind {
     pub(crate) drift: &'static [(&'static str, &'static [&'static str])],
     /// What a name may begin with, so that creating the object fails.
     pub(crate) failing: &'static [&'static str],
+    /// What may go wrong with an operation (`tests/provider/trouble.go`).
+    pub(crate) troubles: &'static [(&'static str, &'static [&'static str])],
     /// Whether objects inside are written with all of their members, because they are of object types, whose members are
     /// required.
     pub(crate) complete: bool,
@@ -111,6 +113,7 @@ const KIND: Kind = Kind {
     imports: false,
     drift: &[],
     failing: &[],
+    troubles: &[],
     complete: false,
     alone: false,
     as_older_sdk: true,
@@ -314,7 +317,17 @@ pub(crate) const KINDS: &[Kind] = &[
         imports: true,
         ..KIND
     },
-    Kind { type_name: "conformance_flaky", values: &[("trouble", Values::Never)], ..KIND },
+    Kind {
+        type_name: "conformance_flaky",
+        values: &[("trouble", Values::Never)],
+        troubles: &[
+            ("create", &["error", "half", "whole"]),
+            ("update", &["error", "half", "whole"]),
+            // Not `whole`: to OpenTofu it is gone then, and an engine deletes again.
+            ("delete", &["error", "half"]),
+        ],
+        ..KIND
+    },
     Kind { type_name: "conformance_versioned", imports: true, ..KIND },
     Kind { type_name: "conformance_movable", ..KIND },
     // OpenTofu's state drops the fractions of larger numbers in identities.
@@ -337,7 +350,16 @@ pub(crate) const KINDS: &[Kind] = &[
         ..KIND
     },
     Kind { type_name: "conformance_legacy_versioned", imports: true, ..KIND },
-    Kind { type_name: "conformance_legacy_flaky", values: &[("trouble", Values::Never)], ..KIND },
+    Kind {
+        type_name: "conformance_legacy_flaky",
+        values: &[("trouble", Values::Never)],
+        troubles: &[
+            ("create", &["error", "half", "whole"]),
+            // Not an update: the SDK tells the state before it, and isthmus reads what there is.
+            ("delete", &["error", "half"]),
+        ],
+        ..KIND
+    },
     Kind { type_name: "conformance_legacy_sets", ..KIND },
     Kind { type_name: "conformance_legacy_imported", imports: true, ..KIND },
     Kind { type_name: "conformance_legacy_identified", imports: true, ..KIND },

@@ -58,6 +58,9 @@ impl Report {
         if step.unknown {
             *self.happenings.entry("arguments unknown before the change").or_default() += 1;
         }
+        if step.trouble.is_some() {
+            *self.happenings.entry("an operation that is to go wrong").or_default() += 1;
+        }
         if step.refresh {
             *self.happenings.entry("read before the decision").or_default() += 1;
         }

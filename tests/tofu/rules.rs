@@ -60,6 +60,19 @@ pub(crate) const RULES: &[Rule] = &[
         },
     },
     Rule {
+        id: "OpenTofu upgrades again",
+        reason: "it upgrades what is deleted once more before it applies: what it has upgraded before, in which the older SDK has made \
+                 empty texts of null",
+        covers: |difference| {
+            difference.what == What::OnlyTheirs
+                && difference.method == "UpgradeResourceState"
+                && difference
+                    .theirs
+                    .as_ref()
+                    .is_some_and(|request| request.type_name == "conformance_legacy_sets")
+        },
+    },
+    Rule {
         id: "the release",
         reason: "OpenTofu tells providers the release of Terraform that it is at least as good as; isthmus tells a newer one, \
                  because some providers ask for that before they offer what is newest",
@@ -173,7 +186,12 @@ pub(crate) const RULES: &[Rule] = &[
         reason: "when reading shows that an object is gone, OpenTofu plans the new one with the old one's private data, and then \
                  applies another plan, without them, which is ours; an engine forgets what is gone",
         covers: |difference| {
-            difference.what == What::OnlyTheirs
+            let is_about_them = match &difference.what {
+                What::OnlyTheirs => true,
+                What::Field { path, .. } => path == "/prior_private",
+                _ => false,
+            };
+            is_about_them
                 && difference.method == "PlanResourceChange"
                 && difference.decision == Decision::Create
                 && difference.step.refresh
@@ -252,7 +270,12 @@ pub(crate) const RULES: &[Rule] = &[
             matches!(difference.what, What::OnlyOurs | What::OursRepeated)
                 && difference.method == "ReadResource"
                 && difference.decision == Decision::Update
-                && difference.ours.as_ref().is_some_and(|request| request.type_name == "conformance_record")
+                && difference.ours.as_ref().is_some_and(|request| {
+                    matches!(
+                        request.type_name.as_str(),
+                        "conformance_record" | "conformance_flaky" | "conformance_legacy_flaky"
+                    )
+                })
         },
     },
     Rule {

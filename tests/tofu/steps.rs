@@ -48,9 +48,15 @@ pub(crate) struct Step {
     pub(crate) refresh: bool,
     /// Whether there are outputs in the program that are unknown before they are made.
     pub(crate) unknown: bool,
+    /// The operation that goes wrong, and how.
+    pub(crate) trouble: Option<(&'static str, &'static str)>,
 }
 
 impl Step {
+    /// One in which nothing happens.
+    pub(crate) const NONE: Self =
+        Self { edit: Edit::None, outside: Outside::Nothing, refresh: false, unknown: false, trouble: None };
+
     /// Whether it imports.
     pub(crate) fn imports(&self) -> bool {
         matches!(self.edit, Edit::Import | Edit::ImportOther)

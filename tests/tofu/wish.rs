@@ -323,7 +323,7 @@ impl Veil<'_> {
 
     /// Blocks, of which a preview does not know how many there are.
     fn blocks(&self, known: &Wish, shape: &Shape) -> Wish {
-        let expression = expression(known, false);
+        let expression = expression(known, shape);
         // OpenTofu repeats a block for each element.
         let is_single = matches!(shape, Shape::Object(_));
         self.output(Some(known), &if is_single { format!("[{expression}]") } else { expression })
@@ -331,7 +331,7 @@ impl Veil<'_> {
 
     fn value(&mut self, known: &Wish, shape: &Shape) -> Wish {
         if self.lottery.percent(Self::CHANCE) {
-            return self.output(Some(known), &expression(known, matches!(shape, Shape::Dynamic)));
+            return self.output(Some(known), &expression(known, shape));
         }
         self.inside(known, shape, false)
     }
@@ -374,11 +374,13 @@ impl Veil<'_> {
     }
 }
 
-/// Some timeouts, all of which are longer than anything takes.
+/// Some timeouts, all of which are longer than anything takes; at least one: isthmus keeps a block with nothing in it that a
+/// program has no more, which OpenTofu updates.
 fn timeouts(shape: &ObjectShape, complete: bool, lottery: &mut Lottery) -> Members {
     let mut members = Members::new();
-    for field in &shape.fields {
-        if complete || lottery.percent(50) {
+    let first = lottery.below(shape.fields.len());
+    for (number, field) in shape.fields.iter().enumerate() {
+        if complete || number == first || lottery.percent(50) {
             let text = lottery.pick(&["90s", "10m", "1h", "1h30m"]);
             members.insert(field.terraform.to_string(), Wish::Text((*text).to_owned()));
         }
@@ -482,7 +484,9 @@ fn tofu_blocks(wish: &Wish, shape: &Shape) -> Json {
 
 fn tofu_value(wish: &Wish, shape: &Shape) -> Json {
     match (wish, shape) {
-        (wish, Shape::Dynamic) if wish.has_list() => Json::String(format!("${{{}}}", expression(wish, true))),
+        (wish, Shape::Dynamic) if wish.has_list() => {
+            Json::String(format!("${{{}}}", expression(wish, &Shape::Dynamic)))
+        }
         (Wish::Output { reference, .. }, _) => Json::String(format!("${{{reference}}}")),
         (Wish::Bool(truth), _) => Json::Bool(*truth),
         (Wish::Number(number), _) => serde_json::from_str(number).expect("a number is JSON"),
@@ -509,7 +513,7 @@ fn tofu_value(wish: &Wish, shape: &Shape) -> Json {
 
 /// As an expression of OpenTofu's language. Where nobody declares a type, what is written as a list is a tuple there; elements
 /// of one type are a list to Pulumi's programs, for which an author in this language writes `tolist`.
-fn expression(wish: &Wish, is_dynamic: bool) -> String {
+fn expression(wish: &Wish, shape: &Shape) -> String {
     let text = |text: &str| serde_json::to_string(&template(text)).expect("a text is JSON");
     match wish {
         Wish::Bool(truth) => truth.to_string(),
@@ -517,18 +521,39 @@ fn expression(wish: &Wish, is_dynamic: bool) -> String {
         Wish::Text(content) => text(content),
         Wish::Output { reference, .. } => reference.clone(),
         Wish::List(items) => {
-            let tuple = format!(
-                "[{}]",
-                items.iter().map(|item| expression(item, is_dynamic)).collect::<Vec<_>>().join(", ")
-            );
+            let items = items.iter().enumerate().map(|(index, item)| {
+                let shape = match shape {
+                    Shape::Tuple(elements) => &elements[index],
+                    _ => element_of(shape),
+                };
+                expression(item, shape)
+            });
+            let tuple = format!("[{}]", items.collect::<Vec<_>>().join(", "));
+            let is_dynamic = matches!(shape, Shape::Dynamic);
             if is_dynamic && wish.is_of_one_type() { format!("tolist({tuple})") } else { tuple }
         }
         Wish::Members(members) => {
-            let members = members
-                .iter()
-                .map(|(name, wish)| format!("{} = {}", text(name), expression(wish, is_dynamic)));
+            let members = members.iter().map(|(name, wish)| {
+                let shape = match shape {
+                    Shape::Object(object) => &object.terraform(name).expect("a member of the schema").shape,
+                    _ => element_of(shape),
+                };
+                format!("{} = {}", text(name), expression(wish, shape))
+            });
             format!("{{{}}}", members.collect::<Vec<_>>().join(", "))
         }
+    }
+}
+
+/// The shape of what is in a collection, or in a block that is one of its kind.
+fn element_of(shape: &Shape) -> &Shape {
+    match shape {
+        Shape::List(element)
+        | Shape::Set(element)
+        | Shape::Map(element)
+        | Shape::FlattenedList(element)
+        | Shape::FlattenedSet(element) => element,
+        plain => plain,
     }
 }
 
@@ -562,7 +587,7 @@ impl Wish {
     }
 
     /// Whether there is a list in it, or it is one.
-    fn has_list(&self) -> bool {
+    pub(crate) fn has_list(&self) -> bool {
         match self {
             Self::Bool(_) | Self::Number(_) | Self::Text(_) | Self::Output { .. } => false,
             Self::List(_) => true,

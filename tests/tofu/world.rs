@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use isthmus_cty::json::from_tree;
-use isthmus_package::shape::ResourceShape;
+use isthmus_package::shape::{ObjectShape, ResourceShape, Shape};
 use isthmus_proto::property::Struct;
 use isthmus_proto::pulumirpc::DiffResponse;
 use isthmus_proto::pulumirpc::diff_response::DiffChanges;
@@ -26,13 +26,13 @@ use crate::report::Report;
 use crate::requests::{Record, Request, shown};
 use crate::steps::{Decision, Edit, Outside, Step};
 use crate::tofu::{Configured, Tofu, choice};
-use crate::wish::{Members, Wishes, known, pulumi_inputs, tofu_json};
+use crate::wish::{Members, Wish, Wishes, known, pulumi_inputs, tofu_json};
 
 /// How many resources of a kind there are, unless there can only be one or `ISTHMUS_TOFU_OF_A_KIND` is another number.
 const OF_A_KIND: usize = 2;
 
-/// The place of a sensitive value in the object of a resource that has all flavours of a type.
-const SECRET: &str = "/state/secret";
+/// The places of sensitive values in objects.
+const SECRETS: [&str; 2] = ["/state/secret", "/owner"];
 
 /// How many parts the kinds are dealt into; a world has one of them, by its seed. It is odd, because every second seed is of
 /// the same protocol: so that twice as many seeds in a row bring each part on both.
@@ -77,6 +77,9 @@ struct Resource {
     stored: Option<Stored>,
     /// Whether the last change has failed, so that the engine sends an update even where nothing differs.
     is_half_made: bool,
+    /// Whether a deletion has failed since the engine has learnt of the object: OpenTofu has what that left, and an engine what
+    /// was before.
+    is_half_deleted: bool,
     /// All ids that it has had.
     ids: Vec<String>,
     /// Whether the two sides have come to different ends, so that nothing is compared until it is removed.
@@ -137,6 +140,7 @@ impl World {
                     made: None,
                     stored: None,
                     is_half_made: false,
+                    is_half_deleted: false,
                     ids,
                     is_astray: false,
                     difference: None,
@@ -180,7 +184,7 @@ impl World {
             resource.wish = None;
             resource.made = None;
         }
-        let step = Step { edit: Edit::Remove, outside: Outside::Nothing, refresh: false, unknown: false };
+        let step = Step { edit: Edit::Remove, ..Step::NONE };
         self.step(&vec![step; self.resources.len()], report).await;
         self.compare_configurations(report);
         let (mut ours, mut theirs) = self.objects();
@@ -299,6 +303,9 @@ impl World {
             }
         }
         assert!(failed.is_empty(), "OpenTofu has failed elsewhere: {failed:?}");
+        for directory in self.troubles().into_iter().filter(|directory| directory.exists()) {
+            std::fs::remove_dir_all(directory).expect("a directory of ours");
+        }
         self.compare_states(steps, report);
         self.compare_objects(report);
         self.compare_requests(steps, &decisions, &astray, report);
@@ -334,9 +341,22 @@ impl World {
         self.tofu.plan(steps.iter().any(|step| step.refresh))
     }
 
+    /// Where the providers of both sides read what goes wrong.
+    fn troubles(&self) -> [PathBuf; 2] {
+        ["isthmus", "opentofu"].map(|side| self.directory.join(side).join("objects/trouble"))
+    }
+
     /// Does to the objects of both sides what somebody else did.
     fn edit_objects(&self, steps: &[Step]) {
         for (resource, step) in self.resources.iter().zip(steps) {
+            if let (Some((operation, trouble)), Some(name)) = (step.trouble, resource.name()) {
+                for directory in self.troubles() {
+                    std::fs::create_dir_all(&directory).expect("a directory in a directory of ours");
+                    let file = directory.join(format!("{name}.json"));
+                    let troubles = serde_json::json!({operation: trouble});
+                    std::fs::write(file, troubles.to_string()).expect("a file of ours");
+                }
+            }
             let Some(stored) = &resource.stored else { continue };
             for side in ["isthmus", "opentofu"] {
                 let Some(path) = object_file(&self.directory.join(side).join("objects"), &stored.id) else {
@@ -377,7 +397,7 @@ impl World {
         let mut theirs = self.tofu.state();
         for (resource, step) in self.resources.iter().zip(steps) {
             let their = theirs.remove(&resource.named.name);
-            if resource.is_astray {
+            if resource.is_astray || resource.is_half_deleted {
                 continue;
             }
             let (Some(stored), Some(their)) = (&resource.stored, &their) else {
@@ -420,7 +440,14 @@ impl World {
         let (ours, theirs) = self.objects();
         for (path, our) in &ours {
             let their = theirs.get(path);
-            if Some(our) != their {
+            // OpenTofu deletes a tainted object without its private data.
+            let mut told = our.clone();
+            if let (Some(private), Some(Json::Null)) =
+                (told.get_mut("private"), their.and_then(|their| their.get("private")))
+            {
+                *private = Json::Null;
+            }
+            if Some(&told) != their {
                 report.fail(format!(
                     "seed {}: object {path} is {our} to isthmus, {their:?} to OpenTofu",
                     self.seed
@@ -487,7 +514,7 @@ impl World {
 
     /// What a provider is asked about itself is asked once by us and by each process of OpenTofu's.
     fn compare_configurations(&self, report: &mut Report) {
-        let step = Step { edit: Edit::None, outside: Outside::Nothing, refresh: false, unknown: false };
+        let step = Step::NONE;
         for (provider, (ours, theirs)) in &self.about_providers {
             // OpenTofu does not start those that it has nothing of.
             if !self.resources.iter().any(|resource| resource.kind.provider == *provider) {
@@ -568,23 +595,22 @@ impl Resource {
     }
 
     /// Whether it is there and can be imported. Of a sensitive value that an import did not read, isthmus takes the program's
-    /// for the object's, and warns of it; so these objects have all of theirs.
+    /// for the object's, and warns of it; so these objects have all of theirs. Of a value without a type, isthmus takes the type
+    /// of the object's where it is the same; to OpenTofu the list of a program is no tuple that was read.
     fn can_be_imported(&self, wish: &Members) -> bool {
-        let mut sensitive = self
-            .shape
-            .object
-            .fields
-            .iter()
-            .filter(|field| field.sensitive && !field.write_only && (field.optional || field.required));
+        let mut untyped =
+            self.shape.object.fields.iter().filter(|field| matches!(field.shape, Shape::Dynamic));
         self.kind.imports
+            && !untyped.any(|field| wish.get(&*field.terraform).is_some_and(Wish::has_list))
             && self.stored.is_some()
             && !self.is_half_made
-            && sensitive.all(|field| wish.contains_key(&*field.terraform))
+            && has_all_sensitive(&self.shape.object, wish)
     }
 
     /// Draws what happens next, and how the program says it.
     fn draw(&mut self, refresh: bool) -> Step {
-        let step = self.draw_edit(refresh);
+        let edit = self.draw_edit(refresh);
+        let step = Step { trouble: self.draw_trouble(&edit), ..edit };
         let Some(wish) = &self.wish else { return step };
         let is_as_before = matches!(step.edit, Edit::None | Edit::Import);
         if !is_as_before || self.lottery.percent(20) {
@@ -599,15 +625,39 @@ impl Resource {
         Step { unknown: self.is_chosen() && self.made != Some(self.turns), ..step }
     }
 
+    /// Draws what goes wrong when the step is carried out.
+    fn draw_trouble(&mut self, step: &Step) -> Option<(&'static str, &'static str)> {
+        let operation = match (&self.stored, &self.wish) {
+            (None, _) => "create",
+            (Some(_), Some(_)) => "update",
+            (Some(_), None) => "delete",
+        };
+        let (_, troubles) = self.kind.troubles.iter().find(|(name, _)| *name == operation)?;
+        let happens = step.edit != Edit::None && self.lottery.percent(25);
+        happens.then(|| (operation, *self.lottery.pick(troubles)))
+    }
+
+    /// The name of the object that a step is about.
+    fn name(&self) -> Option<String> {
+        match (&self.wish, &self.stored) {
+            (Some(_), _) => match known(&self.program).get("name")? {
+                Wish::Text(name) => Some(name.clone()),
+                _ => None,
+            },
+            (None, Some(stored)) => stored.outputs.get("name")?.as_str().map(str::to_owned),
+            (None, None) => None,
+        }
+    }
+
     fn draw_edit(&mut self, refresh: bool) -> Step {
         let wishes = Wishes { kind: self.kind, shape: &self.shape, marker: &self.marker };
         let can_be_imported = self.wish.as_ref().is_some_and(|wish| self.can_be_imported(wish));
         if self.is_astray {
             self.wish = None;
-            return Step { edit: Edit::Remove, outside: Outside::Nothing, refresh, unknown: false };
+            return Step { edit: Edit::Remove, refresh, ..Step::NONE };
         }
         let lottery = &mut self.lottery;
-        let nothing = Step { edit: Edit::None, outside: Outside::Nothing, refresh, unknown: false };
+        let nothing = Step { refresh, ..Step::NONE };
         let Some(wish) = &self.wish else {
             if lottery.percent(20) {
                 return nothing;
@@ -649,8 +699,12 @@ impl Resource {
             if !step.imports() && lottery.percent(15) {
                 step.outside = Outside::Vanish;
             } else {
-                let drift: Vec<_> =
-                    self.kind.drift.iter().filter(|(place, _)| !step.imports() || *place != SECRET).collect();
+                let drift: Vec<_> = self
+                    .kind
+                    .drift
+                    .iter()
+                    .filter(|(place, _)| !step.imports() || !SECRETS.contains(place))
+                    .collect();
                 let (pointer, values) = **lottery.pick(&drift);
                 let text = lottery.pick::<&str>(values).replace("MARKER", &self.marker);
                 let value = serde_json::from_str(&text).expect("it is written as JSON");
@@ -676,6 +730,7 @@ impl Resource {
             && let Some(stored) = &self.stored
         {
             self.stored = daemon.refresh(&self.named, stored).await?;
+            self.is_half_deleted = false;
         }
         let decision = self.decide(daemon, step.unknown).await?;
         let shown = match (decision, &self.stored) {
@@ -743,7 +798,9 @@ impl Resource {
                 return self.keep(created);
             }
             (Decision::Delete, Some(stored)) => {
-                daemon.delete(&self.named, &stored).await?;
+                let deleted = daemon.delete(&self.named, &stored).await;
+                self.is_half_deleted = deleted.is_err();
+                deleted?;
                 self.stored = None;
             }
             (decision, None) => return Err(format!("{decision} of what is not there")),
@@ -756,6 +813,7 @@ impl Resource {
         match made {
             Ok(stored) => {
                 self.stored = Some(stored);
+                self.is_half_deleted = false;
                 Ok(())
             }
             Err(Failure { reason, half_made }) => {
@@ -796,6 +854,44 @@ impl Resource {
         let wish = &self.program;
         let inputs = pulumi_inputs(&if unknown { wish.clone() } else { known(wish) }, &self.shape.object);
         daemon.check(&self.named, stored.map(|stored| &stored.inputs), &inputs).await
+    }
+}
+
+/// Whether a program has all sensitive values that there can be, at any depth.
+fn has_all_sensitive(object: &ObjectShape, members: &Members) -> bool {
+    let mut fields =
+        object.fields.iter().filter(|field| !field.write_only && (field.optional || field.required));
+    fields.all(|field| match members.get(&*field.terraform) {
+        Some(wish) => field.sensitive || holds_all_sensitive(&field.shape, wish),
+        None => !field.sensitive && !can_be_sensitive(&field.shape),
+    })
+}
+
+fn holds_all_sensitive(shape: &Shape, wish: &Wish) -> bool {
+    match (shape, wish) {
+        (Shape::Object(object), Wish::Members(members)) => has_all_sensitive(object, members),
+        (Shape::Map(element), Wish::Members(members)) => {
+            members.values().all(|wish| holds_all_sensitive(element, wish))
+        }
+        (
+            Shape::List(element)
+            | Shape::Set(element)
+            | Shape::FlattenedList(element)
+            | Shape::FlattenedSet(element),
+            Wish::List(items),
+        ) => items.iter().all(|wish| holds_all_sensitive(element, wish)),
+        _ => true,
+    }
+}
+
+/// Whether an object of this shape has sensitive values.
+fn can_be_sensitive(shape: &Shape) -> bool {
+    match shape {
+        Shape::Object(object) => object
+            .fields
+            .iter()
+            .any(|field| field.sensitive && !field.write_only || can_be_sensitive(&field.shape)),
+        _ => false,
     }
 }
 
