@@ -48,6 +48,7 @@ enum JournalBackend {
         /// The operations of this process, whose leases are renewed.
         running: Mutex<HashMap<OperationId, IntentGuard>>,
         /// What the store does not have yet, because it could not be written.
+        outcomes: Outcomes,
         unwritten: Mutex<Unwritten>,
     },
 }
@@ -60,6 +61,7 @@ struct Unwritten {
 }
 
 /// What came of an operation.
+#[derive(Debug)]
 enum Outcome {
     Made { id: String, object: Bytes },
     Changed,
@@ -76,24 +78,49 @@ impl Outcome {
             Self::Nothing => guard.end().await,
         }
     }
+}
 
-    /// Writes it to a store. While its server cannot be reached, this process keeps it and its lease, and writes it later.
-    async fn note(self, mut guard: IntentGuard) -> Result<OperationId, JournalError> {
-        match self.write(&mut guard).await {
+/// What came of operations whose server could not be reached then. This process keeps their leases, and writes them when it can.
+#[derive(Clone, Debug, Default)]
+struct Outcomes {
+    unwritten: Arc<Mutex<Vec<(Outcome, IntentGuard)>>>,
+    /// Held while one of them is being written.
+    writing: Arc<tokio::sync::Mutex<()>>,
+}
+
+impl Outcomes {
+    async fn note(&self, outcome: Outcome, mut guard: IntentGuard) -> Result<OperationId, JournalError> {
+        match outcome.write(&mut guard).await {
             Ok(()) => Ok(OperationId::InStore(guard.number())),
-            Err(error) if error.is_unreachable() => {
-                tokio::spawn(tokio::time::timeout(RETRYING, async move {
-                    loop {
-                        tokio::time::sleep(PAUSE).await;
-                        match self.write(&mut guard).await {
-                            Err(error) if error.is_unreachable() => {}
-                            _ => break,
-                        }
-                    }
-                }));
+            Err(error) => {
+                if error.is_unreachable() {
+                    lock(&self.unwritten).push((outcome, guard));
+                    tokio::spawn(tokio::time::timeout(RETRYING, self.clone().retry()));
+                }
                 Err(error.into())
             }
-            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn retry(self) {
+        loop {
+            tokio::time::sleep(PAUSE).await;
+            if self.write().await.is_ok() {
+                return;
+            }
+        }
+    }
+
+    async fn write(&self) -> Result<(), EncryptedStoreError> {
+        let _writing = self.writing.lock().await;
+        loop {
+            let Some((outcome, mut guard)) = lock(&self.unwritten).pop() else { return Ok(()) };
+            if let Err(error) = outcome.write(&mut guard).await
+                && error.is_unreachable()
+            {
+                lock(&self.unwritten).push((outcome, guard));
+                return Err(error);
+            }
         }
     }
 }
@@ -125,6 +152,7 @@ impl OperationJournal {
                 return Ok(Self::new(JournalBackend::Store {
                     store: store.clone()?,
                     running: Mutex::default(),
+                    outcomes: Outcomes::default(),
                     unwritten: Mutex::default(),
                 }));
             }
@@ -157,7 +185,7 @@ impl OperationJournal {
     /// # Errors
     /// When the journal cannot be written.
     pub async fn is_held(&self, id: OperationId) -> Result<bool, JournalError> {
-        let JournalBackend::Store { running, .. } = &self.backend else { return Ok(true) };
+        let JournalBackend::Store { running, outcomes, .. } = &self.backend else { return Ok(true) };
         let Some(guard) = lock(running).remove(&id) else { return Ok(true) };
         if guard.is_held().await? {
             lock(running).insert(id, guard);
@@ -165,7 +193,7 @@ impl OperationJournal {
         }
         let known =
             "the provider was not called, because another process had taken the operation over".to_owned();
-        Outcome::Unknown { known }.note(guard).await?;
+        outcomes.note(Outcome::Unknown { known }, guard).await?;
         Ok(false)
     }
 
@@ -206,10 +234,10 @@ impl OperationJournal {
     ) -> Result<OperationId, JournalError> {
         match &self.backend {
             JournalBackend::Files(files) => files.made(id, made, object).await?,
-            JournalBackend::Store { running, .. } => {
+            JournalBackend::Store { running, outcomes, .. } => {
                 let guard = lock(running).remove(&id);
                 if let Some(guard) = guard {
-                    return Outcome::Made { id: made.to_owned(), object }.note(guard).await;
+                    return outcomes.note(Outcome::Made { id: made.to_owned(), object }, guard).await;
                 }
             }
         }
@@ -221,10 +249,10 @@ impl OperationJournal {
     /// # Errors
     /// When the journal cannot be written.
     pub async fn changed(&self, id: OperationId) -> Result<(), JournalError> {
-        if let JournalBackend::Store { running, .. } = &self.backend {
+        if let JournalBackend::Store { running, outcomes, .. } = &self.backend {
             let guard = lock(running).remove(&id);
             if let Some(guard) = guard {
-                Outcome::Changed.note(guard).await?;
+                outcomes.note(Outcome::Changed, guard).await?;
                 return Ok(());
             }
         }
@@ -238,10 +266,10 @@ impl OperationJournal {
     pub async fn unknown(&self, id: OperationId, known: &str) -> Result<OperationId, JournalError> {
         match &self.backend {
             JournalBackend::Files(files) => files.unknown(id, known).await?,
-            JournalBackend::Store { running, .. } => {
+            JournalBackend::Store { running, outcomes, .. } => {
                 let guard = lock(running).remove(&id);
                 if let Some(guard) = guard {
-                    return Outcome::Unknown { known: known.to_owned() }.note(guard).await;
+                    return outcomes.note(Outcome::Unknown { known: known.to_owned() }, guard).await;
                 }
             }
         }
@@ -260,11 +288,11 @@ impl OperationJournal {
         }
         match &self.backend {
             JournalBackend::Files(files) => Ok(files.settle(ids).await?),
-            JournalBackend::Store { running, unwritten, .. } => {
+            JournalBackend::Store { running, outcomes, unwritten, .. } => {
                 for id in ids {
                     let guard = lock(running).remove(id);
                     match (guard, id) {
-                        (Some(guard), _) => drop(Outcome::Nothing.note(guard).await?),
+                        (Some(guard), _) => drop(outcomes.note(Outcome::Nothing, guard).await?),
                         (None, OperationId::InStore(number)) => drop(lock(unwritten).settled.insert(*number)),
                         (None, OperationId::InFile { .. }) => {}
                     }
@@ -297,14 +325,15 @@ impl OperationJournal {
         }
     }
 
-    /// Writes what [`Self::settle`] and [`Self::mark`] have added and not written yet.
+    /// Writes what came of operations, and what [`Self::settle`] and [`Self::mark`] have added, as far as it is not written yet.
     ///
     /// # Errors
     /// When the journal cannot be written.
     pub async fn write(&self) -> Result<(), JournalError> {
         match &self.backend {
             JournalBackend::Files(files) => Ok(files.write().await?),
-            JournalBackend::Store { store, unwritten, .. } => {
+            JournalBackend::Store { store, outcomes, unwritten, .. } => {
+                outcomes.write().await?;
                 let (settled, marks) = {
                     let unwritten = lock(unwritten);
                     (unwritten.settled.iter().copied().collect::<Vec<_>>(), unwritten.marks.clone())
