@@ -85,15 +85,15 @@ pub(crate) async fn show_warnings(
     warnings: &OperationWarnings,
     object: &ObjectShape,
     urn: &str,
-) {
+) -> bool {
     for warning in &warnings.diagnostics {
         session.warn(resource::describe(warning, object), urn);
     }
-    show_texts(session, warnings, urn).await;
+    show_texts(session, warnings, urn).await
 }
 
-/// Shows the warnings that name properties already, and flushes those shown before.
-pub(crate) async fn show_texts(session: &Session, warnings: &OperationWarnings, urn: &str) {
+/// Shows the warnings that name properties already, and flushes those shown before. Returns whether all were delivered.
+pub(crate) async fn show_texts(session: &Session, warnings: &OperationWarnings, urn: &str) -> bool {
     for text in &warnings.texts {
         session.warn(text.clone(), urn);
     }
@@ -104,4 +104,5 @@ pub(crate) async fn show_texts(session: &Session, warnings: &OperationWarnings, 
     if (is_delivered || is_planted(Bug::ShownUndelivered)) && !warnings.reported.is_empty() {
         session.daemon().operations().shown(&warnings.reported).await;
     }
+    is_delivered
 }

@@ -100,7 +100,13 @@ impl Work {
         outcome: Result<T, StoredResourceError>,
     ) -> Result<T, Status> {
         fail_point("answer-ready");
-        show_warnings(&self.session, &stored.target.warnings.take(), &stored.target.shape.object, "").await;
+        let mut warnings = stored.target.warnings.take();
+        // They are of the state store's journal.
+        let reported = std::mem::take(&mut warnings.reported);
+        let is_delivered = show_warnings(&self.session, &warnings, &stored.target.shape.object, "").await;
+        if is_delivered && !reported.is_empty() {
+            stored.shown(&reported).await;
+        }
         fail_point("warnings-shown");
         outcome.map_err(status::of_stored_resource)
     }

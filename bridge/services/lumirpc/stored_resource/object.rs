@@ -8,7 +8,7 @@ use isthmus_proto::property::Struct;
 use isthmus_provider::rules::sensitive_paths;
 use isthmus_provider::{Diagnostic, Object};
 use isthmus_state::{
-    ComponentAddress, Condition, EncryptedStore, ObjectAddress, OpenIntent, OperationKind,
+    ComponentAddress, Condition, EncryptedStore, ObjectAddress, OpenIntent, OperationId, OperationKind,
     ProviderConfigAddress, Saved, SavedObject, Status, StoreKey,
 };
 use prost::Message as _;
@@ -17,7 +17,7 @@ use super::error::StoredResourceError;
 use super::last_reported::LastReported;
 use super::report;
 use isthmus_operations::resource::intents::warn_on_failure;
-use isthmus_operations::resource::{OperationError, StateError, Target};
+use isthmus_operations::resource::{OperationError, StateError, Target, mark};
 use isthmus_session::daemon::UnconfirmedCreations;
 use isthmus_translate::exact_numbers::form_numbers;
 use isthmus_translate::outputs::{OutputOptions, outputs_from_state};
@@ -94,6 +94,13 @@ impl StoredResource<'_> {
             resolved.await,
             &self.target,
         );
+    }
+
+    /// Records that reports of operations were delivered.
+    pub(crate) async fn shown(&self, reported: &[OperationId]) {
+        let numbers: Vec<_> = reported.iter().filter_map(|id| id.in_store()).collect();
+        let marked = self.state_store.journal().mark(&numbers, mark::SHOWN).await;
+        warn_on_failure("Failed to record a report in the journal", marked, &self.target);
     }
 
     /// Returns the object in the form that is stored. `secrets` are paths that are sensitive beyond

@@ -70,7 +70,7 @@ impl StateManager for StoredState<'_> {
     ) -> Result<IntentGuard, StoredResourceError> {
         let resource = self.resource;
         if operation == OperationKind::Create {
-            self.report_unconfirmed().await;
+            self.report_unconfirmed();
         }
         let Record { place, reported, .. } = &self.record;
         let imported = match prior {
@@ -258,7 +258,7 @@ impl<'a> StoredState<'a> {
 
     /// Warns of an earlier creation with the same inputs whose answer was not confirmed: this one
     /// may be a duplicate.
-    async fn report_unconfirmed(&self) {
+    fn report_unconfirmed(&self) {
         let key = self.resource.key("");
         let is_same = |open: &OpenIntent| {
             let made = &open.intent.key;
@@ -274,9 +274,7 @@ impl<'a> StoredState<'a> {
                 reports::of_creation_for_legacy_engine(open),
             ));
         }
-        let shown: Vec<_> = lost.iter().filter_map(|open| open.id.in_store()).collect();
-        let marked = self.resource.state_store.journal().mark(&shown, mark::SHOWN).await;
-        warn_on_failure("Failed to record a report in the journal", marked, &self.resource.target);
+        self.resource.target.warnings.lock().reported.extend(lost.iter().map(|open| open.id));
     }
 
     /// Deletes a partially created object and returns the outcome as an error.
