@@ -339,13 +339,15 @@ impl Scenario {
         for started in &outcomes {
             let stack = &mut self.stacks[started.stack];
             let answered = stack.saved.with(|saved| std::mem::take(&mut saved.answered));
-            let is_hasty = |at: Duration| at + NOTED_AFTER > system::now();
+            // What could not be noted then is noted by the next call about it, which need not come.
+            let is_hasty = |at: Duration| self.has_bad_disk || at + NOTED_AFTER > system::now();
             stack.hasty.extend(answered.into_iter().filter(|(_, at)| is_hasty(*at)).map(|(name, _)| name));
         }
         // The next run may begin before a plugin has ended.
         if !is_undisturbed && self.dice.one_in(4) {
             world::count("plugins that outlive their engines");
             outcomes.iter().for_each(|started| started.stop.cancel());
+            self.may_have_lost |= self.has_bad_disk && outcomes.iter().any(Started::is_cut_off);
             self.lingering.append(&mut outcomes);
             self.note_unjournalled();
             return Ok(is_whole);
@@ -372,16 +374,8 @@ impl Scenario {
         }
         self.provider_death.with(|next| *next = None);
         self.note_unjournalled();
-        // Nobody was told then that the journal could not be written.
-        let is_killed = outcomes.iter().any(|started| {
-            let is_cut = started.outcome.with(|outcome| match &outcome.0 {
-                None => true,
-                Some(Ok(())) => false,
-                Some(Err(error)) => error.starts_with("Unavailable"),
-            });
-            is_cut || !started.plugin.has_ended_in_order()
-        });
-        self.may_have_lost |= std::mem::take(&mut self.has_bad_disk) && is_killed;
+        self.may_have_lost |=
+            std::mem::take(&mut self.has_bad_disk) && outcomes.iter().any(Started::is_cut_off);
         self.may_report |= self.server.with(|server| {
             let is_stopped = server.stopped_until > system::now();
             outcomes.iter().any(|started| {
@@ -421,6 +415,9 @@ impl Scenario {
             }
         };
         let plugin = world::start("plugin", Machine::NEW, serving);
+        for (name, wish) in &stack.program {
+            world::note(|| format!("{} has {name}: {wish:?}", stack.name));
+        }
         let outcome = Shared::<Outcome>::default();
         let saved = match habits.forgets {
             true => Shared::new(stack.saved.with(|saved| saved.clone())),
@@ -497,4 +494,16 @@ struct Started {
     engine: Handle,
     outcome: Shared<Outcome>,
     stop: CancellationToken,
+}
+
+impl Started {
+    /// Whether something of this run has died before it could tell all that it had to.
+    fn is_cut_off(&self) -> bool {
+        let has_answer = self.outcome.with(|outcome| match &outcome.0 {
+            None => false,
+            Some(Ok(())) => true,
+            Some(Err(error)) => !error.starts_with("Unavailable"),
+        });
+        !has_answer || self.plugin.has_ended() && !self.plugin.has_ended_in_order()
+    }
 }
