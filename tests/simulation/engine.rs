@@ -487,7 +487,8 @@ impl Engine {
             },
         };
         match updated {
-            Ok(_) if preview => Ok(()),
+            // A preview saves nothing.
+            outcome if preview => outcome.map(drop),
             Ok(stored) => {
                 self.save(|saved| drop(saved.resources.insert(name.to_owned(), stored))).await;
                 Ok(())

@@ -418,6 +418,11 @@ impl Scenario {
         for (name, wish) in &stack.program {
             world::note(|| format!("{} has {name}: {wish:?}", stack.name));
         }
+        stack.saved.with(|saved| {
+            for (name, stored) in &saved.resources {
+                world::note(|| format!("{} knows {} as {name}", stack.name, stored.id));
+            }
+        });
         let outcome = Shared::<Outcome>::default();
         let saved = match habits.forgets {
             true => Shared::new(stack.saved.with(|saved| saved.clone())),
