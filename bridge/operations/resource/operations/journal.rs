@@ -81,28 +81,24 @@ impl Outcome {
 }
 
 /// What came of operations whose server could not be reached then. This process keeps their leases, and writes them when it can.
+/// Each stays here until it is written: a call that writes them may be cancelled.
 #[derive(Clone, Debug, Default)]
-struct Outcomes {
-    unwritten: Arc<Mutex<Vec<(Outcome, IntentGuard)>>>,
-    /// Held while one of them is being written.
-    writing: Arc<tokio::sync::Mutex<()>>,
-}
+struct Outcomes(Arc<tokio::sync::Mutex<Vec<(Outcome, IntentGuard)>>>);
 
 impl Outcomes {
+    /// Writes what came of an operation, or keeps it.
     async fn note(&self, outcome: Outcome, mut guard: IntentGuard) -> Result<OperationId, JournalError> {
-        match outcome.write(&mut guard).await {
-            Ok(()) => Ok(OperationId::InStore(guard.number())),
-            Err(error) => {
-                if error.is_unreachable() {
-                    lock(&self.unwritten).push((outcome, guard));
-                    tokio::spawn(tokio::time::timeout(RETRYING, self.clone().retry()));
-                }
-                Err(error.into())
-            }
+        let Err(error) = outcome.write(&mut guard).await else {
+            return Ok(OperationId::InStore(guard.number()));
+        };
+        if error.is_unreachable() {
+            tokio::spawn(tokio::time::timeout(RETRYING, self.clone().keep(outcome, guard)));
         }
+        Err(error.into())
     }
 
-    async fn retry(self) {
+    async fn keep(self, outcome: Outcome, guard: IntentGuard) {
+        self.0.lock().await.push((outcome, guard));
         loop {
             tokio::time::sleep(PAUSE).await;
             if self.write().await.is_ok() {
@@ -111,17 +107,18 @@ impl Outcomes {
         }
     }
 
+    /// Writes those that are kept.
     async fn write(&self) -> Result<(), EncryptedStoreError> {
-        let _writing = self.writing.lock().await;
-        loop {
-            let Some((outcome, mut guard)) = lock(&self.unwritten).pop() else { return Ok(()) };
-            if let Err(error) = outcome.write(&mut guard).await
+        let mut all = self.0.lock().await;
+        while let Some((outcome, guard)) = all.last_mut() {
+            if let Err(error) = outcome.write(guard).await
                 && error.is_unreachable()
             {
-                lock(&self.unwritten).push((outcome, guard));
                 return Err(error);
             }
+            all.pop();
         }
+        Ok(())
     }
 }
 
