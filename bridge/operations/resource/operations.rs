@@ -11,7 +11,7 @@ mod origin;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -67,8 +67,8 @@ struct OpenOperations {
     known: KnownOperations,
     /// The connections that are open. A change may end after its connection.
     sessions: HashSet<u64>,
-    /// Creations whose objects a connection imports: what it says of these shows nothing, as its engine may not have saved them.
-    imports: HashSet<(u64, OperationId)>,
+    /// The objects that a connection imports: what it says of these shows nothing, as its engine may not have saved them.
+    imports: HashMap<u64, HashSet<String>>,
     /// What cannot be read, and was not reported.
     faults: Vec<JournalFault>,
     /// What was settled while the journal is being read.
@@ -188,7 +188,7 @@ impl Operations {
     pub fn session_ended(&self, caller: &Caller) {
         let mut all = self.open();
         all.sessions.remove(&caller.number());
-        all.imports.retain(|(session, _)| *session != caller.number());
+        all.imports.remove(&caller.number());
         for known in all.known.iter_mut().filter(|known| known.session == Some(caller.number())) {
             known.session = None;
         }
@@ -257,18 +257,16 @@ impl Operations {
     /// A call of the engine imports an object. An import is previewed, compared and saved after it was read, and a run may end
     /// before it is saved, so only a later connection shows that the engine has the object.
     pub fn imported(&self, id: &str, caller: &Caller) {
-        let mut all = self.open();
-        let of_object: Vec<OperationId> = all.known.of_object(id).map(|known| known.open.id).collect();
-        all.imports.extend(of_object.into_iter().map(|operation| (caller.number(), operation)));
+        self.open().imports.entry(caller.number()).or_default().insert(id.to_owned());
     }
 
     /// A call of the engine mentions a resource of a package: the creation of it is settled.
     pub async fn mentioned(&self, urn: &str, id: &str, package: &str, caller: &Caller) {
         let settled = self.take(|all| {
-            let of_object = all.known.of_object(id).filter(|known| {
-                known.is_known_by(urn, package, caller)
-                    && !all.imports.contains(&(caller.number(), known.open.id))
-            });
+            if is_imported(&all.imports, id, caller) {
+                return Vec::new();
+            }
+            let of_object = all.known.of_object(id).filter(|known| known.is_known_by(urn, package, caller));
             of_object.map(|known| known.open.id).collect()
         });
         // If it cannot be written, there will be evidence again.
@@ -340,7 +338,7 @@ impl Operations {
             let unconfirmed = |known: &&mut KnownOperation| {
                 matches!(known.open.condition, Condition::Unconfirmed)
                     && !mark::is_presumably_known(&known.open)
-                    && !imports.contains(&(caller.number(), known.open.id))
+                    && !is_imported(imports, &known.open.intent.key.id, caller)
             };
             for known in known.iter_mut().filter(unconfirmed) {
                 let is_of_stack = known.may_be_of(caller) && Urn(&known.open.intent.subject).stack() == stack;
@@ -468,6 +466,10 @@ impl OpenOperations {
         ids.iter().for_each(|id| self.known.remove(*id));
         self.settled.iter_mut().for_each(|settled| settled.extend(ids));
     }
+}
+
+fn is_imported(imports: &HashMap<u64, HashSet<String>>, id: &str, caller: &Caller) -> bool {
+    imports.get(&caller.number()).is_some_and(|imported| imported.contains(id))
 }
 
 /// Whether this is an update or a deletion of the object `id` whose outcome is unknown.
