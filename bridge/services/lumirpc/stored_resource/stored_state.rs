@@ -273,8 +273,8 @@ impl<'a> StoredState<'a> {
                 "A resource with the same inputs was created before",
                 reports::of_creation_for_legacy_engine(open),
             ));
+            self.resource.target.warnings.lock().reported.push(open.id);
         }
-        self.resource.target.warnings.lock().reported.extend(lost.iter().map(|open| open.id));
     }
 
     /// Deletes a partially created object and returns the outcome as an error.
