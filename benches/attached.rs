@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::bridge::{Bridge, BridgeClient, SharedDaemon};
 use crate::calls::{Latency, milliseconds};
-use crate::engine::EngineService;
+use crate::engine::Engine;
 use crate::figures::Figures;
 use crate::machine;
 use crate::options::{Contestant, Options};
@@ -75,8 +75,8 @@ const CONTESTANTS: [Contestant; 2] = [Contestant::Daemon, Contestant::Isthmus];
 /// Measures, writes the results, and returns the table.
 pub(crate) async fn run(options: &Options, files: &Files) -> anyhow::Result<String> {
     let tools = Tools::find(options, &[Need::Tls])?;
-    let conditions = Conditions::observe(files, &options.label, &tools.programs);
-    let engine = EngineService::start()?.into();
+    let conditions = Conditions::observe(files, options, &tools.programs);
+    let engine = Engine::start(&tools.engine, options.client).await?.into();
     let calls = options.count * CALLS;
     let turns = by_turns("one plugin", options.repetitions(), &CONTESTANTS, async |contestant| {
         let home = Home::new(contestant, &tools, &engine, 1).await?;

@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, anyhow, bail};
 use isthmus_proto::property::Struct;
 use isthmus_proto::pulumirpc::parameterize_request::{Parameters, ParametersArgs};
-use isthmus_proto::pulumirpc::resource_provider_client::ResourceProviderClient;
 use isthmus_proto::pulumirpc::{
     CheckRequest, ConfigureRequest, GetSchemaRequest, ParameterizeRequest, ProviderHandshakeRequest,
 };
@@ -18,10 +17,9 @@ use isthmus_test_engine::Process;
 use serde::Serialize;
 use tokio::process::Command;
 use tonic::Code;
-use tonic::transport::Channel;
 
 use crate::calls::milliseconds;
-use crate::engine::EngineService;
+use crate::engine::{Client, Engine, Took};
 use crate::processes::{Executable, Identity, Processes, Tree, Usage};
 use crate::workload::Suite;
 
@@ -86,15 +84,15 @@ pub(crate) struct Killed {
 #[derive(Debug)]
 pub(crate) struct Bridge {
     process: Process,
-    client: ResourceProviderClient<Channel>,
+    client: Client,
 }
 
 impl Bridge {
     /// Starts it and says what an engine says first.
-    pub(crate) async fn open(spec: &BridgeSpec, engine: &EngineService) -> anyhow::Result<Self> {
+    pub(crate) async fn open(spec: &BridgeSpec, engine: &Engine) -> anyhow::Result<Self> {
         let mut process = of_bridge(spec, engine)?;
         let outcome = async {
-            let mut client = connect(port(&mut process).await?).await?;
+            let mut client = engine.connect(port(&mut process).await?).await?;
             greet(&mut client, engine, spec).await?;
             anyhow::Ok(client)
         };
@@ -109,15 +107,15 @@ impl Bridge {
         parameterize(&mut self.client, provider).await.map_err(|error| explain(&self.process, error))
     }
 
-    /// Asks it for the package's schema.
-    pub(crate) async fn schema(&mut self, package: &(String, String)) -> anyhow::Result<String> {
+    /// Asks it for the package's schema, which takes so many milliseconds.
+    pub(crate) async fn schema(&mut self, package: &(String, String)) -> anyhow::Result<(String, f64)> {
         schema(&mut self.client, package).await.map_err(|error| explain(&self.process, error))
     }
 
     /// Goes through the calls that an engine makes before the first resource.
     pub(crate) async fn start(
         spec: &BridgeSpec,
-        engine: &EngineService,
+        engine: &Engine,
         suite: Suite,
         provider: &Path,
     ) -> anyhow::Result<(Self, Startup)> {
@@ -126,7 +124,7 @@ impl Bridge {
         let outcome = async {
             let port = port(&mut process).await?;
             let port_at = began.elapsed();
-            let mut client = connect(port).await?;
+            let mut client = engine.connect(port).await?;
             let startup = introduce(&mut client, engine, spec, suite, provider, began, port_at).await?;
             anyhow::Ok((client, startup))
         };
@@ -139,7 +137,7 @@ impl Bridge {
     /// Starts it, and makes the calls that an engine makes before the first resource of a stack whose program needs no schema.
     pub(crate) async fn of_stack(
         spec: &BridgeSpec,
-        engine: &EngineService,
+        engine: &Engine,
         stack: &str,
         provider: &Path,
         configuration: Struct,
@@ -224,7 +222,7 @@ async fn left_of(children: &[Identity], grace: Duration) -> usize {
 }
 
 /// Starts a bridge as an engine does.
-fn of_bridge(spec: &BridgeSpec, engine: &EngineService) -> anyhow::Result<Process> {
+fn of_bridge(spec: &BridgeSpec, engine: &Engine) -> anyhow::Result<Process> {
     start(&spec.executable, &[engine.address().as_ref()], spec)
 }
 
@@ -254,17 +252,8 @@ fn explain(process: &Process, error: anyhow::Error) -> anyhow::Error {
     anyhow!("{error:#}\n{}", process.said())
 }
 
-async fn connect(port: u16) -> anyhow::Result<ResourceProviderClient<Channel>> {
-    let client = isthmus_test_engine::connect(port).await;
-    client.with_context(|| format!("nobody answers on the announced port {port}"))
-}
-
 /// What an engine says to a plugin that has just started.
-async fn greet(
-    client: &mut ResourceProviderClient<Channel>,
-    engine: &EngineService,
-    spec: &BridgeSpec,
-) -> anyhow::Result<()> {
+async fn greet(client: &mut Client, engine: &Engine, spec: &BridgeSpec) -> anyhow::Result<()> {
     let directory = spec.home.to_string_lossy().into_owned();
     let handshake = ProviderHandshakeRequest {
         engine_address: engine.address(),
@@ -287,10 +276,7 @@ async fn greet(
     Ok(())
 }
 
-async fn parameterize(
-    client: &mut ResourceProviderClient<Channel>,
-    provider: &Path,
-) -> anyhow::Result<(String, String)> {
+async fn parameterize(client: &mut Client, provider: &Path) -> anyhow::Result<(String, String)> {
     let provider =
         provider.to_str().context("the path of the provider is not Unicode, which the protocol demands")?;
     let arguments = ParametersArgs { args: vec![provider.to_owned()] };
@@ -299,18 +285,17 @@ async fn parameterize(
     Ok((package.name, package.version))
 }
 
-async fn schema(
-    client: &mut ResourceProviderClient<Channel>,
-    (name, version): &(String, String),
-) -> anyhow::Result<String> {
+async fn schema(client: &mut Client, (name, version): &(String, String)) -> anyhow::Result<(String, f64)> {
     let request =
         GetSchemaRequest { version: 0, subpackage_name: name.clone(), subpackage_version: version.clone() };
-    Ok(client.get_schema(request).await.context("GetSchema failed")?.into_inner().schema)
+    let answer = client.get_schema(request).await.context("GetSchema failed")?;
+    let took = Took::of(&answer);
+    Ok((answer.into_inner().schema, milliseconds(took)))
 }
 
 async fn introduce(
-    client: &mut ResourceProviderClient<Channel>,
-    engine: &EngineService,
+    client: &mut Client,
+    engine: &Engine,
     spec: &BridgeSpec,
     suite: Suite,
     provider: &Path,
@@ -324,9 +309,7 @@ async fn introduce(
         bail!("Parameterize made the package {:?}, {:?} was expected", package.0, suite.package());
     }
 
-    let asked = Instant::now();
-    let schema = schema(client, &package).await?;
-    let schema_took = milliseconds(asked.elapsed());
+    let (schema, schema_took) = schema(client, &package).await?;
     for case in suite.cases() {
         if !schema.contains(case.token) {
             bail!("the schema has no resource {}", case.token);
@@ -345,7 +328,7 @@ async fn introduce(
 
 /// Configures the provider of a stack.
 async fn configure(
-    client: &mut ResourceProviderClient<Channel>,
+    client: &mut Client,
     stack: &str,
     package: &str,
     configuration: Struct,

@@ -15,7 +15,7 @@ use anyhow::{Context as _, bail};
 use serde::Serialize;
 use tempfile::TempDir;
 
-use crate::engine::EngineService;
+use crate::engine::Engine;
 use crate::large_schema::{self, Loads};
 use crate::machine;
 use crate::options::{BudgetOptions, Contestant, LargeSchema, Options, Section, workspace};
@@ -72,7 +72,7 @@ pub(crate) async fn run(options: &Options, budgets: &BudgetOptions, files: &File
     ];
     let needs = needs.into_iter().filter(|(section, _)| budgets.measures(*section));
     let tools = Tools::find(options, &needs.map(|(_, need)| need).collect::<Vec<_>>())?;
-    let conditions = Conditions::observe(files, &options.label, &tools.programs);
+    let conditions = Conditions::observe(files, options, &tools.programs);
     let raw = measure(options, budgets, &tools).await?;
     let report = Report {
         conditions,
@@ -89,7 +89,7 @@ pub(crate) async fn run(options: &Options, budgets: &BudgetOptions, files: &File
 }
 
 async fn measure(options: &Options, budgets: &BudgetOptions, tools: &Tools) -> anyhow::Result<Measurements> {
-    let engine = EngineService::start()?;
+    let engine = Engine::start(&tools.engine, options.client).await?;
     let turns = options.repetitions();
     let mut measurements = Measurements::default();
     if budgets.measures(Section::Calls) || budgets.measures(Section::Start) {

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use crate::engine::EngineService;
+use crate::engine::Engine;
 use crate::figures::Figures;
 use crate::large_schema::{self, Loads};
 use crate::machine;
@@ -63,8 +63,8 @@ struct Quantity {
 /// Measures, writes the results and the plots, and returns the tables.
 pub(crate) async fn run(options: &Options, growth: &GrowthOptions, files: &Files) -> anyhow::Result<String> {
     let tools = Tools::find(options, &[Need::Sandbox])?;
-    let conditions = Conditions::observe(files, &options.label, &tools.programs);
-    let engine = EngineService::start()?;
+    let conditions = Conditions::observe(files, options, &tools.programs);
+    let engine = Engine::start(&tools.engine, options.client).await?;
     let mut resources = Vec::new();
     if growth.measures(GrowthPart::Resources) {
         let plan = |contestant| plan(growth.most, contestant);

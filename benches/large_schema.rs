@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::bridge::{Bridge, BridgeSpec};
 use crate::calls::milliseconds;
-use crate::engine::EngineService;
+use crate::engine::Engine;
 use crate::figures::Figures;
 use crate::machine;
 use crate::options::{Contestant, LargeSchema, Options};
@@ -62,8 +62,8 @@ struct LargeSchemaReport<'a> {
 /// Measures, writes the results, and returns the table.
 pub(crate) async fn run(options: &Options, large: &LargeSchema, files: &Files) -> anyhow::Result<String> {
     let tools = Tools::find(options, &[Need::Sandbox])?;
-    let conditions = Conditions::observe(files, &options.label, &tools.programs);
-    let engine = EngineService::start()?;
+    let conditions = Conditions::observe(files, options, &tools.programs);
+    let engine = Engine::start(&tools.engine, options.client).await?;
     let turns = measure_by_turns(options, large, &tools, &engine).await?;
     let report = LargeSchemaReport {
         conditions,
@@ -83,7 +83,7 @@ pub(crate) async fn measure_by_turns(
     options: &Options,
     large: &LargeSchema,
     tools: &Tools,
-    engine: &EngineService,
+    engine: &Engine,
 ) -> anyhow::Result<Vec<Turn<Loads>>> {
     let what = format!("schema of {}", large.size);
     by_turns(&what, options.repetitions(), &options.bridges(), async |contestant| {
@@ -104,15 +104,13 @@ pub(crate) async fn measure_by_turns(
     .await
 }
 
-async fn load(spec: &BridgeSpec, tools: &Tools, engine: &EngineService) -> anyhow::Result<Load> {
+async fn load(spec: &BridgeSpec, tools: &Tools, engine: &Engine) -> anyhow::Result<Load> {
     let provider = Executable::at(&tools.sandbox)?;
     let began = Instant::now();
     let mut bridge = Bridge::open(spec, engine).await?;
     let package = bridge.parameterize(&tools.sandbox).await?;
     let parameterized = milliseconds(began.elapsed());
-    let asked = Instant::now();
-    let schema = bridge.schema(&package).await?;
-    let took = milliseconds(asked.elapsed());
+    let (schema, took) = bridge.schema(&package).await?;
     let loaded = milliseconds(began.elapsed());
     let usage = bridge.usage(provider)?;
     if !schema.contains("sandbox:index/") || !schema.ends_with('}') {
@@ -120,11 +118,9 @@ async fn load(spec: &BridgeSpec, tools: &Tools, engine: &EngineService) -> anyho
     }
     let schema_bytes = schema.len();
     drop(schema);
-    let asked = Instant::now();
-    let again = bridge.schema(&package).await?.len();
-    let schema_again = milliseconds(asked.elapsed());
-    if again != schema_bytes {
-        bail!("the second answer of GetSchema has {again} bytes, and the first had {schema_bytes}");
+    let (again, schema_again) = bridge.schema(&package).await?;
+    if again.len() != schema_bytes {
+        bail!("the second answer of GetSchema has {} bytes, and the first had {schema_bytes}", again.len());
     }
     bridge.end().await?;
     Ok(Load { parameterized, schema: took, loaded, schema_again, schema_bytes, usage })

@@ -55,9 +55,6 @@ async fn main() -> ExitCode {
 }
 
 async fn run() -> anyhow::Result<()> {
-    if std::env::args().nth(1).as_deref() == Some(engine::ENGINE) {
-        return engine::serve().await;
-    }
     let options = Options::parse();
     let files = Files::reserve(&options.label)?;
     let table = match &options.part {

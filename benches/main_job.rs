@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use crate::engine::EngineService;
+use crate::engine::Engine;
 use crate::options::{Contestant, Options};
 use crate::repetition::{Field, PhaseSize, Plan, Repetition};
 use crate::report::{self, Conditions, Files};
@@ -40,8 +40,8 @@ struct Report<'a> {
 /// Measures, writes the results, and returns the table.
 pub(crate) async fn run(options: &Options, files: &Files) -> anyhow::Result<String> {
     let tools = Tools::find(options, &[Need::Random, Need::Time])?;
-    let conditions = Conditions::observe(files, &options.label, &tools.programs);
-    let engine = EngineService::start()?;
+    let conditions = Conditions::observe(files, options, &tools.programs);
+    let engine = Engine::start(&tools.engine, options.client).await?;
     let field = Field::prepare(&tools, &engine)?;
     let concurrency = [1].into_iter().chain(options.concurrency.iter().copied());
     let phases = concurrency.map(|concurrency| PhaseSize { resources: options.count, concurrency });

@@ -32,6 +32,12 @@ pub(crate) struct Options {
     /// The Pulumi CLI; its YAML host is beside it.
     #[arg(long, global = true, value_name = "PATH", default_value_os_t = in_tools("pulumi"))]
     pub(crate) pulumi: PathBuf,
+    /// The engine's side of the wire, on grpc-go.
+    #[arg(long, global = true, value_name = "PATH", default_value_os_t = in_tools("bench-engine"))]
+    pub(crate) engine: PathBuf,
+    /// What calls the bridges.
+    #[arg(long, global = true, value_enum, default_value_t = Caller::GrpcGo)]
+    pub(crate) client: Caller,
     /// How many resources go through their lives in each phase (serial, concurrent) of each repetition.
     #[arg(long, global = true, value_name = "N", default_value_t = 200, value_parser = at_least_one)]
     pub(crate) count: usize,
@@ -184,6 +190,26 @@ pub(crate) struct LargeSchema {
     /// The provider's protocol.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u8).range(5..=6))]
     pub(crate) protocol: u8,
+}
+
+/// What calls the bridges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Caller {
+    /// Go's library, as engines do.
+    GrpcGo,
+    /// Rust's, in the harness itself.
+    Tonic,
+}
+
+impl Caller {
+    /// What reports call it.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::GrpcGo => "grpc-go",
+            Self::Tonic => "tonic",
+        }
+    }
 }
 
 /// Somebody who is measured.

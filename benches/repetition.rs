@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 
 use crate::bridge::{Bridge, BridgeClient, BridgeSpec, Ended, Killed, Startup};
 use crate::calls::{Call, Latency, Samples};
-use crate::engine::{EngineService, Logged};
+use crate::engine::{Engine, Logged};
 use crate::figures;
 use crate::floor::{Floor, FloorClient};
 use crate::machine;
@@ -38,7 +38,7 @@ const MEMORY_INTERVAL: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct Field<'a> {
     tools: &'a Tools,
-    engine: &'a EngineService,
+    engine: &'a Engine,
     homes: TempDir,
 }
 
@@ -191,7 +191,7 @@ impl SystemCalls {
 
 impl<'a> Field<'a> {
     /// Prepares to measure.
-    pub(crate) fn prepare(tools: &'a Tools, engine: &'a EngineService) -> anyhow::Result<Self> {
+    pub(crate) fn prepare(tools: &'a Tools, engine: &'a Engine) -> anyhow::Result<Self> {
         let homes = TempDir::with_prefix("isthmus-benches-homes-").context("no temporary directory")?;
         Ok(Self { tools, engine, homes })
     }
@@ -224,7 +224,7 @@ impl<'a> Field<'a> {
 
     /// Measures a contestant.
     async fn measure(&self, contestant: Contestant, plan: &Plan) -> anyhow::Result<Repetition> {
-        let before = self.engine.logged()?;
+        let before = self.engine.logged().await?;
         let first = match self.tools.bridge(contestant) {
             Some(executable) if plan.first_start => {
                 let home =
@@ -246,7 +246,7 @@ impl<'a> Field<'a> {
             let result = self.run(contestant, suite, &plan.phases, counted).await;
             suites.push(result.with_context(|| format!("the suite {}", suite.package()))?);
         }
-        let logged = self.engine.logged()?.since(before);
+        let logged = self.engine.logged().await?.since(before);
         Ok(Repetition { first, suites, logged })
     }
 

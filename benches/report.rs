@@ -9,7 +9,7 @@ use anyhow::{Context as _, bail};
 use serde::Serialize;
 
 use crate::machine::{self, Machine};
-use crate::options::workspace;
+use crate::options::{Caller, Options, workspace};
 use crate::tools::Program;
 
 /// When, where and with what a result was measured.
@@ -23,15 +23,18 @@ pub(crate) struct Conditions<'a> {
     pub(crate) commit: String,
     /// The machine, before the first measurement.
     pub(crate) machine: Machine,
+    /// What has called the bridges, if any were called.
+    pub(crate) client: Option<Caller>,
     /// The programs that were measured.
     pub(crate) programs: &'a [Program],
 }
 
 impl<'a> Conditions<'a> {
     /// Those of now.
-    pub(crate) fn observe(files: &'a Files, label: &'a str, programs: &'a [Program]) -> Self {
+    pub(crate) fn observe(files: &'a Files, options: &'a Options, programs: &'a [Program]) -> Self {
         let (commit, machine) = (machine::commit(), Machine::describe());
-        Self { date: &files.date, label, commit, machine, programs }
+        let client = (!programs.is_empty()).then_some(options.client);
+        Self { date: &files.date, label: &options.label, commit, machine, client, programs }
     }
 
     /// The heading of a table, in Markdown.
@@ -42,6 +45,10 @@ impl<'a> Conditions<'a> {
              Commit {}.\n\n",
             self.date, self.label, self.commit,
         );
+        if let Some(client) = self.client {
+            // Writing to a text cannot fail.
+            let _ = writeln!(text, "- calls of the bridges: by {}", client.title());
+        }
         for program in self.programs {
             let version = program.version.as_deref().unwrap_or("version unknown");
             // Writing to a text cannot fail.

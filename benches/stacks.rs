@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 
 use crate::bridge::{Bridge, BridgeSpec, SharedDaemon};
 use crate::calls::milliseconds;
-use crate::engine::EngineService;
+use crate::engine::Engine;
 use crate::figures::{Figures, median};
 use crate::machine;
 use crate::options::{Contestant, Options, StacksOptions};
@@ -67,8 +67,8 @@ struct StacksReport<'a> {
 /// Measures, writes the results, and returns the table.
 pub(crate) async fn run(options: &Options, stacks: StacksOptions, files: &Files) -> anyhow::Result<String> {
     let tools = Tools::find(options, &[Need::Tls])?;
-    let conditions = Conditions::observe(files, &options.label, &tools.programs);
-    let engine = Arc::new(EngineService::start()?);
+    let conditions = Conditions::observe(files, options, &tools.programs);
+    let engine = Arc::new(Engine::start(&tools.engine, options.client).await?);
     let mut contestants = options.bridges();
     if contestants.contains(&Contestant::Isthmus) {
         contestants.insert(0, Contestant::Daemon);
@@ -95,7 +95,7 @@ pub(crate) async fn run(options: &Options, stacks: StacksOptions, files: &Files)
 #[derive(Debug)]
 pub(crate) struct Plan {
     spec: BridgeSpec,
-    engine: Arc<EngineService>,
+    engine: Arc<Engine>,
     provider: PathBuf,
     configurations: usize,
 }
@@ -151,7 +151,7 @@ impl Home {
     pub(crate) async fn new(
         contestant: Contestant,
         tools: &Tools,
-        engine: &Arc<EngineService>,
+        engine: &Arc<Engine>,
         configurations: usize,
     ) -> anyhow::Result<Self> {
         let executable = tools.bridge(contestant).context("there is no floor for stacks")?;
@@ -198,7 +198,7 @@ async fn measure(
     contestant: Contestant,
     stacks: StacksOptions,
     tools: &Tools,
-    engine: &Arc<EngineService>,
+    engine: &Arc<Engine>,
 ) -> anyhow::Result<Runs> {
     let home = Home::new(contestant, tools, engine, stacks.configurations).await?;
     let run = async || run_all(home.plan(), stacks.stacks, home.daemon()).await;

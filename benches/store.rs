@@ -79,7 +79,7 @@ struct StoreReport<'a> {
 
 /// Measures, writes the results, and returns the table.
 pub(crate) async fn run(options: &Options, store: &StoreOptions, files: &Files) -> anyhow::Result<String> {
-    let conditions = Conditions::observe(files, &options.label, &[]);
+    let conditions = Conditions::observe(files, options, &[]);
     let mut stores = Vec::new();
     for &database in &store.databases {
         stores.push(measure(database, store.objects).await.with_context(|| format!("measuring {database}"))?);

@@ -31,6 +31,8 @@ pub(crate) struct Tools {
     pub(crate) isthmus: PathBuf,
     /// The Go bridge.
     pub(crate) go_bridge: PathBuf,
+    /// The engine's side of the wire.
+    pub(crate) engine: PathBuf,
     /// The provider `random`.
     pub(crate) random: PathBuf,
     /// The provider `time`.
@@ -90,6 +92,7 @@ impl Tools {
                 &options.go_bridge,
                 "tests/tools/build go-bridge",
             ),
+            (true, "the engine", &options.engine, "tests/tools/build bench-engine"),
             (
                 needs.contains(&Need::Random),
                 "the provider random",
@@ -135,6 +138,7 @@ impl Tools {
         Ok(Self {
             isthmus,
             go_bridge: absolute(&options.go_bridge)?,
+            engine: absolute(&options.engine)?,
             random: absolute(&options.provider)?,
             time: absolute(&options.time_provider)?,
             tls: absolute(&options.tls_provider)?,

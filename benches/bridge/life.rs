@@ -2,38 +2,33 @@
 //!
 //! Answers are looked at, not only timed: a bridge that answers fast and wrong must not win.
 
-use std::time::Instant;
-
 use anyhow::{Context as _, bail};
 use isthmus_proto::property::Struct;
 use isthmus_proto::pulumirpc::diff_response::DiffChanges;
-use isthmus_proto::pulumirpc::resource_provider_client::ResourceProviderClient;
 use isthmus_proto::pulumirpc::{
     CheckRequest, CheckResponse, CreateRequest, CreateResponse, DeleteRequest, DiffRequest, DiffResponse,
     ReadRequest, ReadResponse, UpdateRequest, UpdateResponse,
 };
-use tonic::transport::Channel;
 
 use crate::calls::{Call, Samples};
+use crate::engine::{Client, Took};
 use crate::workload::{Case, Change, bag};
 
 /// The connection to a bridge. Copies share it.
 #[derive(Clone, Debug)]
-pub(crate) struct BridgeClient(ResourceProviderClient<Channel>);
+pub(crate) struct BridgeClient(Client);
 
 /// Makes a call, and notes how long it took.
 macro_rules! timed {
     ($samples:expr, $call:expr, $future:expr) => {{
-        let began = Instant::now();
-        let answer = $future.await;
-        let took = began.elapsed();
-        $samples.add($call, took);
-        answer.with_context(|| format!("{} failed", $call.title()))?.into_inner()
+        let answer = $future.await.with_context(|| format!("{} failed", $call.title()))?;
+        $samples.add($call, Took::of(&answer));
+        answer.into_inner()
     }};
 }
 
 impl BridgeClient {
-    pub(super) fn new(client: ResourceProviderClient<Channel>) -> Self {
+    pub(super) fn new(client: Client) -> Self {
         Self(client)
     }
 
