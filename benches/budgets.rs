@@ -20,11 +20,11 @@ use crate::large_schema::{self, Loads};
 use crate::machine;
 use crate::options::{BudgetOptions, Contestant, LargeSchema, Options, Section, workspace};
 use crate::processes;
-use crate::pulumi_cli::{self, CliSeconds};
 use crate::repetition::{Field, PhaseSize, Plan, Repetition};
 use crate::report::{self, Conditions, Files};
 use crate::tools::{Need, Tools};
 use crate::turns::{Turn, by_turns};
+use crate::waits::{self, Stack, Waits};
 use crate::workload::Suite;
 use evaluation::{Budget, Verdict};
 
@@ -42,7 +42,7 @@ struct Measurements {
     /// Starts for the schema of a large provider.
     large_schema: Vec<Turn<Loads>>,
     /// Commands of the Pulumi CLI.
-    cli: Vec<Turn<CliSeconds>>,
+    cli: Vec<Turn<Waits>>,
     /// The size of the executable without symbols, in bytes.
     stripped_bytes: Option<u64>,
     /// CPU time of a release build from nothing, in seconds.
@@ -110,7 +110,7 @@ async fn measure(options: &Options, budgets: &BudgetOptions, tools: &Tools) -> a
     if budgets.measures(Section::Cli) {
         let bridges = options.bridges();
         measurements.cli = by_turns("Pulumi CLI", turns, &bridges, async |contestant| {
-            pulumi_cli::measure(contestant, options.count, tools).await
+            waits::measure(contestant, Stack::Random, options.count, tools, &engine).await
         })
         .await?;
     }

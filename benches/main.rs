@@ -24,7 +24,6 @@ mod main_job;
 mod options;
 mod plot;
 mod processes;
-mod pulumi_cli;
 mod repetition;
 mod report;
 mod stacks;
@@ -33,8 +32,10 @@ mod summary;
 mod system_calls;
 mod tools;
 mod turns;
+mod waits;
 mod workload;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -55,6 +56,9 @@ async fn main() -> ExitCode {
 }
 
 async fn run() -> anyhow::Result<()> {
+    if std::env::args().next().is_some_and(|name| Path::new(&name).ends_with(tools::PLUGIN)) {
+        return waits::null::serve().await;
+    }
     let options = Options::parse();
     let files = Files::reserve(&options.label)?;
     let table = match &options.part {
@@ -65,6 +69,7 @@ async fn run() -> anyhow::Result<()> {
         Some(Part::LargeSchema(large)) => large_schema::run(&options, large, &files).await?,
         Some(Part::Stacks(stacks)) => stacks::run(&options, *stacks, &files).await?,
         Some(Part::Store(store)) => store::run(&options, store, &files).await?,
+        Some(Part::Waits(waits)) => waits::run(&options, waits, &files).await?,
     };
     print!("{table}");
     eprintln!("written to {}", files.json().display());

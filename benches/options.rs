@@ -38,6 +38,9 @@ pub(crate) struct Options {
     /// What calls the bridges.
     #[arg(long, global = true, value_enum, default_value_t = Caller::GrpcGo)]
     pub(crate) client: Caller,
+    /// OpenTofu.
+    #[arg(long, global = true, value_name = "PATH", default_value_os_t = in_tools("tofu"))]
+    pub(crate) tofu: PathBuf,
     /// How many resources go through their lives in each phase (serial, concurrent) of each repetition.
     #[arg(long, global = true, value_name = "N", default_value_t = 200, value_parser = at_least_one)]
     pub(crate) count: usize,
@@ -73,6 +76,16 @@ pub(crate) enum Part {
     Stacks(StacksOptions),
     /// How the stores of objects do with many objects.
     Store(StoreOptions),
+    /// Run commands of the Pulumi CLI and of OpenTofu, as a user waits for them.
+    Waits(WaitsOptions),
+}
+
+/// How many resources.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct WaitsOptions {
+    /// Resources of a stack, for each size.
+    #[arg(long, value_name = "N,N", value_delimiter = ',', default_values_t = [10, 100, 1000], value_parser = at_least_one)]
+    pub(crate) sizes: Vec<usize>,
 }
 
 /// How many stacks, and how alike.
@@ -225,6 +238,12 @@ pub(crate) enum Contestant {
     GoBridge,
     /// A bare client of the provider.
     Floor,
+    /// A plugin that answers at once, where a bridge would have to work.
+    #[value(skip)]
+    Null,
+    /// The program that the providers were made for.
+    #[value(skip)]
+    OpenTofu,
 }
 
 impl Contestant {
@@ -238,6 +257,8 @@ impl Contestant {
             Self::Isthmus => "isthmus",
             Self::GoBridge => "Go bridge",
             Self::Floor => "floor",
+            Self::Null => "nothing",
+            Self::OpenTofu => "OpenTofu",
         }
     }
 }
@@ -249,6 +270,8 @@ impl std::fmt::Display for Contestant {
             Self::Isthmus => "isthmus",
             Self::GoBridge => "go-bridge",
             Self::Floor => "floor",
+            Self::Null => "null",
+            Self::OpenTofu => "opentofu",
         })
     }
 }

@@ -22,8 +22,9 @@ const STEPS: [f64; 3] = [1.0, 2.0, 5.0];
 const DARK: &str = "@media (prefers-color-scheme: dark) {
   .page { fill: #0d1117 } text { fill: #e6edf3 } .grid { stroke: #30363d }
   .stroke0 { stroke: #58a6ff } .fill0 { fill: #58a6ff } .stroke1 { stroke: #f0883e } .fill1 { fill: #f0883e }
+  .stroke2 { stroke: #8b949e } .fill2 { fill: #8b949e } .stroke3 { stroke: #3fb950 } .fill3 { fill: #3fb950 }
 }";
-const COLOURS: [&str; 2] = ["#0969da", "#bc4c00"];
+const COLOURS: [&str; 4] = ["#0969da", "#bc4c00", "#656d76", "#1a7f37"];
 
 /// A plot.
 #[derive(Clone, Debug)]

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -234,7 +233,7 @@ impl<'a> Field<'a> {
                     home: home.path().to_owned(),
                     variables: Vec::new(),
                 };
-                let provider = self.provider(Suite::Random);
+                let provider = self.tools.provider(Suite::Random);
                 let (bridge, startup) = Bridge::start(&spec, self.engine, Suite::Random, provider).await?;
                 Some(FirstStart { startup, killed: bridge.kill().await? })
             }
@@ -257,7 +256,7 @@ impl<'a> Field<'a> {
         sizes: &[PhaseSize],
         counted: &[PhaseSize],
     ) -> anyhow::Result<SuiteResult> {
-        let executable = Executable::at(self.provider(suite))?;
+        let executable = Executable::at(self.tools.provider(suite))?;
         let mut startups = Vec::new();
         for _ in 1..STARTS {
             let (session, startup) = self.start(contestant, suite).await?;
@@ -290,7 +289,7 @@ impl<'a> Field<'a> {
     }
 
     async fn start(&self, contestant: Contestant, suite: Suite) -> anyhow::Result<(Session, Startup)> {
-        let provider = self.provider(suite);
+        let provider = self.tools.provider(suite);
         match self.tools.bridge(contestant) {
             Some(executable) => {
                 let home = self.homes.path().join(contestant.to_string());
@@ -306,14 +305,6 @@ impl<'a> Field<'a> {
                 let (floor, startup) = Floor::start(suite, provider).await?;
                 Ok((Session::Floor(Box::new(floor)), startup))
             }
-        }
-    }
-
-    fn provider(&self, suite: Suite) -> &Path {
-        match suite {
-            Suite::Random => &self.tools.random,
-            Suite::Time => &self.tools.time,
-            Suite::Sandbox => &self.tools.sandbox,
         }
     }
 }

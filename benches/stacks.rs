@@ -173,7 +173,7 @@ impl Home {
                 let daemon = SharedDaemon::start(&tools.command()?, &alone.spec).await?;
                 (plan(&daemon.socket()?), Some(daemon))
             }
-            Contestant::Isthmus | Contestant::GoBridge | Contestant::Floor => (alone, None),
+            _ => (alone, None),
         };
         Ok(Self { plan: Arc::new(plan), daemon, _directory: directory })
     }

@@ -11,9 +11,10 @@ use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
 use crate::options::{Contestant, Options};
+use crate::workload::Suite;
 
 /// The name by which isthmus knows that an engine started it, and the directory that tells it its plugin version.
-const PLUGIN: &str = "pulumi-resource-terraform-provider";
+pub(crate) const PLUGIN: &str = "pulumi-resource-terraform-provider";
 const PLUGIN_DIRECTORY: &str = "resource-terraform-provider-v1.4.0";
 /// The version in it.
 pub(crate) const PLUGIN_VERSION: &str = "1.4.0";
@@ -43,8 +44,11 @@ pub(crate) struct Tools {
     pub(crate) sandbox: PathBuf,
     /// The Pulumi CLI, with its YAML host beside it.
     pub(crate) pulumi: PathBuf,
+    /// OpenTofu.
+    pub(crate) tofu: PathBuf,
     /// What they are, for the record.
     pub(crate) programs: Vec<Program>,
+    null: PathBuf,
     _directory: TempDir,
 }
 
@@ -61,6 +65,8 @@ pub(crate) enum Need {
     Sandbox,
     /// The Pulumi CLI with its YAML host.
     Pulumi,
+    /// OpenTofu.
+    OpenTofu,
 }
 
 /// One program, so that a result can be told from that of another build.
@@ -114,6 +120,7 @@ impl Tools {
             ),
             (needs.contains(&Need::Pulumi), "the Pulumi CLI", &options.pulumi, "tests/tools/build pulumi"),
             (needs.contains(&Need::Pulumi), "its YAML host", &yaml_host, "tests/tools/build yaml"),
+            (needs.contains(&Need::OpenTofu), "OpenTofu", &options.tofu, "tests/tools/build tofu"),
         ];
         let mut missing = String::new();
         let mut programs = Vec::new();
@@ -144,6 +151,8 @@ impl Tools {
             tls: absolute(&options.tls_provider)?,
             sandbox: absolute(&options.sandbox)?,
             pulumi: absolute(&options.pulumi)?,
+            tofu: absolute(&options.tofu)?,
+            null: std::env::current_exe().context("the path of this program is not known")?,
             programs,
             _directory: directory,
         })
@@ -159,12 +168,23 @@ impl Tools {
         Ok(command)
     }
 
-    /// The executable of a contestant. The floor has none.
+    /// The executable of a contestant, if it is a plugin.
     pub(crate) fn bridge(&self, contestant: Contestant) -> Option<&Path> {
         match contestant {
             Contestant::Daemon | Contestant::Isthmus => Some(&self.isthmus),
             Contestant::GoBridge => Some(&self.go_bridge),
-            Contestant::Floor => None,
+            // It is this program by the name of a plugin.
+            Contestant::Null => Some(&self.null),
+            Contestant::Floor | Contestant::OpenTofu => None,
+        }
+    }
+
+    /// The provider of a suite.
+    pub(crate) fn provider(&self, suite: Suite) -> &Path {
+        match suite {
+            Suite::Random => &self.random,
+            Suite::Time => &self.time,
+            Suite::Sandbox => &self.sandbox,
         }
     }
 }

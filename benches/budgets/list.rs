@@ -10,9 +10,9 @@ use crate::figures::Figures;
 use crate::large_schema::Loads;
 use crate::options::{Contestant, Section};
 use crate::processes::{Kib, Memory};
-use crate::pulumi_cli::CliSeconds;
 use crate::repetition::{Phase, Repetition, SuiteResult};
 use crate::turns::Turn;
+use crate::waits::Waits;
 use crate::workload::Suite;
 
 use Contestant::{Floor, GoBridge};
@@ -137,16 +137,16 @@ fn large_schema(turns: &[Turn<Loads>]) -> Vec<Budget> {
     vec![schema.ratio_to(GoBridge, AtMost(1.0 / 20.0)), anonymous.value(AtMost(25.0))]
 }
 
-fn cli(turns: &[Turn<CliSeconds>]) -> Vec<Budget> {
-    let budget = |command: &str, value: fn(&CliSeconds) -> f64| {
-        let figures = Figures::of(turns, |seconds| Some(value(seconds)));
+fn cli(turns: &[Turn<Waits>]) -> Vec<Budget> {
+    let budget = |command: &str, value: fn(&Waits) -> f64| {
+        let figures = Figures::of(turns, |waits| Some(value(waits)));
         let quantity = Quantity { section: Section::Cli, name: format!("{command}, s"), digits: 2, figures };
         quantity.ratio_to(GoBridge, AtMost(0.9))
     };
     vec![
-        budget("`pulumi up`", |seconds| seconds.up),
-        budget("`pulumi up` without changes", |seconds| seconds.unchanged),
-        budget("`pulumi destroy`", |seconds| seconds.destroy),
+        budget("`pulumi up`", |waits| waits.up.seconds),
+        budget("`pulumi up` without changes", |waits| waits.unchanged.seconds),
+        budget("`pulumi destroy`", |waits| waits.destroy.seconds),
     ]
 }
 
