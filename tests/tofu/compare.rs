@@ -7,6 +7,7 @@
 
 use serde_json::Value as Json;
 
+use crate::providers::Service;
 use crate::requests::Request;
 use crate::steps::{Decision, Step};
 
@@ -15,6 +16,8 @@ use crate::steps::{Decision, Step};
 pub(crate) struct Difference {
     pub(crate) what: What,
     pub(crate) method: &'static str,
+    /// The service of isthmus that our side is driven through.
+    pub(crate) service: Service,
     /// What was decided in the step.
     pub(crate) decision: Decision,
     pub(crate) step: Step,
@@ -47,6 +50,7 @@ pub(crate) enum What {
 
 /// Compares. `before` are our requests of earlier steps, with nothing announced.
 pub(crate) fn differences(
+    service: Service,
     decision: Decision,
     step: &Step,
     before: &[Request],
@@ -59,6 +63,7 @@ pub(crate) fn differences(
         found.push(Difference {
             what,
             method,
+            service,
             decision,
             step: step.clone(),
             ours: ours.cloned(),

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use isthmus_proto::property::Struct;
+use isthmus_proto::pulumirpc::diff_response::DiffChanges;
 use isthmus_proto::pulumirpc::resource_provider_client::ResourceProviderClient;
 use isthmus_proto::pulumirpc::{
     CheckRequest, ConfigureRequest, CreateRequest, DeleteRequest, DiffRequest, DiffResponse,
@@ -13,7 +14,16 @@ use tonic::transport::Channel;
 use tonic::{Code, Status};
 
 use crate::kinds::Provider;
-use crate::providers::{Setting, link_providers, variables};
+use crate::legacy::Plugin;
+use crate::providers::{Service, Setting, link_providers, variables};
+use crate::steps::Decision;
+
+/// Isthmus for one provider, driven through one of its services.
+#[derive(Debug)]
+pub(crate) enum Isthmus {
+    Pulumirpc(Daemon),
+    Lumirpc(Plugin),
+}
 
 /// A daemon for one provider, or a Go bridge. It is killed with its provider when this goes.
 #[derive(Debug)]
@@ -81,6 +91,108 @@ pub(crate) struct Options {
 impl Named {
     fn urn(&self) -> String {
         format!("urn:pulumi:test::tofu::{}::{}", self.token, self.name)
+    }
+}
+
+impl Isthmus {
+    /// Starts it with this configuration. All that is started for a world shares the directory.
+    pub(crate) async fn start(
+        provider: Provider,
+        setting: Setting,
+        configuration: &Struct,
+        directory: &Path,
+    ) -> Self {
+        match setting.service {
+            Service::Pulumirpc => {
+                Self::Pulumirpc(Daemon::start(provider, setting, configuration.clone(), directory).await)
+            }
+            Service::Lumirpc => {
+                Self::Lumirpc(Plugin::start(provider, setting, configuration, directory).await)
+            }
+        }
+    }
+
+    /// The inputs by which the engine goes on, or what is wrong with them.
+    pub(crate) async fn check(
+        &self,
+        resource: &Named,
+        stored: Option<&Stored>,
+        news: &Struct,
+    ) -> Result<Struct, String> {
+        match self {
+            Self::Pulumirpc(daemon) => {
+                daemon.check(resource, stored.map(|stored| &stored.inputs), news).await
+            }
+            Self::Lumirpc(plugin) => plugin.check(resource, news).await,
+        }
+    }
+
+    /// What the engine does to a stored resource for these inputs, and the answer to Diff that it goes by.
+    pub(crate) async fn decide(
+        &self,
+        resource: &Named,
+        stored: &Stored,
+        inputs: &Struct,
+    ) -> Result<(Decision, String), String> {
+        let daemon = match self {
+            Self::Pulumirpc(daemon) => daemon,
+            Self::Lumirpc(plugin) => return plugin.decide(resource, stored, inputs).await,
+        };
+        let difference = daemon.diff(resource, stored, inputs).await?;
+        let replaces = !difference.replaces.is_empty();
+        let decision = match (difference.changes(), replaces, difference.delete_before_replace) {
+            (DiffChanges::DiffNone, ..) => Decision::Nothing,
+            (_, false, _) => Decision::Update,
+            (_, true, false) => Decision::ReplaceCreatingFirst,
+            (_, true, true) => Decision::ReplaceDeletingFirst,
+        };
+        Ok((decision, format!("{difference:?}")))
+    }
+
+    /// Create.
+    pub(crate) async fn create(&self, resource: &Named, inputs: &Struct) -> Result<Stored, Failure> {
+        match self {
+            Self::Pulumirpc(daemon) => daemon.create(resource, inputs, false).await,
+            Self::Lumirpc(plugin) => plugin.create(resource, inputs).await,
+        }
+    }
+
+    /// Update.
+    pub(crate) async fn update(
+        &self,
+        resource: &Named,
+        stored: &Stored,
+        inputs: &Struct,
+    ) -> Result<Stored, Failure> {
+        match self {
+            Self::Pulumirpc(daemon) => daemon.update(resource, stored, inputs, false).await,
+            Self::Lumirpc(plugin) => plugin.update(resource, stored, inputs).await,
+        }
+    }
+
+    /// Delete.
+    pub(crate) async fn delete(&self, resource: &Named, stored: &Stored) -> Result<(), String> {
+        match self {
+            Self::Pulumirpc(daemon) => daemon.delete(resource, stored).await,
+            Self::Lumirpc(plugin) => plugin.delete(resource, stored).await,
+        }
+    }
+
+    /// The end of its messages, for the report of a failure.
+    pub(crate) fn last_messages(&self) -> String {
+        let (stderr, told) = match self {
+            Self::Pulumirpc(daemon) => (daemon.stderr(), daemon.all_told()),
+            Self::Lumirpc(plugin) => (plugin.stderr(), plugin.shown()),
+        };
+        const LINES: usize = 30;
+        let lines: Vec<&str> = stderr.lines().collect();
+        let told =
+            told.iter().rev().take(LINES).rev().map(|line| format!("{:?}: {}", line.severity, line.message));
+        format!(
+            "stderr of isthmus:\n{}\nits messages to the engine:\n{}",
+            lines[lines.len().saturating_sub(LINES)..].join("\n"),
+            told.collect::<Vec<_>>().join("\n")
+        )
     }
 }
 
@@ -331,24 +443,12 @@ impl Daemon {
         };
         in_time(self.client.clone().delete(request)).await
     }
-
-    /// The end of what the daemon and its engine said, for whoever has to find out what went wrong.
-    pub(crate) fn last_words(&self) -> String {
-        const LINES: usize = 30;
-        let stderr = self.process.stderr();
-        let lines: Vec<&str> = stderr.lines().collect();
-        let told = self.engine.shown();
-        let told =
-            told.iter().rev().take(LINES).rev().map(|line| format!("{:?}: {}", line.severity, line.message));
-        format!(
-            "stderr of the daemon:\n{}\nwhat it told its engine:\n{}",
-            lines[lines.len().saturating_sub(LINES)..].join("\n"),
-            told.collect::<Vec<_>>().join("\n")
-        )
-    }
 }
 
-async fn in_time<T>(call: impl Future<Output = Result<tonic::Response<T>, Status>>) -> Result<T, String> {
+/// A call, within the time that an answer may take.
+pub(crate) async fn in_time<T>(
+    call: impl Future<Output = Result<tonic::Response<T>, Status>>,
+) -> Result<T, String> {
     within_patience(call).await.map_err(|status| said(&status))
 }
 

@@ -15,9 +15,19 @@ use isthmus_sandbox::Protocol;
 
 use crate::kinds::Provider;
 
-/// How the providers of a world are.
+/// The service of isthmus that a world is driven through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Service {
+    /// Of today's engine.
+    Pulumirpc,
+    /// Of the legacy engine.
+    Lumirpc,
+}
+
+/// How a world is driven, and how its providers are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setting {
+    pub(crate) service: Service,
     pub(crate) protocol: Protocol,
     /// Whether the sandbox answers as the older SDK does.
     pub(crate) legacy: bool,
@@ -25,11 +35,16 @@ pub(crate) struct Setting {
 
 impl Setting {
     /// Protocol 6, and nothing special.
-    pub(crate) const PLAIN: Self = Self { protocol: Protocol::V6, legacy: false };
+    pub(crate) const PLAIN: Self =
+        Self { service: Service::Pulumirpc, protocol: Protocol::V6, legacy: false };
 
-    /// Four seeds in a row bring all there are. The older SDK is on protocol 5: on 6, the sandbox has what that cannot have.
+    /// Twelve seeds in a row bring all there are. The older SDK is on protocol 5: on 6, the sandbox has what that cannot have.
     pub(crate) const fn of(seed: u64) -> Self {
-        Self { protocol: if seed % 2 == 1 { Protocol::V6 } else { Protocol::V5 }, legacy: seed % 4 == 2 }
+        Self {
+            service: if seed.is_multiple_of(3) { Service::Lumirpc } else { Service::Pulumirpc },
+            protocol: if seed % 2 == 1 { Protocol::V6 } else { Protocol::V5 },
+            legacy: seed % 4 == 2,
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::kinds::KINDS;
+use crate::providers::Service;
 use crate::rules::Tally;
 use crate::steps::{Decision, Edit, Outside, Step};
 
@@ -14,6 +15,13 @@ const TOLD: usize = 400;
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     pub(crate) steps: usize,
+    steps_of_legacy_engine: usize,
+    /// How often the legacy engine has updated what OpenTofu leaves as it is.
+    pub(crate) idle_updates: usize,
+    /// How often it has left what OpenTofu would change, because its inputs were the same.
+    pub(crate) untouched: usize,
+    /// How many of its look-ups were compared.
+    pub(crate) lookups: usize,
     /// How many resources have come to their end.
     pub(crate) lives: usize,
     types: BTreeSet<&'static str>,
@@ -35,9 +43,16 @@ pub(crate) struct Report {
 
 impl Report {
     /// Counts a step and what was decided in it.
-    pub(crate) fn count(&mut self, type_name: &'static str, decision: Decision, step: &Step) {
+    pub(crate) fn count(
+        &mut self,
+        service: Service,
+        type_name: &'static str,
+        decision: Decision,
+        step: &Step,
+    ) {
         self.types.insert(type_name);
         self.steps += 1;
+        self.steps_of_legacy_engine += usize::from(service == Service::Lumirpc);
         *self.decisions.entry(decision).or_default() += 1;
         let edit = match step.edit {
             Edit::None => "the program stays as it is",
@@ -105,6 +120,13 @@ impl Report {
         };
         line("resources", self.lives);
         line("steps", self.steps);
+        line("steps by the legacy engine", self.steps_of_legacy_engine);
+        line("the legacy engine updates what does not change", self.idle_updates);
+        line(
+            "the legacy engine does not repeat a failed update, whose inputs are taken back",
+            self.untouched,
+        );
+        line("look-ups by the legacy engine", self.lookups);
         line("types of resources", self.types.len());
         for (decision, count) in &self.decisions {
             line(&format!("decided: {decision}"), *count);

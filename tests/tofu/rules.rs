@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::Value as Json;
 
 use crate::compare::{Difference, What};
+use crate::providers::Service;
 use crate::requests::Request;
 use crate::steps::Decision;
 
@@ -62,14 +63,13 @@ pub(crate) const RULES: &[Rule] = &[
     Rule {
         id: "OpenTofu upgrades again",
         reason: "it upgrades what is deleted once more before it applies: what it has upgraded before, in which the older SDK has made \
-                 empty texts of null",
+                 empty texts and sets of null",
         covers: |difference| {
             difference.what == What::OnlyTheirs
                 && difference.method == "UpgradeResourceState"
-                && difference
-                    .theirs
-                    .as_ref()
-                    .is_some_and(|request| request.type_name == "conformance_legacy_sets")
+                && difference.theirs.as_ref().is_some_and(|request| {
+                    matches!(&*request.type_name, "conformance_legacy_sets" | "conformance_legacy_shapes")
+                })
         },
     },
     Rule {
@@ -226,10 +226,14 @@ pub(crate) const RULES: &[Rule] = &[
                         "conformance_attribute_dynamic" | "conformance_dynamics"
                     )
                 })
-                && matches!(
-                    difference.decision,
-                    Decision::Update | Decision::ReplaceCreatingFirst | Decision::ReplaceDeletingFirst
-                )
+                && match difference.decision {
+                    Decision::Update | Decision::ReplaceCreatingFirst | Decision::ReplaceDeletingFirst => {
+                        true
+                    }
+                    // A plan of the legacy engine was a change, before all arguments were known.
+                    Decision::Nothing => difference.service == Service::Lumirpc && difference.step.unknown,
+                    Decision::Create | Decision::Delete => false,
+                }
         },
     },
     Rule {
@@ -296,6 +300,59 @@ pub(crate) const RULES: &[Rule] = &[
             difference.what == What::OnlyOurs
                 && difference.method == "UpgradeResourceState"
                 && (difference.step.refresh || difference.step.imports())
+        },
+    },
+    Rule {
+        id: "the legacy engine starts a plugin for each command",
+        reason: "each process configures its provider, as each process of OpenTofu does",
+        covers: |difference| {
+            difference.service == Service::Lumirpc
+                && difference.what == What::OursRepeated
+                && matches!(difference.method, "ValidateProviderConfig" | "ConfigureProvider")
+        },
+    },
+    Rule {
+        id: "the legacy engine compares inputs",
+        reason: "it calls Check of each resource, and Diff only of those whose inputs differ; OpenTofu plans all",
+        covers: |difference| {
+            difference.service == Service::Lumirpc
+                && difference.what == What::OnlyTheirs
+                && matches!(difference.method, "PlanResourceChange" | "UpgradeResourceState")
+                && difference.decision == Decision::Nothing
+        },
+    },
+    Rule {
+        id: "a failed creation is undone",
+        reason: "the legacy engine cannot store what a failed creation has left, so that isthmus deletes it in the same call, as it was \
+                 returned; the test has OpenTofu destroy it, which upgrades its state first",
+        covers: |difference| {
+            difference.service == Service::Lumirpc
+                && difference.what == What::OnlyTheirs
+                && difference.method == "UpgradeResourceState"
+                && difference.decision == Decision::Create
+        },
+    },
+    Rule {
+        id: "a failed deletion is read",
+        reason: "the legacy engine takes an object for existing after a deletion that failed, so that isthmus reads whether it does",
+        covers: |difference| {
+            difference.service == Service::Lumirpc
+                && difference.what == What::OnlyOurs
+                && difference.method == "ReadResource"
+                && difference.decision == Decision::Delete
+                && matches!(difference.step.trouble, Some(("delete", _)))
+        },
+    },
+    Rule {
+        id: "the legacy engine plans no new objects",
+        reason: "its plan calls Check and Diff, and its deployment has all arguments; OpenTofu plans new objects with unknown ones",
+        covers: |difference| {
+            difference.service == Service::Lumirpc
+                && difference.what == What::OnlyTheirs
+                && difference.method == "PlanResourceChange"
+                && difference.theirs.as_ref().is_some_and(|request| {
+                    request.fields["prior_state"].is_null() && request.is_about_unknown()
+                })
         },
     },
 ];

@@ -149,10 +149,14 @@ impl Tofu {
         std::fs::write(self.directory.join("main.tf.json"), text).expect("a file in a directory of ours");
     }
 
-    /// Plans: what is to happen to which resource, and what it is to be. What is not named there stays as it is.
-    pub(crate) fn plan(&self, refresh: bool) -> BTreeMap<String, (Decision, Preview)> {
+    /// Plans: what is to happen to which resource, and what it is to be. What is not named there stays as it is, and so do the
+    /// resources of the `untouched` addresses.
+    pub(crate) fn plan(&self, refresh: bool, untouched: &[String]) -> BTreeMap<String, (Decision, Preview)> {
         let refresh = if refresh { "-refresh=true" } else { "-refresh=false" };
-        self.run(&["plan", "-input=false", "-no-color", "-out=plan", refresh]);
+        let exclusions: Vec<String> = untouched.iter().map(|address| format!("-exclude={address}")).collect();
+        let mut arguments = vec!["plan", "-input=false", "-no-color", "-out=plan", refresh];
+        arguments.extend(exclusions.iter().map(String::as_str));
+        self.run(&arguments);
         let shown = self.run(&["show", "-json", "plan"]);
         let plan: Json = serde_json::from_str(&shown).expect("a plan is shown as JSON");
         let changes = plan["resource_changes"].as_array().cloned().unwrap_or_default();
@@ -212,6 +216,14 @@ impl Tofu {
             String::from_utf8_lossy(&output.stderr)
         );
         failures
+    }
+
+    /// Destroys the resources of these addresses, and nothing else.
+    pub(crate) fn destroy(&self, addresses: &[String]) {
+        let targets: Vec<String> = addresses.iter().map(|address| format!("-target={address}")).collect();
+        let mut arguments = vec!["destroy", "-input=false", "-no-color", "-auto-approve", "-refresh=false"];
+        arguments.extend(targets.iter().map(String::as_str));
+        self.run(&arguments);
     }
 
     /// What is in the state, by name.

@@ -367,9 +367,11 @@ impl Veil<'_> {
     }
 
     /// An element of a collection. OpenTofu has no expression for a whole block. In an unknown object of nested attributes, the
-    /// plugin framework misses what it requires and plans defaults, which core refuses.
+    /// plugin framework misses what it requires and plans defaults, which core refuses; and OpenTofu takes a write-only
+    /// attribute of it, which is as unknown, for one that the provider has returned.
     fn element(&mut self, known: &Wish, shape: &Shape, is_block: bool) -> Wish {
-        let is_nested = matches!(shape, Shape::Object(_)) && !self.wishes.kind.complete;
+        let is_nested = matches!(shape, Shape::Object(object)
+            if !self.wishes.kind.complete || object.fields.iter().any(|field| field.write_only));
         if is_block || is_nested { self.inside(known, shape, is_block) } else { self.value(known, shape) }
     }
 }

@@ -6,26 +6,24 @@ use std::sync::Arc;
 
 use isthmus_cty::json::from_tree;
 use isthmus_package::shape::{ObjectShape, ResourceShape, Shape};
-use isthmus_proto::property::Struct;
-use isthmus_proto::pulumirpc::DiffResponse;
-use isthmus_proto::pulumirpc::diff_response::DiffChanges;
+use isthmus_proto::property::{Struct, Value};
 use isthmus_sandbox::Protocol;
 use isthmus_test_engine::json_of;
 use isthmus_translate::meta::Meta;
 use isthmus_translate::raw_state::{RawStateSource, stored_raw_state};
 use serde_json::Value as Json;
-use tokio::task::JoinHandle;
 
 use crate::compare::{Difference, differences, places};
-use crate::daemon::{Daemon, Failure, Named, Options, Stored};
+use crate::daemon::{Failure, Isthmus, Named, Options, Stored};
 use crate::kinds::{CONFIGURATION, KINDS, Kind, Provider, Timeouts};
+use crate::legacy;
 use crate::lottery::Lottery;
 use crate::preview::{Preview, shown_by_isthmus, shown_by_opentofu};
-use crate::providers::{Schemas, Setting};
+use crate::providers::{Schemas, Service, Setting};
 use crate::report::Report;
 use crate::requests::{Record, Request, shown};
 use crate::steps::{Decision, Edit, Outside, Step};
-use crate::tofu::{Configured, Tofu, choice};
+use crate::tofu::{Configured, InState, Tofu, choice};
 use crate::wish::{Members, Wish, Wishes, known, pulumi_inputs, tofu_json};
 
 /// How many resources of a kind there are, unless there can only be one or `ISTHMUS_TOFU_OF_A_KIND` is another number.
@@ -33,6 +31,25 @@ const OF_A_KIND: usize = 2;
 
 /// The places of sensitive values in objects.
 const SECRETS: [&str; 2] = ["/state/secret", "/owner"];
+
+/// Those types whose objects note that they are read.
+const NOTES_READS: [&str; 5] = [
+    "conformance_audited",
+    "conformance_diary",
+    "conformance_timed_attribute",
+    "conformance_timed_block",
+    "conformance_legacy_timed",
+];
+
+/// Those types of which a plan can differ from the last one although the program and the state are the same, so that OpenTofu
+/// updates them again and again.
+const RESTLESS: [&str; 5] = [
+    "conformance_block_list",
+    "conformance_block_single",
+    "conformance_legacy_sets",
+    "conformance_legacy_shapes",
+    "conformance_planner",
+];
 
 /// How many parts the kinds are dealt into; a world has one of them, by its seed. It is odd, because every second seed is of
 /// the same protocol: so that twice as many seeds in a row bring each part on both.
@@ -46,7 +63,10 @@ pub(crate) struct World {
     schemas: BTreeMap<Provider, Arc<Schemas>>,
     directory: PathBuf,
     tofu: Tofu,
-    daemons: BTreeMap<Provider, Arc<Daemon>>,
+    /// The configurations of the providers, as the engine has them.
+    configurations: BTreeMap<Provider, Struct>,
+    /// Those of the engine's command. Today's engine goes on with the same.
+    daemons: BTreeMap<Provider, Arc<Isthmus>>,
     resources: Vec<Resource>,
     our_records: BTreeMap<Provider, Record>,
     their_records: BTreeMap<Provider, Record>,
@@ -69,13 +89,17 @@ struct Resource {
     wish: Option<Members>,
     /// What it says.
     program: Members,
+    /// Whether the engine can import it.
+    imports: bool,
     /// How often the resource whose output chooses its values has changed.
     turns: usize,
     /// How often it had when it was made last.
     made: Option<usize>,
     /// What the engine stores.
     stored: Option<Stored>,
-    /// Whether the last change has failed, so that the engine sends an update even where nothing differs.
+    /// The object that a replacement has created another for.
+    replaced: Option<Stored>,
+    /// Whether the last change has failed, so that today's engine sends an update even where nothing differs.
     is_half_made: bool,
     /// Whether a deletion has failed since the engine has learnt of the object: OpenTofu has what that left, and an engine what
     /// was before.
@@ -85,7 +109,7 @@ struct Resource {
     /// Whether the two sides have come to different ends, so that nothing is compared until it is removed.
     is_astray: bool,
     /// The last answer to Diff, for whoever has to find out why it was decided so.
-    difference: Option<DiffResponse>,
+    difference: String,
 }
 
 impl World {
@@ -96,15 +120,13 @@ impl World {
         let mut lottery = Lottery::new(seed);
         let (ours, theirs) = (directory.join("isthmus"), directory.join("opentofu"));
         let mut tofu = Tofu::new(setting, &theirs);
-        let mut daemons = BTreeMap::new();
+        let mut configurations = BTreeMap::new();
         for provider in Provider::ALL {
             let shape = schemas[&provider].configuration();
             let wishes = Wishes { kind: &CONFIGURATION, shape: &shape, marker: "" };
             let wish = wishes.new_wish(&mut lottery.split());
             tofu.configure(provider, tofu_json(&wish, &shape.object));
-            let configuration = pulumi_inputs(&wish, &shape.object);
-            let daemon = Daemon::start(provider, setting, configuration, &ours).await;
-            daemons.insert(provider, Arc::new(daemon));
+            configurations.insert(provider, pulumi_inputs(&wish, &shape.object));
         }
         let records = |directory: &Path| {
             Provider::ALL
@@ -136,25 +158,28 @@ impl World {
                     lottery,
                     wish: None,
                     program: Members::new(),
+                    imports: kind.imports && setting.service == Service::Pulumirpc,
                     turns: 0,
-                    made: None,
+                    made: (setting.service == Service::Lumirpc).then_some(0),
                     stored: None,
+                    replaced: None,
                     is_half_made: false,
                     is_half_deleted: false,
                     ids,
                     is_astray: false,
-                    difference: None,
+                    difference: String::new(),
                 });
             }
         }
         let (our_records, their_records) = (records(&ours), records(&theirs));
-        Self {
+        let world = Self {
             seed,
             setting,
             schemas,
             directory: directory.to_owned(),
             tofu,
-            daemons,
+            configurations,
+            daemons: BTreeMap::new(),
             resources,
             our_records,
             their_records,
@@ -162,7 +187,12 @@ impl World {
             asked: BTreeMap::new(),
             lottery,
             rounds: 0,
+        };
+        if setting.service == Service::Lumirpc {
+            world.tofu_plan(&[], &[], &[]);
+            world.tofu.apply();
         }
+        world
     }
 
     /// How many steps a round is.
@@ -172,7 +202,8 @@ impl World {
 
     /// Takes every resource one step further.
     pub(crate) async fn round(&mut self, report: &mut Report) {
-        let refresh = self.rounds > 0 && self.lottery.percent(40);
+        let refreshes = self.setting.service == Service::Pulumirpc;
+        let refresh = refreshes && self.rounds > 0 && self.lottery.percent(40);
         let steps: Vec<Step> = self.resources.iter_mut().map(|resource| resource.draw(refresh)).collect();
         self.step(&steps, report).await;
     }
@@ -211,19 +242,16 @@ impl World {
             })
             .collect();
 
-        // As with an engine, calls about different resources are made at once.
-        let begun = std::mem::take(&mut self.resources).into_iter().zip(steps).zip(ids.clone()).map(
-            |((mut resource, step), id)| {
-                let daemon = Arc::clone(&self.daemons[&resource.kind.provider]);
-                let step = step.clone();
-                tokio::spawn(async move {
-                    let preview = resource.preview(&daemon, &step, id.as_deref()).await;
+        self.begin_command().await;
+        let shown = self
+            .each(|index, mut resource, isthmus| {
+                let (step, id) = (steps[index].clone(), ids[index].clone());
+                async move {
+                    let preview = resource.preview(&isthmus, &step, id.as_deref()).await;
                     (resource, preview)
-                })
-            },
-        );
-        let (resources, shown) = joined(begun.collect()).await;
-        self.resources = resources;
+                }
+            })
+            .await;
         let mut previews = Vec::new();
         for ((preview, resource), step) in shown.into_iter().zip(&self.resources).zip(steps) {
             match preview {
@@ -238,48 +266,59 @@ impl World {
             return;
         }
         let decisions: Vec<Decision> = previews.iter().map(|(decision, _)| *decision).collect();
-        let mut theirs = self.tofu_plan(steps, &ids, &decisions);
+        let theirs = self.tofu_plan(steps, &ids, &decisions);
         for ((resource, step), (decision, shown)) in self.resources.iter().zip(steps).zip(&previews) {
-            let (their, preview) = theirs.remove(&resource.named.name).unwrap_or_default();
-            report.count(resource.kind.type_name, *decision, step);
-            if their != *decision {
-                let difference = &resource.difference;
-                let text =
-                    format!("isthmus decides: {decision}; OpenTofu decides: {their}; Diff: {difference:?}");
-                report.fail(self.told(resource, step, &text));
-            } else if let Some(shown) = shown {
+            report.count(self.setting.service, resource.kind.type_name, *decision, step);
+            if let (Some(shown), Some((their, preview))) = (shown, theirs.get(&resource.named.name))
+                && their == decision
+            {
                 report.previews += 1;
-                self.compare_previews(resource, step, shown, &preview, report);
+                self.compare_previews(resource, step, shown, preview, report);
             }
         }
+        let untouched = self.compare_decisions(steps, &decisions, &theirs, report);
+        let decisions = match self.setting.service {
+            Service::Pulumirpc => decisions,
+            Service::Lumirpc => self.deployment(steps, decisions, untouched, report).await,
+        };
         let mut failed = self.tofu.apply();
+        if self.setting.service == Service::Lumirpc {
+            self.destroy_tainted();
+        }
         for resource in &mut self.resources {
             resource.made = resource.turn();
         }
         let resources = self.resources.iter().enumerate();
         let astray: Vec<usize> =
             resources.filter(|(_, resource)| resource.is_astray).map(|(index, _)| index).collect();
-        let begun = std::mem::take(&mut self.resources).into_iter().zip(steps).zip(&decisions).map(
-            |((mut resource, step), decision)| {
-                let daemon = Arc::clone(&self.daemons[&resource.kind.provider]);
-                let (step, decision) = (step.clone(), *decision);
-                tokio::spawn(async move {
-                    let applied = resource.apply(&daemon, &step, decision).await;
+        let applied = self
+            .each(|index, mut resource, isthmus| {
+                let (step, decision) = (steps[index].clone(), decisions[index]);
+                async move {
+                    let applied = resource.apply(&isthmus, &step, decision).await;
                     (resource, applied)
-                })
-            },
-        );
-        let (resources, applied) = joined(begun.collect()).await;
-        self.resources = resources;
+                }
+            })
+            .await;
+        // At the end, as engines do.
+        let deleted = self
+            .each(|_, mut resource, isthmus| async move {
+                let deleted = resource.delete_replaced(&isthmus).await;
+                (resource, deleted)
+            })
+            .await;
+        let applied = applied.into_iter().zip(deleted).map(|(applied, deleted)| applied.and(deleted));
         for (index, ((step, decision), applied)) in steps.iter().zip(&decisions).zip(applied).enumerate() {
             let resource = &mut self.resources[index];
             let mut their = failed.remove(&resource.named.name);
             report.failures_of_providers += usize::from(their.is_some());
             if applied.is_ok() && *decision == Decision::Update {
+                let is_applied_as_planned = self.setting.service == Service::Pulumirpc;
                 their = their.filter(|their| !is_lenient_about(their));
                 // OpenTofu refuses the last plan also of what turns out not to change, which no engine applies.
                 let is_refused = |errors: &Vec<String>| {
-                    step.unknown
+                    is_applied_as_planned
+                        && step.unknown
                         && errors
                             .iter()
                             .all(|error| error.contains("Provider produced inconsistent final plan"))
@@ -306,9 +345,155 @@ impl World {
         for directory in self.troubles().into_iter().filter(|directory| directory.exists()) {
             std::fs::remove_dir_all(directory).expect("a directory of ours");
         }
-        self.compare_states(steps, report);
+        self.compare_states(steps, report).await;
         self.compare_objects(report);
         self.compare_requests(steps, &decisions, &astray, report);
+        self.look_up(steps, report).await;
+    }
+
+    /// Starts isthmus for the engine's next command. The legacy engine kills that of the last one first.
+    async fn begin_command(&mut self) {
+        if self.setting.service == Service::Lumirpc {
+            self.daemons.clear();
+        }
+        let directory = self.directory.join("isthmus");
+        for (provider, configuration) in &self.configurations {
+            if !self.daemons.contains_key(provider) {
+                let isthmus = Isthmus::start(*provider, self.setting, configuration, &directory).await;
+                self.daemons.insert(*provider, Arc::new(isthmus));
+            }
+        }
+    }
+
+    /// The outcomes of calls about each resource. As with an engine, those about different resources are made at once.
+    async fn each<T, Calls>(&mut self, call: impl Fn(usize, Resource, Arc<Isthmus>) -> Calls) -> Vec<T>
+    where
+        T: Send + 'static,
+        Calls: Future<Output = (Resource, T)> + Send + 'static,
+    {
+        let mut begun = Vec::new();
+        for (index, resource) in std::mem::take(&mut self.resources).into_iter().enumerate() {
+            let isthmus = Arc::clone(&self.daemons[&resource.kind.provider]);
+            begun.push(tokio::spawn(call(index, resource, isthmus)));
+        }
+        let mut outcomes = Vec::new();
+        for begun in begun {
+            let (resource, outcome) = begun.await.expect("the calls about a resource end");
+            self.resources.push(resource);
+            outcomes.push(outcome);
+        }
+        outcomes
+    }
+
+    /// Compares the decisions. Those resources are returned that only OpenTofu would change.
+    ///
+    /// The legacy engine updates wherever its inputs differ. Where OpenTofu does nothing then, the update has to leave
+    /// everything as it is. Where its inputs are the same it calls nothing, whatever a provider would plan.
+    fn compare_decisions(
+        &self,
+        steps: &[Step],
+        ours: &[Decision],
+        theirs: &BTreeMap<String, (Decision, Preview)>,
+        report: &mut Report,
+    ) -> Vec<String> {
+        let mut untouched = Vec::new();
+        for ((resource, step), our) in self.resources.iter().zip(steps).zip(ours) {
+            let their = theirs.get(&resource.named.name).map(|(their, _)| *their).unwrap_or_default();
+            match (self.setting.service, our, their) {
+                (_, our, their) if *our == their => {}
+                (Service::Lumirpc, Decision::Update, Decision::Nothing) => report.idle_updates += 1,
+                (Service::Lumirpc, Decision::Nothing, Decision::Update)
+                    if resource.is_half_made || RESTLESS.contains(&resource.kind.type_name) =>
+                {
+                    untouched.push(resource.address());
+                }
+                _ => {
+                    let difference = &resource.difference;
+                    let text =
+                        format!("isthmus decides: {our}; OpenTofu decides: {their}; Diff: {difference}");
+                    report.fail(self.told(resource, step, &text));
+                }
+            }
+        }
+        untouched
+    }
+
+    /// What a deployment of the legacy engine does. It applies no plan, but decides again, with all arguments known; so does
+    /// OpenTofu then, without the changes of the resources that choose them.
+    async fn deployment(
+        &mut self,
+        steps: &[Step],
+        mut decisions: Vec<Decision>,
+        mut untouched: Vec<String>,
+        report: &mut Report,
+    ) -> Vec<Decision> {
+        self.begin_command().await;
+        let decided = self
+            .each(|_, mut resource, isthmus| async move {
+                let decided = resource.decide(&isthmus, false).await;
+                (resource, decided)
+            })
+            .await;
+        for (((decided, decision), resource), step) in
+            decided.into_iter().zip(&mut decisions).zip(&self.resources).zip(steps)
+        {
+            match decided {
+                Ok(decided) if step.unknown || decided == *decision => *decision = decided,
+                other => {
+                    let text = format!("planned: {decision}; the deployment decides: {other:?}");
+                    report.fail(self.told(resource, step, &text));
+                }
+            }
+        }
+        if steps.iter().any(|step| step.unknown) {
+            for resource in &mut self.resources {
+                resource.turns = resource.made.unwrap_or(resource.turns);
+            }
+            let theirs = self.tofu_plan(steps, &vec![None; steps.len()], &decisions);
+            untouched = self.compare_decisions(steps, &decisions, &theirs, report);
+        }
+        if !untouched.is_empty() {
+            report.untouched += untouched.len();
+            self.tofu.plan(false, &untouched);
+        }
+        decisions
+    }
+
+    /// Destroys with OpenTofu what failed creations have left: isthmus does so for the legacy engine, which cannot store it.
+    fn destroy_tainted(&self) {
+        let state = self.tofu.state();
+        let is_tainted = |resource: &&Resource| {
+            state.get(&resource.named.name).is_some_and(|in_state| in_state.is_tainted)
+        };
+        let tainted: Vec<String> = self.resources.iter().filter(is_tainted).map(Resource::address).collect();
+        if !tainted.is_empty() {
+            self.tofu.destroy(&tainted);
+        }
+    }
+
+    /// Looks up the resources of a legacy engine by their ids: the objects are what the last changes have returned.
+    async fn look_up(&mut self, steps: &[Step], report: &mut Report) {
+        if self.setting.service == Service::Pulumirpc {
+            return;
+        }
+        let found = self
+            .each(|_, resource, isthmus| async move {
+                let found = resource.look_up(&isthmus).await;
+                (resource, found)
+            })
+            .await;
+        for ((found, resource), step) in found.into_iter().zip(&self.resources).zip(steps) {
+            report.lookups += usize::from(found.is_some());
+            if let Some(Err(text)) = found {
+                report.fail(self.told(resource, step, &text));
+            }
+        }
+        for (provider, record) in &mut self.our_records {
+            for request in record.added(&self.schemas[provider]) {
+                let is_read = matches!(request.method, "ReadResource" | "UpgradeResourceState");
+                assert!(is_read || request.type_name.is_empty(), "a look-up only reads: {request:?}");
+            }
+        }
     }
 
     fn tofu_plan(
@@ -338,7 +523,7 @@ impl World {
             .filter_map(|resource| Some((resource.named.name.as_str(), resource.turn()?)))
             .collect();
         self.tofu.write(&configured, &choosers);
-        self.tofu.plan(steps.iter().any(|step| step.refresh))
+        self.tofu.plan(steps.iter().any(|step| step.refresh), &[])
     }
 
     /// Where the providers of both sides read what goes wrong.
@@ -393,15 +578,27 @@ impl World {
         }
     }
 
-    fn compare_states(&self, steps: &[Step], report: &mut Report) {
+    async fn compare_states(&self, steps: &[Step], report: &mut Report) {
         let mut theirs = self.tofu.state();
+        let mut records = BTreeMap::new();
+        if self.setting.service == Service::Lumirpc {
+            for provider in Provider::ALL {
+                records.extend(legacy::stored_states(provider, &self.directory.join("isthmus")).await);
+            }
+        }
         for (resource, step) in self.resources.iter().zip(steps) {
             let their = theirs.remove(&resource.named.name);
-            if resource.is_astray || resource.is_half_deleted {
+            let our = resource.stored.as_ref().and_then(|stored| match self.setting.service {
+                Service::Pulumirpc => Some(state_in(stored, &resource.shape)),
+                Service::Lumirpc => records.remove(&(resource.kind.type_name.to_owned(), stored.id.clone())),
+            });
+            // Today's engine has what was before the deletion.
+            let is_behind = resource.is_half_deleted && self.setting.service == Service::Pulumirpc;
+            if resource.is_astray || is_behind {
                 continue;
             }
-            let (Some(stored), Some(their)) = (&resource.stored, &their) else {
-                if resource.stored.is_some() || their.is_some() {
+            let (Some(our), Some(their)) = (&our, &their) else {
+                if our.is_some() || resource.stored.is_some() || their.is_some() {
                     let text = format!("isthmus has {:?}, OpenTofu has {their:?}", resource.stored);
                     report.fail(self.told(resource, step, &text));
                 }
@@ -409,31 +606,25 @@ impl World {
             };
             let own = &resource.shape.schema.block.implied_type;
             let their_value = from_tree(&their.attributes, own).expect("OpenTofu's state conforms");
-            let (raw, source) =
-                stored_raw_state(&stored.outputs, &resource.shape).expect("the stored state can be read");
-            assert!(matches!(source, RawStateSource::Delta), "{source:?}");
-            let our_value = from_tree(&raw, own).expect("our state conforms");
+            let our_value = from_tree(&our.attributes, own).expect("our state conforms");
             for place in places(&shown(&our_value), &shown(&their_value)) {
                 report.fail(self.told(resource, step, &format!("the states differ: {place:?}")));
             }
-            let meta = Meta::from_properties(&stored.outputs).expect("the stored state has good data");
-            if meta.private != their.private {
+            if our.private != their.private {
                 let text = format!(
                     "private data differs: isthmus has {:?}, OpenTofu has {:?}",
-                    String::from_utf8_lossy(&meta.private),
+                    String::from_utf8_lossy(&our.private),
                     String::from_utf8_lossy(&their.private)
                 );
                 report.fail(self.told(resource, step, &text));
             }
-            if meta.schema_version != their.schema_version || meta.tainted != their.is_tainted {
-                report.fail(self.told(
-                    resource,
-                    step,
-                    &format!("data about the state differs: {meta:?}, {their:?}"),
-                ));
+            if our.schema_version != their.schema_version || our.is_tainted != their.is_tainted {
+                let text = format!("data about the state differs: {our:?}, {their:?}");
+                report.fail(self.told(resource, step, &text));
             }
         }
         assert!(theirs.is_empty(), "OpenTofu has more: {theirs:?}");
+        assert!(records.is_empty(), "the state store has more: {records:?}");
     }
 
     fn compare_objects(&self, report: &mut Report) {
@@ -467,6 +658,10 @@ impl World {
         report: &mut Report,
     ) {
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        // The processes of a command remember nothing of the one before.
+        if self.setting.service == Service::Lumirpc {
+            self.asked.clear();
+        }
         for provider in Provider::ALL {
             let about = self.about_providers.entry(provider).or_default();
             for (records, resources, about) in [
@@ -493,7 +688,8 @@ impl World {
             }
             report.requests(ours.len(), theirs.len());
             let asked = self.asked.entry(resource.kind.type_name).or_default();
-            for difference in differences(decisions[index], &steps[index], asked, &ours, &theirs) {
+            let service = self.setting.service;
+            for difference in differences(service, decisions[index], &steps[index], asked, &ours, &theirs) {
                 if !report.tally.covers(&difference) {
                     let text = format!(
                         "{}\n  isthmus: {}\n  OpenTofu: {}",
@@ -521,7 +717,8 @@ impl World {
                 continue;
             }
             report.configurations += 1;
-            for difference in differences(Decision::Nothing, &step, &[], ours, theirs) {
+            let service = self.setting.service;
+            for difference in differences(service, Decision::Nothing, &step, &[], ours, theirs) {
                 if !report.tally.covers(&difference) {
                     report.fail(format!("{} of seed {}: {}", provider.name(), self.seed, tell(&difference)));
                 }
@@ -577,12 +774,17 @@ impl World {
             self.setting,
             inputs.unwrap_or_default(),
             self.tofu.program_of(resource.kind.type_name, &resource.named.name),
-            self.daemons[&resource.kind.provider].last_words(),
+            self.daemons[&resource.kind.provider].last_messages(),
         )
     }
 }
 
 impl Resource {
+    /// Its address in OpenTofu's project.
+    fn address(&self) -> String {
+        format!("{}.{}", self.kind.type_name, self.named.name)
+    }
+
     /// Whether an output of another resource chooses among its arguments.
     fn is_chosen(&self) -> bool {
         self.wish.is_some() && known(&self.program) != self.program
@@ -600,7 +802,7 @@ impl Resource {
     fn can_be_imported(&self, wish: &Members) -> bool {
         let mut untyped =
             self.shape.object.fields.iter().filter(|field| matches!(field.shape, Shape::Dynamic));
-        self.kind.imports
+        self.imports
             && !untyped.any(|field| wish.get(&*field.terraform).is_some_and(Wish::has_list))
             && self.stored.is_some()
             && !self.is_half_made
@@ -717,10 +919,20 @@ impl Resource {
     /// What an engine does before it changes anything, and what it shows of what is to be.
     async fn preview(
         &mut self,
-        daemon: &Daemon,
+        isthmus: &Isthmus,
         step: &Step,
         import: Option<&str>,
     ) -> Result<(Decision, Option<Struct>), String> {
+        let daemon = match isthmus {
+            Isthmus::Pulumirpc(daemon) => daemon,
+            Isthmus::Lumirpc(_) => {
+                let decision = self.decide(isthmus, step.unknown).await?;
+                if decision == Decision::Create {
+                    self.inputs(isthmus, None, step.unknown).await?;
+                }
+                return Ok((decision, None));
+            }
+        };
         if let Some(id) = import {
             self.stored = daemon.import(&self.named, id).await?;
             if self.stored.is_none() {
@@ -732,14 +944,14 @@ impl Resource {
             self.stored = daemon.refresh(&self.named, stored).await?;
             self.is_half_deleted = false;
         }
-        let decision = self.decide(daemon, step.unknown).await?;
+        let decision = self.decide(isthmus, step.unknown).await?;
         let shown = match (decision, &self.stored) {
             (Decision::Create | Decision::ReplaceCreatingFirst | Decision::ReplaceDeletingFirst, _) => {
-                let inputs = self.inputs(daemon, None, step.unknown).await?;
+                let inputs = self.inputs(isthmus, None, step.unknown).await?;
                 daemon.create(&self.named, &inputs, true).await
             }
             (Decision::Update, Some(stored)) => {
-                let inputs = self.inputs(daemon, Some(stored), step.unknown).await?;
+                let inputs = self.inputs(isthmus, Some(stored), step.unknown).await?;
                 daemon.update(&self.named, stored, &inputs, true).await
             }
             _ => return Ok((decision, None)),
@@ -750,55 +962,52 @@ impl Resource {
 
     /// What an engine does when it changes things. It decides anew, and must come to the same end. Of what has failed it
     /// keeps what is there.
-    async fn apply(&mut self, daemon: &Daemon, step: &Step, decision: Decision) -> Result<(), String> {
-        let now = self.decide(daemon, false).await?;
-        let decision = match (decision, now) {
-            // It has turned out that what was unknown is what was there.
-            (Decision::Update, Decision::Nothing) if step.unknown => now,
-            // The same; OpenTofu replaces all the same, and so does an engine that is told to.
-            (
-                Decision::ReplaceCreatingFirst | Decision::ReplaceDeletingFirst,
-                Decision::Update | Decision::Nothing,
-            ) if step.unknown => decision,
-            _ if now == decision => now,
-            _ => return Err(format!("it was decided: {decision}; after the preview it is: {now}")),
+    async fn apply(&mut self, isthmus: &Isthmus, step: &Step, decision: Decision) -> Result<(), String> {
+        let decision = match isthmus {
+            Isthmus::Pulumirpc(_) => self.decide_after_preview(isthmus, step, decision).await?,
+            // Its deployment has decided.
+            Isthmus::Lumirpc(_) => decision,
         };
         let was_half_made = std::mem::take(&mut self.is_half_made);
         match (decision, self.stored.clone()) {
             (Decision::Nothing, Some(stored)) => {
-                let inputs = self.inputs(daemon, Some(&stored), false).await?;
+                if matches!(isthmus, Isthmus::Lumirpc(_)) {
+                    self.is_half_made = was_half_made;
+                    return Ok(());
+                }
+                let inputs = self.inputs(isthmus, Some(&stored), false).await?;
                 if was_half_made {
-                    let updated = daemon.update(&self.named, &stored, &inputs, false).await;
+                    let updated = isthmus.update(&self.named, &stored, &inputs).await;
                     return self.keep(updated);
                 }
                 self.stored = Some(Stored { inputs, ..stored });
             }
             (Decision::Nothing, None) => {}
             (Decision::Create, _) => {
-                let inputs = self.inputs(daemon, None, false).await?;
-                let created = daemon.create(&self.named, &inputs, false).await;
+                let inputs = self.inputs(isthmus, None, false).await?;
+                let created = isthmus.create(&self.named, &inputs).await;
                 return self.keep(created);
             }
             (Decision::Update, Some(stored)) => {
-                let inputs = self.inputs(daemon, Some(&stored), false).await?;
-                let updated = daemon.update(&self.named, &stored, &inputs, false).await;
+                let inputs = self.inputs(isthmus, Some(&stored), false).await?;
+                let updated = isthmus.update(&self.named, &stored, &inputs).await;
                 return self.keep(updated);
             }
             (Decision::ReplaceCreatingFirst, Some(stored)) => {
-                let inputs = self.inputs(daemon, None, false).await?;
-                let created = daemon.create(&self.named, &inputs, false).await;
+                let inputs = self.inputs(isthmus, None, false).await?;
+                let created = isthmus.create(&self.named, &inputs).await;
                 self.keep(created)?;
-                daemon.delete(&self.named, &stored).await?;
+                self.replaced = Some(stored);
             }
             (Decision::ReplaceDeletingFirst, Some(stored)) => {
-                daemon.delete(&self.named, &stored).await?;
+                isthmus.delete(&self.named, &stored).await?;
                 self.stored = None;
-                let inputs = self.inputs(daemon, None, false).await?;
-                let created = daemon.create(&self.named, &inputs, false).await;
+                let inputs = self.inputs(isthmus, None, false).await?;
+                let created = isthmus.create(&self.named, &inputs).await;
                 return self.keep(created);
             }
             (Decision::Delete, Some(stored)) => {
-                let deleted = daemon.delete(&self.named, &stored).await;
+                let deleted = isthmus.delete(&self.named, &stored).await;
                 self.is_half_deleted = deleted.is_err();
                 deleted?;
                 self.stored = None;
@@ -806,6 +1015,54 @@ impl Resource {
             (decision, None) => return Err(format!("{decision} of what is not there")),
         }
         Ok(())
+    }
+
+    /// What today's engine decides when it changes things.
+    async fn decide_after_preview(
+        &mut self,
+        isthmus: &Isthmus,
+        step: &Step,
+        decision: Decision,
+    ) -> Result<Decision, String> {
+        let now = self.decide(isthmus, false).await?;
+        match (decision, now) {
+            // It has turned out that what was unknown is what was there.
+            (Decision::Update, Decision::Nothing) if step.unknown => Ok(now),
+            // The same; OpenTofu replaces all the same, and so does an engine that is told to.
+            (
+                Decision::ReplaceCreatingFirst | Decision::ReplaceDeletingFirst,
+                Decision::Update | Decision::Nothing,
+            ) if step.unknown => Ok(decision),
+            _ if now == decision => Ok(now),
+            _ => Err(format!("it was decided: {decision}; after the preview it is: {now}")),
+        }
+    }
+
+    /// Deletes the object that a replacement has created another for.
+    async fn delete_replaced(&mut self, isthmus: &Isthmus) -> Result<(), String> {
+        match self.replaced.take() {
+            Some(replaced) => isthmus.delete(&self.named, &replaced).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Compares what the legacy engine has with a look-up by the id. `None`: it cannot be compared.
+    async fn look_up(&self, isthmus: &Isthmus) -> Option<Result<(), String>> {
+        let (Isthmus::Lumirpc(plugin), Some(stored)) = (isthmus, &self.stored) else { return None };
+        // After a failed change the engine has what was before.
+        let is_behind = self.is_half_made || self.is_half_deleted || self.is_astray;
+        if is_behind || NOTES_READS.contains(&self.kind.type_name) {
+            return None;
+        }
+        let found = plugin.get(&self.named, &stored.id).await;
+        let is_of_older_sdk = self.kind.type_name.starts_with("conformance_legacy");
+        let is_same = match &found {
+            Ok(Some(found)) if is_of_older_sdk => without_zeros(found) == without_zeros(&stored.outputs),
+            Ok(Some(found)) => *found == stored.outputs,
+            Ok(None) | Err(_) => false,
+        };
+        let differs = || format!("Get returns {found:?}, the engine has {:?}", stored.outputs);
+        Some(if is_same { Ok(()) } else { Err(differs()) })
     }
 
     /// Stores what a change has made.
@@ -826,34 +1083,28 @@ impl Resource {
         }
     }
 
-    async fn decide(&mut self, daemon: &Daemon, unknown: bool) -> Result<Decision, String> {
+    async fn decide(&mut self, isthmus: &Isthmus, unknown: bool) -> Result<Decision, String> {
         let stored = match (&self.stored, &self.wish) {
             (None, None) => return Ok(Decision::Nothing),
             (Some(_), None) => return Ok(Decision::Delete),
             (None, Some(_)) => return Ok(Decision::Create),
             (Some(stored), Some(_)) => stored,
         };
-        let inputs = self.inputs(daemon, Some(stored), unknown).await?;
-        let difference = daemon.diff(&self.named, stored, &inputs).await?;
-        let difference = self.difference.insert(difference);
-        let replaces = !difference.replaces.is_empty();
-        Ok(match (difference.changes(), replaces, difference.delete_before_replace) {
-            (DiffChanges::DiffNone, ..) => Decision::Nothing,
-            (_, false, _) => Decision::Update,
-            (_, true, false) => Decision::ReplaceCreatingFirst,
-            (_, true, true) => Decision::ReplaceDeletingFirst,
-        })
+        let inputs = self.inputs(isthmus, Some(stored), unknown).await?;
+        let (decision, difference) = isthmus.decide(&self.named, stored, &inputs).await?;
+        self.difference = difference;
+        Ok(decision)
     }
 
     async fn inputs(
         &self,
-        daemon: &Daemon,
+        isthmus: &Isthmus,
         stored: Option<&Stored>,
         unknown: bool,
     ) -> Result<Struct, String> {
         let wish = &self.program;
         let inputs = pulumi_inputs(&if unknown { wish.clone() } else { known(wish) }, &self.shape.object);
-        daemon.check(&self.named, stored.map(|stored| &stored.inputs), &inputs).await
+        isthmus.check(&self.named, stored, &inputs).await
     }
 }
 
@@ -895,15 +1146,39 @@ fn can_be_sensitive(shape: &Shape) -> bool {
     }
 }
 
-/// What has become of resources, and of the calls about them.
-async fn joined<T>(begun: Vec<JoinHandle<(Resource, T)>>) -> (Vec<Resource>, Vec<T>) {
-    let mut all = (Vec::new(), Vec::new());
-    for begun in begun {
-        let (resource, outcome) = begun.await.expect("the calls about a resource end");
-        all.0.push(resource);
-        all.1.push(outcome);
+/// Outputs without nulls and zero values: the older SDK reads the one for the other.
+fn without_zeros(outputs: &Struct) -> Struct {
+    fn without(value: &Value) -> Value {
+        match value {
+            Value::List(items) => Value::List(items.iter().map(without).collect()),
+            Value::Struct(members) => Value::Struct(without_zeros(members)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
+        }
     }
-    all
+    let is_zero = |value: &Value| match value {
+        Value::Null => true,
+        Value::Bool(truth) => !truth,
+        Value::Number(number) => *number == 0.0,
+        Value::String(text) => text.is_empty(),
+        Value::List(items) => items.is_empty(),
+        Value::Struct(members) => members.is_empty(),
+    };
+    let members = outputs.iter().map(|(name, value)| (name.to_owned(), without(value)));
+    members.filter(|(_, value)| !is_zero(value)).collect()
+}
+
+/// The state in what today's engine stores.
+fn state_in(stored: &Stored, shape: &ResourceShape) -> InState {
+    let (attributes, source) =
+        stored_raw_state(&stored.outputs, shape).expect("the stored state can be read");
+    assert!(matches!(source, RawStateSource::Delta), "{source:?}");
+    let meta = Meta::from_properties(&stored.outputs).expect("the stored state has good data");
+    InState {
+        attributes,
+        schema_version: meta.schema_version,
+        private: meta.private.to_vec(),
+        is_tainted: meta.tainted,
+    }
 }
 
 /// Whether OpenTofu has failed only for values that a plan left as they were, which were null. Isthmus warns of that: it may be
