@@ -10,7 +10,7 @@
 //! Here a slice is run. The full run, which also fails for rules that nothing needs, and writes what it has come to into
 //! `tests/tofu/results/`:
 //!
-//!     ISTHMUS_TOFU_STEPS=2100 ISTHMUS_TOFU_SEED=1 ISTHMUS_TOFU_RECORD=1 cargo test --test tofu
+//!     ISTHMUS_TOFU_STEPS=4500 ISTHMUS_TOFU_SEED=1 ISTHMUS_TOFU_RECORD=1 cargo test --test tofu
 //!
 //! A long round counts resources, each of which lives eight rounds of changes and is removed. More of a kind make it faster:
 //!

@@ -16,9 +16,7 @@ const TOLD: usize = 400;
 pub(crate) struct Report {
     pub(crate) steps: usize,
     steps_of_legacy_engine: usize,
-    /// How often the legacy engine has updated what OpenTofu leaves as it is.
-    pub(crate) idle_updates: usize,
-    /// How often it has left what OpenTofu would change, because its inputs were the same.
+    /// How often the legacy engine has called nothing, because its inputs were the same, where OpenTofu would update.
     pub(crate) untouched: usize,
     /// How many of its look-ups were compared.
     pub(crate) lookups: usize,
@@ -121,11 +119,7 @@ impl Report {
         line("resources", self.lives);
         line("steps", self.steps);
         line("steps by the legacy engine", self.steps_of_legacy_engine);
-        line("the legacy engine updates what does not change", self.idle_updates);
-        line(
-            "the legacy engine does not repeat a failed update, whose inputs are taken back",
-            self.untouched,
-        );
+        line("updates by OpenTofu that the same inputs give no reason for", self.untouched);
         line("look-ups by the legacy engine", self.lookups);
         line("types of resources", self.types.len());
         for (decision, count) in &self.decisions {
