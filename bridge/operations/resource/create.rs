@@ -17,7 +17,7 @@ pub async fn preview_create(target: &Target<'_>, inputs: &Struct) -> Result<Stru
     let config = config(target, inputs, Unknowns::Keep)?;
     let plan = plan(target, &config).await?;
     target.warn_of_deferral(&plan);
-    target.note(&plan)?;
+    target.note_preview(&plan)?;
     planned_properties(target, &plan, &config, inputs)
 }
 

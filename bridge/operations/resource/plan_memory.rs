@@ -75,8 +75,18 @@ struct Latest {
 }
 
 impl EarlierPlans<'_> {
-    /// Records a plan that is not applied in the same call.
+    /// Records the plan of a comparison.
     pub(super) fn note(&self, resource: &Resource<'_>, plan: &Plan) {
+        self.record(resource, plan, false);
+    }
+
+    /// Records the plan of a preview. If all of its inputs are known, it drops an earlier one with unknown
+    /// inputs: that one was of another run of the program, which has not applied it.
+    pub(super) fn note_preview(&self, resource: &Resource<'_>, plan: &Plan) {
+        self.record(resource, plan, true);
+    }
+
+    fn record(&self, resource: &Resource<'_>, plan: &Plan, is_preview: bool) {
         // A deferred plan is not binding.
         let is_postponed = plan.deferral.is_some();
         let kept = resource.keep(plan).filter(|_| !is_postponed).map(Arc::new);
@@ -88,7 +98,10 @@ impl EarlierPlans<'_> {
                 &mut entry.change
             };
             match kept {
-                Some(kept) if kept.is_wholly_known() => slot.in_whole = Some(kept),
+                Some(kept) if kept.is_wholly_known() => {
+                    slot.in_part = slot.in_part.take().filter(|_| !is_preview);
+                    slot.in_whole = Some(kept);
+                }
                 Some(kept) => *slot = Latest { in_part: Some(kept), in_whole: None },
                 None => *slot = Latest::default(),
             }

@@ -134,10 +134,18 @@ impl<'a> Target<'a> {
             .map_err(|found| OperationError::Inputs(Inputs::new(inputs, &self.shape.object).failures(found)))
     }
 
-    /// Records a plan that is not applied in this call.
+    /// Records the plan of a comparison, which is not applied in this call.
     pub(super) fn note(&self, plan: &Plan) -> Result<(), OperationError> {
         if let Some(plans) = &self.plans {
             plans.note(&self.resource()?, plan);
+        }
+        Ok(())
+    }
+
+    /// Records the plan of a preview.
+    pub(super) fn note_preview(&self, plan: &Plan) -> Result<(), OperationError> {
+        if let Some(plans) = &self.plans {
+            plans.note_preview(&self.resource()?, plan);
         }
         Ok(())
     }

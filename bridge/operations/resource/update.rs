@@ -35,7 +35,7 @@ pub async fn preview_update(
     let prior = refreshed.as_ref().unwrap_or(prior);
     let (plan, config, news) = plan(target, prior, changes, Unknowns::Keep).await?;
     target.warn_of_deferral(&plan);
-    target.note(&plan)?;
+    target.note_preview(&plan)?;
     planned_properties(target, &plan, &config, &news)
 }
 

@@ -75,6 +75,23 @@ on_one_protocol! {
         assert_eq!(changed.outputs["labels"], json!({"a": "b"}));
     }
 
+    async fn a_preview_supersedes_that_of_a_run_which_has_changed_nothing(host, session: conformance) {
+        let timed = session.resource("conformance:index/legacyTimed:LegacyTimed", "timed");
+        let made = timed.make(&json!({"name": "timed", "value": ""})).await?;
+        // It plans no other `granted` for a value that it does not know.
+        timed.preview_update(&made, &json!({"name": "timed", "value": unknown()})).await?;
+        // The value turns out to be what it was, and the engine calls no Update.
+        assert!(!timed.diff(&made, &json!({"name": "timed", "value": ""})).await?.some);
+        let news = json!({"name": "timed", "value": "new"});
+        timed.preview_update(&made, &news).await?;
+        assert!(timed.diff(&made, &news).await?.some);
+        assert_eq!(timed.update(&made, &news).await?.outputs["granted"], json!("update 15m0s"));
+        timed.preview_update(&made, &json!({"name": "timed", "value": unknown()})).await?;
+        let status = timed.update(&made, &news).await.expect_err("the same run");
+        assert!(status.message().contains("inconsistent final plan"), "{status}");
+        assert_eq!(host.count("ApplyResourceChange"), 2);
+    }
+
     async fn an_update_without_a_difference_changes_nothing(host, session: sandbox) {
         let faulty = session.faulty();
         let made = faulty.make(&json!({"mode": "none", "during": "update"})).await?;
