@@ -20,9 +20,10 @@ const NOTES_READS: [&str; 5] = [
 
 /// Those types of which a plan can differ from the last one although the program and the state are the same, so that OpenTofu
 /// updates them again and again.
-const RESTLESS: [&str; 5] = [
+const RESTLESS: [&str; 6] = [
     "conformance_block_list",
     "conformance_block_single",
+    "conformance_legacy_planned",
     "conformance_legacy_sets",
     "conformance_legacy_shapes",
     "conformance_planner",
