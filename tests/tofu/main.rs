@@ -14,7 +14,9 @@
 //!
 //! A long round counts resources, each of which lives eight rounds of changes and is removed. More of a kind make it faster:
 //!
-//!     ISTHMUS_TOFU_LIVES=20000 ISTHMUS_TOFU_OF_A_KIND=10 ISTHMUS_TOFU_SEED=1 cargo test --test tofu resources_live
+//!     ISTHMUS_TOFU_LIVES=20000 ISTHMUS_TOFU_OF_A_KIND=40 ISTHMUS_TOFU_SEED=1 cargo test --test tofu resources_live
+//!
+//! It is a quarter faster with `TMPDIR` in memory (tmpfs).
 //!
 //! Beside that, [`features`] tells feature by feature what OpenTofu, the Go bridge and the daemon do, and [`upstream`] does so
 //! for public reports about the Go bridge.

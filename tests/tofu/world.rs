@@ -445,7 +445,9 @@ impl World {
                     std::fs::write(file, troubles.to_string()).expect("a file of ours");
                 }
             }
-            let Some(stored) = &resource.stored else { continue };
+            let Some(stored) = resource.stored.as_ref().filter(|_| step.outside != Outside::Nothing) else {
+                continue;
+            };
             for side in ["isthmus", "opentofu"] {
                 let Some(path) = object_file(&self.directory.join(side).join("objects"), &stored.id) else {
                     continue;
