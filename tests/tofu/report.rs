@@ -134,9 +134,9 @@ impl Report {
         line("configurations of providers", self.configurations);
         line("requests about resources by isthmus", self.our_requests);
         line("requests about resources by OpenTofu", self.their_requests);
-        text += "\n| rule | reason | how often |\n|---|---|---|\n";
+        text += "\n| rule | how often | reason |\n|---|---|---|\n";
         for (rule, count) in self.tally.counts() {
-            writeln!(text, "| {} | {} | {count} |", rule.id, rule.reason).expect("text can be written to");
+            writeln!(text, "| {} | {count} | {} |", rule.id, rule.reason).expect("text can be written to");
         }
         text
     }
