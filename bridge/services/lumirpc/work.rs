@@ -20,6 +20,9 @@ use isthmus_session::daemon::{Call, Instance, Session};
 /// even if this process is killed.
 const ANSWERED_AFTER: Duration = Duration::from_millis(20);
 
+/// The pause before that is recorded again where the store could not be reached.
+const PAUSE: Duration = Duration::from_secs(1);
+
 /// This engine sends no URN.
 pub(super) struct Work {
     pub(super) session: Arc<Session>,
@@ -114,6 +117,8 @@ impl Work {
 
 /// Records that the engine has an answer which is about to be sent, if its connection is still open
 /// by then. If this process is killed first, or the engine was, the next plugin reports the object.
+/// A store that cannot be reached is tried again until the engine hangs up, and once more then: this
+/// engine mentions no resource whose inputs stay the same.
 pub(super) fn confirm_answer(session: &Arc<Session>, unconfirmed: Unconfirmed) {
     let connected = Arc::clone(session);
     session.daemon().spawn(async move {
@@ -122,8 +127,14 @@ pub(super) fn confirm_answer(session: &Arc<Session>, unconfirmed: Unconfirmed) {
             return;
         }
         fail_point("confirming");
-        // On failure a later call of the engine shows that it has the answer.
-        unconfirmed.confirm().await.ok();
+        let mut is_last = false;
+        while let Err(error) = unconfirmed.confirm().await
+            && error.is_unreachable()
+            && !is_last
+        {
+            tokio::time::sleep(PAUSE).await;
+            is_last = !connected.is_connected();
+        }
         fail_point("confirmed");
     });
 }

@@ -368,7 +368,7 @@ impl Unconfirmed {
     ///
     /// # Errors
     /// When the journal cannot be written; the intent stays open.
-    pub async fn confirm(self) -> Result<(), EncryptedStoreError> {
+    pub async fn confirm(&self) -> Result<(), EncryptedStoreError> {
         let remove = Change::remove(Kind::Intent, self.number);
         self.sealed.store.commit(Batch::of(remove).soon()).await?;
         Ok(())
