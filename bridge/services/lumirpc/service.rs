@@ -19,6 +19,7 @@ use crate::status::RequestError;
 use isthmus_operations::resource::{self, AutonamingMode, Naming, Operation};
 
 use super::name::{resource_name, without_names};
+use super::stored_resource::Created;
 use super::work::{Work, confirm_answer};
 
 /// Stateless: all state is in the connection's session and in the state store.
@@ -96,13 +97,20 @@ impl ResourceProvider for LumiService {
             let stored = stored.for_operation(Operation::Create, None);
             let inputs = without_names(request.properties, &stored.target.shape);
             let created = work.limited(&stored, stored.create(&inputs)).await;
-            let created = work.finish(&stored, created).await?;
-            Ok((created.unconfirmed, CreateResponse { id: created.id, properties: Some(created.outputs) }))
+            let (unconfirmed, created) = match created {
+                Ok(Created { id, outputs, unconfirmed }) => {
+                    (Some(unconfirmed), Ok(CreateResponse { id, properties: Some(outputs) }))
+                }
+                Err(error) => (error.unconfirmed(), Err(error)),
+            };
+            Ok((unconfirmed, work.finish(&stored, created).await))
         });
         // Only here: where the call was broken off, the change completes, and nothing is answered.
-        let (unconfirmed, response) = created.await?.into_inner();
-        confirm_answer(&session, unconfirmed);
-        Ok(Response::new(response))
+        let (unconfirmed, answer) = created.await?.into_inner();
+        if let Some(unconfirmed) = unconfirmed {
+            confirm_answer(&session, unconfirmed);
+        }
+        answer.map(Response::new)
     }
 
     async fn get(&self, request: Request<GetRequest>) -> Result<Response<GetResponse>, Status> {

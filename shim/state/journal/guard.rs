@@ -39,7 +39,7 @@ pub struct IntentGuard {
 
 /// An object that was created and stored, while its response is being sent. When this is dropped,
 /// the intent stays open.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Unconfirmed {
     sealed: SealedStore,
     number: RecordNumber,

@@ -85,19 +85,27 @@ async fn a_creation_that_was_killed_is_listed_and_reported_at_the_next_start() {
 }
 
 /// An engine that is killed while the provider creates a resource, in this mode; waits until the plugin has ended.
-async fn killed_in_a_creation(mode: &str) -> Engine {
+async fn killed_in_a_creation(mode: &str, during: &str) -> Engine {
     let (mut engine, objects) = sandbox().await;
     engine.has_a_process();
     engine.set("ISTHMUS_STOP_GRACE_PERIOD", "1");
     let mark = objects.display().to_string();
     engine.set("JOURNAL_MARK", &mark);
+    let calls = engine.home().join("calls");
+    engine.set("SANDBOX_CALLS", &calls.display().to_string());
     let late = goal(
         "sandbox:faulty:Faulty",
-        [("urnName", Value::from("late")), ("mode", mode.into()), ("during", "create".into())],
+        [("urnName", Value::from("late")), ("mode", mode.into()), ("during", during.into())],
     );
     let plugin = engine.start().await;
     let creating = plugin.begin_create(&late);
-    first_open_intent(engine.home()).await;
+    // Not earlier: an engine that is gone before the provider is asked has no object.
+    let is_asked = async {
+        while !std::fs::read_to_string(&calls).is_ok_and(|calls| calls.contains("ApplyResourceChange")) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, is_asked).await.expect("the provider is asked");
     plugin.kill_engine();
     creating.abort();
     drop(plugin);
@@ -111,14 +119,13 @@ async fn killed_in_a_creation(mode: &str) -> Engine {
     engine
 }
 
-#[tokio::test]
-async fn what_is_made_after_the_engine_was_killed_is_reported() {
-    // The provider ends the creation when it is stopped, which it is when the engine is gone.
-    let engine = killed_in_a_creation("late").await;
+/// The only object, which has this status, is reported to the next engines once.
+async fn is_reported_once(engine: &Engine, expected: Status) {
     let kept = kept(engine.home()).await;
-    let [(id, Status::Ready)] = &kept[..] else {
+    let [(id, status)] = &kept[..] else {
         panic!("one object, not {kept:?}; open: {:#?}", open_intents(engine.home()).await)
     };
+    assert_eq!(*status, expected);
     // An engine that has had the answer would mention the object in one of two runs.
     for _ in 0..4 {
         engine.start().await.kill().await;
@@ -129,8 +136,22 @@ async fn what_is_made_after_the_engine_was_killed_is_reported() {
 }
 
 #[tokio::test]
+async fn what_is_made_after_the_engine_was_killed_is_reported() {
+    // The provider ends the creation when it is stopped, which it is when the engine is gone.
+    let engine = killed_in_a_creation("late", "create").await;
+    is_reported_once(&engine, Status::Ready).await;
+}
+
+#[tokio::test]
+async fn half_of_what_is_made_after_the_engine_was_killed_is_reported() {
+    // The creation fails half-way when the provider is stopped, and so does the deletion of what it has made.
+    let engine = killed_in_a_creation("interrupted", "create+delete").await;
+    is_reported_once(&engine, Status::Damaged).await;
+}
+
+#[tokio::test]
 async fn the_creation_of_an_object_is_settled_by_a_deletion_that_is_repeated() {
-    let mut engine = killed_in_a_creation("late").await;
+    let mut engine = killed_in_a_creation("late", "create").await;
     let [(id, _)] = &kept(engine.home()).await[..] else { panic!("one object") };
     let type_token = "sandbox:faulty:Faulty".to_owned();
     let outputs = engine.get(&type_token, id).await.expect("an answer").expect("an object");
@@ -153,7 +174,7 @@ async fn the_creation_of_an_object_is_settled_by_a_deletion_that_is_repeated() {
 
 #[tokio::test]
 async fn a_provider_that_hangs_does_not_outlive_a_killed_engine_and_what_it_did_is_reported() {
-    let engine = killed_in_a_creation("hang-forever").await;
+    let engine = killed_in_a_creation("hang-forever", "create").await;
     assert_eq!(kept(engine.home()).await, []);
     engine.start().await.kill().await;
     let shown = engine.shown();

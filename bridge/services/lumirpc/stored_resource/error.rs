@@ -1,6 +1,6 @@
 //! Failures specific to stored resources.
 
-use isthmus_state::{EncryptedStoreError, RecordNumber, StoreKey};
+use isthmus_state::{EncryptedStoreError, RecordNumber, StoreKey, Unconfirmed};
 
 use isthmus_operations::resource::OperationError;
 
@@ -74,15 +74,15 @@ pub enum StoredResourceError {
     #[error(
         "{cause}\nThe object made by then, {key}, could not be deleted again: {obstacle}\nIt still exists{}; delete it by \
          hand",
-        if *.is_stored { ", and is kept in the store as damaged" } else { "" }
+        if .stored.is_some() { ", and is kept in the store as damaged" } else { "" }
     )]
     LeftBehind {
         cause: String,
         key: StoreKey,
         /// Why it cannot be deleted.
         obstacle: String,
-        /// Whether the state store has it.
-        is_stored: bool,
+        /// Records that the engine has this error; `None` if the state store does not have the object.
+        stored: Option<Unconfirmed>,
     },
     /// A change was applied and could not be stored.
     #[error("{key} was {done}, but its new state could not be stored")]
@@ -96,6 +96,14 @@ pub enum StoredResourceError {
 }
 
 impl StoredResourceError {
+    /// Records that the engine has this error, if it names an object that the state store has.
+    pub(crate) fn unconfirmed(&self) -> Option<Unconfirmed> {
+        match self {
+            Self::LeftBehind { stored, .. } => stored.clone(),
+            _ => None,
+        }
+    }
+
     /// Wraps an error that prevented an applied change from being stored.
     pub(super) fn after(self, done: &'static str, key: &StoreKey) -> Self {
         Self::NotStored { key: key.clone(), done, error: Box::new(self) }

@@ -295,7 +295,9 @@ impl<'a> StoredState<'a> {
                         let removed = self.resource.state_store.remove(place.number).await;
                         let summary = "The record of a deleted object could not be removed";
                         warn_on_failure(summary, removed, &self.resource.target);
-                        self.confirm(unconfirmed).await;
+                        let confirmed = unconfirmed.confirm().await;
+                        let summary = "Failed to remove a completed operation from the journal";
+                        warn_on_failure(summary, confirmed, &self.resource.target);
                     }
                     None => end(intent, &self.resource.target).await,
                 }
@@ -303,27 +305,14 @@ impl<'a> StoredState<'a> {
             }
             Err(error) => {
                 let (key, obstacle) = (self.resource.key(&id), error.to_string());
-                let is_stored = stored.is_some();
-                match stored {
-                    // The error tells of it.
-                    Some((_, unconfirmed)) => self.confirm(unconfirmed).await,
-                    None => {
-                        let known = format!("{key} was made, and could not be deleted again: {obstacle}");
-                        leave_open(intent, &known, &self.resource.target).await;
-                    }
+                if stored.is_none() {
+                    let known = format!("{key} was made, and could not be deleted again: {obstacle}");
+                    leave_open(intent, &known, &self.resource.target).await;
                 }
-                StoredResourceError::LeftBehind { cause, key, obstacle, is_stored }
+                let stored = stored.map(|(_, unconfirmed)| unconfirmed);
+                StoredResourceError::LeftBehind { cause, key, obstacle, stored }
             }
         }
-    }
-
-    async fn confirm(&self, unconfirmed: Unconfirmed) {
-        let confirmed = unconfirmed.confirm().await;
-        warn_on_failure(
-            "Failed to remove a completed operation from the journal",
-            confirmed,
-            &self.resource.target,
-        );
     }
 
     /// Stores the object, which is reported if this process ends before it is deleted. `None`: it cannot be stored, perhaps for the
