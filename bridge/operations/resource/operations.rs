@@ -269,7 +269,7 @@ impl Operations {
             let of_object = all.known.of_object(id).filter(|known| known.is_known_by(urn, package, caller));
             of_object.map(|known| known.open.id).collect()
         });
-        // If it cannot be written, there will be evidence again.
+        // If it cannot be written, the journal keeps it for the next time.
         self.settle(&settled, false).await.ok();
     }
 

@@ -83,6 +83,9 @@ pub struct JournalFiles {
     durability: JournalDurability,
     keys: OnceCell<Arc<JournalKeys>>,
     own: OnceCell<Arc<Own>>,
+    /// What was added while there was no own file, perhaps because none could be created. The evidence for it may not come again: an
+    /// object that is deleted meanwhile leaves none.
+    unwritten: Mutex<Vec<Step>>,
 }
 
 /// The state that a failed deletion has left, which the caller could not store.
@@ -115,7 +118,8 @@ impl JournalFiles {
     /// the state store beside it, if it is one.
     pub fn new(home: &Path, key: KeySource, store: Option<PathBuf>, durability: JournalDurability) -> Self {
         let directory = home.join(DIRECTORY);
-        Self { directory, key, store, durability, keys: OnceCell::new(), own: OnceCell::new() }
+        let (keys, own, unwritten) = (OnceCell::new(), OnceCell::new(), Mutex::default());
+        Self { directory, key, store, durability, keys, own, unwritten }
     }
 
     /// The directory of the journal in the home directory `home`.
@@ -185,11 +189,11 @@ impl JournalFiles {
         self.append(Step::Unknown(Unknown { operation: Reference::to(id), known: known.to_owned() })).await
     }
 
-    /// Settles operations. That is written with the next entry or by [`Self::write`]: if it is lost, there
-    /// will be evidence again.
+    /// Settles operations. That is written with the next entry or by [`Self::write`]: if it is lost with this
+    /// process, there will be evidence again.
     ///
     /// # Errors
-    /// When there is no own file, or it cannot be written.
+    /// When there is no own file, or it cannot be written; it is kept for the next time.
     pub async fn settle(&self, ids: &[OperationId]) -> Result<(), JournalFilesError> {
         self.add(Step::Settled(References::to(ids.iter().copied()))).await
     }
@@ -209,7 +213,10 @@ impl JournalFiles {
     /// # Errors
     /// When it cannot be written.
     pub async fn write(&self) -> Result<(), JournalFilesError> {
-        let Some(own) = self.own.get() else { return Ok(()) };
+        if self.own.get().is_none() && self.unwritten().is_empty() {
+            return Ok(());
+        }
+        let own = self.own().await?;
         let written = own.file().write();
         written.map_err(|error| self.failed(error))
     }
@@ -283,10 +290,13 @@ impl JournalFiles {
     }
 
     async fn add(&self, step: Step) -> Result<(), JournalFilesError> {
-        let own = self.own().await?;
-        let added = own.file().add([step.into()]);
-        own.write_soon();
-        added.map_err(|error| self.failed(error))
+        self.unwritten().push(step);
+        self.own().await?.write_soon();
+        Ok(())
+    }
+
+    fn unwritten(&self) -> MutexGuard<'_, Vec<Step>> {
+        self.unwritten.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// With `ISTHMUS_DURABILITY=disk`, returns when all that is written now is on the disk. Those who wait
@@ -326,6 +336,7 @@ impl JournalFiles {
         });
     }
 
+    /// The own file, to which everything was added that had to wait for it.
     async fn own(&self) -> Result<&Arc<Own>, JournalFilesError> {
         let creating = async {
             let keys = Arc::clone(self.keys().await?);
@@ -340,7 +351,7 @@ impl JournalFiles {
             });
             let file = file.await;
             let file = file.map_err(|error| self.failed(error))?;
-            Ok(Arc::new(Own {
+            Ok::<_, JournalFilesError>(Arc::new(Own {
                 synchronised: tokio::sync::Mutex::new((file.id, 0)),
                 file: Mutex::new(file),
                 longest: AtomicU64::new(LONG),
@@ -348,7 +359,11 @@ impl JournalFiles {
                 is_writing_soon: AtomicBool::new(false),
             }))
         };
-        self.own.get_or_try_init(|| creating).await
+        let own = self.own.get_or_try_init(|| creating).await?;
+        let unwritten = std::mem::take(&mut *self.unwritten());
+        let added = own.file().add(unwritten.into_iter().map(Entry::from));
+        added.map_err(|error| self.failed(error))?;
+        Ok(own)
     }
 
     async fn keys(&self) -> Result<&Arc<JournalKeys>, JournalFilesError> {

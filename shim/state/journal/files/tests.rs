@@ -126,6 +126,26 @@ async fn what_a_killed_process_was_doing_is_known_to_the_next_one_which_can_sett
 }
 
 #[tokio::test]
+async fn what_is_settled_while_no_file_can_be_created_is_written_later() {
+    let home = home();
+    let killed = process(&home);
+    let one = begin(&killed, "one").await;
+    drop(killed);
+
+    let next = process(&home);
+    assert_eq!(open(&next).await, listed(&[("one", "interrupted")]));
+    let (journal, away) = (home.path().join("journal"), home.path().join("away"));
+    fs::rename(&journal, &away).expect("moved");
+    fs::write(&journal, "in the way").expect("a file");
+    next.settle(&[one]).await.expect_err("there is no directory for a file");
+    next.write().await.expect_err("there is none yet");
+    fs::remove_file(&journal).expect("removed");
+    fs::rename(&away, &journal).expect("moved back");
+    next.write().await.expect("written");
+    assert_eq!(open(&process(&home)).await, listed(&[]));
+}
+
+#[tokio::test]
 async fn what_was_not_written_when_a_process_was_killed_is_open_again() {
     let home = home();
     let killed = process(&home);
