@@ -80,9 +80,9 @@ pub enum StoredResourceError {
         cause: String,
         key: StoreKey,
         /// Why it cannot be deleted.
-        obstacle: String,
+        obstacle: Box<str>,
         /// Records that the engine has this error; `None` if the state store does not have the object.
-        stored: Option<Unconfirmed>,
+        stored: Option<Box<Unconfirmed>>,
     },
     /// A change was applied and could not be stored.
     #[error("{key} was {done}, but its new state could not be stored")]
@@ -99,7 +99,7 @@ impl StoredResourceError {
     /// Records that the engine has this error, if it names an object that the state store has.
     pub(crate) fn unconfirmed(&self) -> Option<Unconfirmed> {
         match self {
-            Self::LeftBehind { stored, .. } => stored.clone(),
+            Self::LeftBehind { stored, .. } => stored.as_deref().cloned(),
             _ => None,
         }
     }

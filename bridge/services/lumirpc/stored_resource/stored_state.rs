@@ -304,12 +304,12 @@ impl<'a> StoredState<'a> {
                 StoredResourceError::Undone { cause }
             }
             Err(error) => {
-                let (key, obstacle) = (self.resource.key(&id), error.to_string());
+                let (key, obstacle) = (self.resource.key(&id), error.to_string().into());
                 if stored.is_none() {
                     let known = format!("{key} was made, and could not be deleted again: {obstacle}");
                     leave_open(intent, &known, &self.resource.target).await;
                 }
-                let stored = stored.map(|(_, unconfirmed)| unconfirmed);
+                let stored = stored.map(|(_, unconfirmed)| Box::new(unconfirmed));
                 StoredResourceError::LeftBehind { cause, key, obstacle, stored }
             }
         }
