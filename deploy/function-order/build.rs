@@ -19,6 +19,7 @@ const CHOICES: [&str; 3] = ["CARGO_ENCODED_RUSTFLAGS", "LD_PRELOAD", "RUSTC_LINK
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed={FUNCTIONS}");
+    CHOICES.iter().for_each(|choice| println!("cargo:rerun-if-env-changed={choice}"));
     let is = |variable: &str, value: &str| env::var(variable).is_ok_and(|found| found == value);
     let is_other = CHOICES
         .iter()
