@@ -1507,9 +1507,7 @@ const PROVIDERS: &[Entry] = &[
                     "obj",
                     "ps",
                 ],
-                ours: Like(
-                    r#"\{"label":\{"4dabf18193072939515e22adb298388d":"1b47061264138c4ac30d75fd1eb44270","value":\{"replace":\{"raw":null\}\}\}\}"#,
-                ),
+                ours: Like(r#"\{"label":\{"replace":\{"raw":null\}\}\}"#),
                 theirs: Nothing,
             },
             Rule {
@@ -2255,6 +2253,32 @@ const USERS: &[Entry] = &[
         ]),
     },
     Entry {
+        id: "absent-values",
+        what: "the delta of an attribute without a value, in stored state",
+        go_bridge: "a secret",
+        isthmus: "plain, which the Go bridge reads as well",
+        why: "an engine encrypts each secret whenever it writes its state",
+        back: NONE,
+        shown: Shown::InAnswers(&[
+            Rule {
+                calls: STORED,
+                path: &["*", "properties", "__pulumi_raw_state_delta", "**"],
+                ours: Like(r#"\{"replace":\{"raw":null\}\}"#),
+                theirs: Like(
+                    r#"\{"4dabf18193072939515e22adb298388d":"1b47061264138c4ac30d75fd1eb44270","value":\{"replace":\{"raw":null\}\}\}"#,
+                ),
+            },
+            Rule {
+                calls: STORED,
+                path: &["*", "properties", "__pulumi_raw_state_delta", "**", ELEMENTS],
+                ours: Like(r#".*\{"replace":\{"raw":null\}\}.*"#),
+                theirs: Like(
+                    r#".*\{"4dabf18193072939515e22adb298388d":"1b47061264138c4ac30d75fd1eb44270","value":\{"replace":\{"raw":null\}\}\}.*"#,
+                ),
+            },
+        ]),
+    },
+    Entry {
         id: "null-of-any-type",
         what: "stored state of an attribute of any type without a value",
         go_bridge: "a typed null",
@@ -2263,9 +2287,11 @@ const USERS: &[Entry] = &[
         back: NONE,
         shown: Shown::InAnswers(&[Rule {
             calls: STORED,
-            path: &["*", "properties", "__pulumi_raw_state_delta", "**", "raw"],
-            ours: Like("null"),
-            theirs: Like(r#"\{"type":"dynamic","value":null\}"#),
+            path: &["*", "properties", "__pulumi_raw_state_delta", "**"],
+            ours: Like(r#"\{"replace":\{"raw":null\}\}"#),
+            theirs: Like(
+                r#"\{"4dabf18193072939515e22adb298388d":"1b47061264138c4ac30d75fd1eb44270","value":\{"replace":\{"raw":\{"type":"dynamic","value":null\}\}\}\}"#,
+            ),
         }]),
     },
     Entry {

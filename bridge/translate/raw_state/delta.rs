@@ -179,13 +179,22 @@ impl ObjectDelta {
 
 /// Marks parts that contain values: objects with a member `replace`, even if that is a property's
 /// name, as in the Go bridge.
+///
+/// Unlike there, an absent value is not marked: an engine encrypts each secret whenever it writes
+/// its state. The Go bridge reads both forms.
 fn mark(property: &mut Property) {
     let Property::Struct(members) = property else { return };
-    if members.contains_key("replace") {
-        *property = property::secret(std::mem::take(property));
+    if let Some(replacement) = members.get("replace") {
+        if !is_null_replacement(replacement) {
+            *property = property::secret(std::mem::take(property));
+        }
     } else {
         members.iter_mut().for_each(|(_, member)| mark(member));
     }
+}
+
+fn is_null_replacement(replacement: &Property) -> bool {
+    matches!(replacement, Property::Struct(members) if members.len() == 1 && members.get("raw") == Some(&Property::Null))
 }
 
 /// Numbers of properties are doubles. JSON that exceeds these is also stored as text, in a member

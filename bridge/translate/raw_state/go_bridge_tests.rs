@@ -10,6 +10,7 @@ use isthmus_provider::schema::{Attribute, Block, BlockNesting, ObjectNesting, Sc
 
 use super::*;
 use crate::outputs::{OutputOptions, id_from_state, outputs_from_state};
+use crate::property::secret;
 use crate::testing::{attribute, block, computed, nested, nested_attribute, properties, required, sensitive};
 use isthmus_package::shape::{PackageNaming, compile_resource};
 
@@ -102,16 +103,17 @@ fn nested_thing() -> ResourceShape {
 }
 
 /// The Go bridge writes a dynamic null as a wrapper around null, Terraform core (and isthmus) as
-/// null. Both are accepted.
+/// null. It marks absent values as secret; isthmus does not. Both are accepted.
 fn with_plain_nulls(property: Property) -> Property {
-    match property {
-        Property::Struct(members) if members == dynamic_null() => Property::Null,
-        Property::Struct(members) => {
-            let members = members.into_iter();
-            Property::Struct(members.map(|(name, member)| (name, with_plain_nulls(member))).collect())
-        }
-        other => other,
+    let Property::Struct(members) = property else { return property };
+    let members: Struct =
+        members.into_iter().map(|(name, member)| (name, with_plain_nulls(member))).collect();
+    if members == dynamic_null() {
+        return Property::Null;
     }
+    let absent = properties(r#"{"replace":{"raw":null}}"#);
+    let members = Property::Struct(members);
+    if members == secret(absent.clone()) { absent } else { members }
 }
 
 fn dynamic_null() -> Struct {

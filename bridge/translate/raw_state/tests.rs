@@ -152,27 +152,37 @@ fn numbers_that_no_property_holds_are_exact_in_the_delta() {
 #[test]
 fn whatever_holds_values_is_marked_secret() {
     let shape = resource(
-        block(vec![attribute("a", Type::String), sensitive(attribute("replace", Type::String))], vec![]),
+        block(
+            vec![
+                attribute("a", Type::Dynamic),
+                attribute("b", Type::String),
+                sensitive(attribute("replace", Type::String)),
+            ],
+            vec![],
+        ),
         IdRule::Missing,
     );
-    let state = object_value(&[("a", Value::Null), ("replace", Value::string("x"))]);
+    let state = object_value(&[
+        ("a", Value::dynamic(Type::String, Value::string("x"))),
+        ("b", Value::Null),
+        ("replace", Value::string("y")),
+    ]);
     let options = OutputOptions { keep_secrets: true, ..OPTIONS };
     let outputs = outputs_from_state(&state, &shape, options).unwrap();
     let delta = raw_state_delta(&outputs, &state, &shape, true).unwrap().unwrap();
-    let expected = object(&[(
-        "obj",
-        object(&[("ps", object(&[("a", secret(properties(r#"{"replace":{"raw":null}}"#)))]))]),
-    )]);
-    assert_eq!(delta, expected);
-    assert_eq!(recover(&outputs, &delta).unwrap(), json(r#"{"a":null,"replace":"x"}"#));
+    let a = secret(properties(r#"{"replace":{"raw":{"type":"string","value":"x"}}}"#));
+    let b = properties(r#"{"replace":{"raw":null}}"#);
+    assert_eq!(delta, object(&[("obj", object(&[("ps", object(&[("a", a), ("b", b)]))]))]));
+    let raw = r#"{"a":{"value":"x","type":"string"},"b":null,"replace":"y"}"#;
+    assert_eq!(recover(&outputs, &delta).unwrap(), json(raw));
 
     // A property named `replace` is confused with the member, and still read.
-    let state = object_value(&[("a", Value::string("x")), ("replace", Value::Null)]);
+    let state = object_value(&[("a", Value::Null), ("b", Value::string("x")), ("replace", Value::Null)]);
     let outputs = outputs_from_state(&state, &shape, options).unwrap();
     let delta = raw_state_delta(&outputs, &state, &shape, true).unwrap().unwrap();
-    let expected = secret(properties(r#"{"replace":{"replace":{"raw":null}}}"#));
-    assert_eq!(delta, object(&[("obj", object(&[("ps", expected)]))]));
-    assert_eq!(recover(&outputs, &delta).unwrap(), json(r#"{"a":"x","replace":null}"#));
+    let expected = properties(r#"{"a":{"replace":{"raw":null}},"replace":{"replace":{"raw":null}}}"#);
+    assert_eq!(delta, object(&[("obj", object(&[("ps", secret(expected))]))]));
+    assert_eq!(recover(&outputs, &delta).unwrap(), json(r#"{"a":null,"b":"x","replace":null}"#));
 }
 
 #[test]
