@@ -8,8 +8,9 @@ use bytes::Bytes;
 use isthmus_context::home::{StateDirectoryError, home};
 use isthmus_context::settings::Settings;
 use isthmus_state::{
-    EncryptedStoreError, Intent, IntentGuard, JournalFiles, JournalFilesError, KeySource, LazyEncryptedStore,
-    LeftState, Mark, OpenIntents, OperationId, RecordNumber, Sent, StoreAddress, StoreKey, database_in,
+    EncryptedStoreError, Intent, IntentGuard, Journal, JournalFiles, JournalFilesError, KeySource,
+    LazyEncryptedStore, LeftState, Mark, OpenIntents, OperationId, RecordNumber, Sent, StoreAddress,
+    StoreKey, database_in,
 };
 
 use super::mark;
@@ -209,8 +210,11 @@ impl OperationJournal {
     pub async fn begin(&self, intent: Intent) -> Result<OperationId, JournalError> {
         match &self.backend {
             JournalBackend::Files(files) => Ok(files.begin(&intent).await?),
-            JournalBackend::Store { store, running, .. } => {
-                let guard = store.open().await?.journal().begin(intent, None).await?;
+            JournalBackend::Store { store, running, unwritten, .. } => {
+                let journal = store.open().await?.journal();
+                // Only a creation shows that the engine may not know an earlier object, so this process's end may not lose that.
+                write_marks(&journal, unwritten).await?;
+                let guard = journal.begin(intent, None).await?;
                 let id = OperationId::InStore(guard.number());
                 lock(running).insert(id, guard);
                 Ok(id)
@@ -331,26 +335,19 @@ impl OperationJournal {
             JournalBackend::Files(files) => Ok(files.write().await?),
             JournalBackend::Store { store, outcomes, unwritten, .. } => {
                 outcomes.write().await?;
-                let (settled, marks) = {
+                let settled = {
                     let unwritten = lock(unwritten);
-                    (unwritten.settled.iter().copied().collect::<Vec<_>>(), unwritten.marks.clone())
+                    if unwritten.settled.is_empty() && unwritten.marks.is_empty() {
+                        return Ok(());
+                    }
+                    unwritten.settled.iter().copied().collect::<Vec<_>>()
                 };
-                if settled.is_empty() && marks.is_empty() {
-                    return Ok(());
-                }
                 let journal = store.open().await?.journal();
                 if !settled.is_empty() {
                     journal.settle(&settled).await?;
                     lock(unwritten).settled.retain(|number| !settled.contains(number));
                 }
-                for mark in marks {
-                    journal.mark(&[mark.0], mark.1).await?;
-                    let mut unwritten = lock(unwritten);
-                    if let Some(place) = unwritten.marks.iter().position(|other| *other == mark) {
-                        unwritten.marks.remove(place);
-                    }
-                }
-                Ok(())
+                write_marks(&journal, unwritten).await
             }
         }
     }
@@ -480,6 +477,19 @@ async fn read<'a>(left: &'a mut Option<Left>, files: &JournalFiles) -> Result<&'
     Ok(left.get_or_insert_default())
 }
 
+/// Writes the marks that a store could not take.
+async fn write_marks(journal: &Journal, unwritten: &Mutex<Unwritten>) -> Result<(), JournalError> {
+    let marks = lock(unwritten).marks.clone();
+    for mark in marks {
+        journal.mark(&[mark.0], mark.1).await?;
+        let mut unwritten = lock(unwritten);
+        if let Some(place) = unwritten.marks.iter().position(|other| *other == mark) {
+            unwritten.marks.remove(place);
+        }
+    }
+    Ok(())
+}
+
 fn in_store(ids: &[OperationId]) -> Vec<RecordNumber> {
     ids.iter().filter_map(|id| id.in_store()).collect()
 }
@@ -490,7 +500,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use isthmus_state::JournalDurability;
+    use isthmus_state::{JournalDurability, OperationKind};
     use tempfile::TempDir;
 
     use super::*;
@@ -539,5 +549,43 @@ mod tests {
             async |sent: u8| last.left_states().find(&key("a"), &[sent; 32]).await.expect("an answer");
         assert_eq!((found(2).await, found(11).await), (None, None), "the oldest are removed");
         assert!(found(12).await.is_some());
+    }
+
+    #[tokio::test]
+    async fn what_a_database_could_not_take_is_written_before_an_operation_begins() {
+        let home = tempfile::tempdir().expect("a directory");
+        let process = || {
+            let address = StoreAddress::File(database_in(home.path()));
+            let store = LazyEncryptedStore::new(address, KeySource::Directory(home.path().to_owned()));
+            OperationJournal::new(JournalBackend::Store {
+                store: Arc::new(store),
+                running: Mutex::default(),
+                outcomes: Outcomes::default(),
+                unwritten: Mutex::default(),
+            })
+        };
+        let creation = || Intent {
+            intention: OperationKind::Create,
+            key: StoreKey {
+                package: "random".to_owned(),
+                type_name: "random_pet".to_owned(),
+                id: String::new(),
+            },
+            subject: "urn:pulumi:dev::p::random:index/pet:Pet::a".to_owned(),
+            prior: None,
+            companion: Bytes::new(),
+        };
+        let ours = process();
+        let first = ours.begin(creation()).await.expect("written");
+        let first = ours.made(first, "a", Bytes::new()).await.expect("written");
+        let JournalBackend::Store { unwritten, .. } = &ours.backend else { panic!("it is in a store") };
+        lock(unwritten).marks.push((first.in_store().expect("it is in a store"), mark::DOUBTED));
+        ours.begin(creation()).await.expect("written");
+        assert!(lock(unwritten).marks.is_empty());
+
+        let open = process().open_intents().await.expect("read").intents;
+        let marked: Vec<_> =
+            open.iter().map(|open| (open.id == first, open.marks.has(mark::DOUBTED))).collect();
+        assert_eq!(marked, [(true, true), (false, false)]);
     }
 }
