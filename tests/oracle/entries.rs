@@ -1507,7 +1507,7 @@ const PROVIDERS: &[Entry] = &[
                     "obj",
                     "ps",
                 ],
-                ours: Like(r#"\{"label":\{"replace":\{"raw":null\}\}\}"#),
+                ours: Like(r#"\{"label":\{\}\}"#),
                 theirs: Nothing,
             },
             Rule {
@@ -2256,14 +2256,14 @@ const USERS: &[Entry] = &[
         id: "absent-values",
         what: "the delta of an attribute without a value, in stored state",
         go_bridge: "a secret",
-        isthmus: "plain, which the Go bridge reads as well",
+        isthmus: "empty, which the Go bridge reads alike",
         why: "an engine encrypts each secret whenever it writes its state",
         back: NONE,
         shown: Shown::InAnswers(&[
             Rule {
                 calls: STORED,
                 path: &["*", "properties", "__pulumi_raw_state_delta", "**"],
-                ours: Like(r#"\{"replace":\{"raw":null\}\}"#),
+                ours: Like(r"\{\}"),
                 theirs: Like(
                     r#"\{"4dabf18193072939515e22adb298388d":"1b47061264138c4ac30d75fd1eb44270","value":\{"replace":\{"raw":null\}\}\}"#,
                 ),
@@ -2271,7 +2271,7 @@ const USERS: &[Entry] = &[
             Rule {
                 calls: STORED,
                 path: &["*", "properties", "__pulumi_raw_state_delta", "**", ELEMENTS],
-                ours: Like(r#".*\{"replace":\{"raw":null\}\}.*"#),
+                ours: Like(r".*\{\}.*"),
                 theirs: Like(
                     r#".*\{"4dabf18193072939515e22adb298388d":"1b47061264138c4ac30d75fd1eb44270","value":\{"replace":\{"raw":null\}\}\}.*"#,
                 ),
@@ -2288,7 +2288,7 @@ const USERS: &[Entry] = &[
         shown: Shown::InAnswers(&[Rule {
             calls: STORED,
             path: &["*", "properties", "__pulumi_raw_state_delta", "**"],
-            ours: Like(r#"\{"replace":\{"raw":null\}\}"#),
+            ours: Like(r"\{\}"),
             theirs: Like(
                 r#"\{"4dabf18193072939515e22adb298388d":"1b47061264138c4ac30d75fd1eb44270","value":\{"replace":\{"raw":\{"type":"dynamic","value":null\}\}\}\}"#,
             ),

@@ -144,12 +144,12 @@ fn object_delta(
     for (name, raw) in raw {
         let field = shape.terraform(name)?;
         handled.insert(field.pulumi.as_str());
-        let of_field = match properties.get(&field.pulumi) {
-            Some(property) if root && name == TIMEOUTS => timeouts_delta(property, raw, &field.shape),
-            Some(property) => field_delta(property, raw, field),
-            None => Delta::Replace(raw.clone()),
-        };
-        add(&mut delta, &field.pulumi, name, of_field);
+        let property = properties.get(&field.pulumi);
+        let of_field = property.map(|property| match root && name == TIMEOUTS {
+            true => timeouts_delta(property, raw, &field.shape),
+            false => field_delta(property, raw, field),
+        });
+        add(&mut delta, &field.pulumi, name, of_field, raw);
     }
     let unhandled = |name: &&str| !is_reserved(name) && !handled.contains(name);
     delta.ignored = properties.keys().filter(unhandled).map(str::to_owned).collect();
@@ -166,15 +166,15 @@ fn timeouts_delta(property: &Property, raw: &Json, shape: &Shape) -> Delta {
     };
     let mut delta = ObjectDelta::default();
     for (name, raw) in raw_members {
-        let of_member = match (properties.get(name), shape) {
-            (Some(property), Shape::Object(object)) => match object.terraform(name) {
+        let of_member = properties.get(name).map(|property| match shape {
+            Shape::Object(object) => match object.terraform(name) {
                 Some(field) => field_delta(property, raw, field),
                 None => Delta::Replace(raw.clone()),
             },
-            (Some(property), Shape::Map(element)) => value_delta(property, raw, element),
+            Shape::Map(element) => value_delta(property, raw, element),
             _ => Delta::Replace(raw.clone()),
-        };
-        add(&mut delta, name, name, of_member);
+        });
+        add(&mut delta, name, name, of_member, raw);
     }
     let unhandled = |name: &&str| !is_reserved(name) && !raw_members.iter().any(|(raw, _)| raw == name);
     delta.ignored = properties.keys().filter(unhandled).map(str::to_owned).collect();
@@ -182,11 +182,19 @@ fn timeouts_delta(property: &Property, raw: &Json, shape: &Shape) -> Delta {
     Delta::Object(delta)
 }
 
-fn add(delta: &mut ObjectDelta, pulumi: &str, terraform: &str, of_property: Delta) {
+/// Adds what a property needs; without a property, what adds `raw`.
+///
+/// The Go bridge adds null by a replacement, which is a secret, and an engine encrypts each secret
+/// whenever it writes its state. Both bridges read the empty delta alike.
+fn add(delta: &mut ObjectDelta, pulumi: &str, terraform: &str, of_property: Option<Delta>, raw: &Json) {
     if pulumi_to_terraform(pulumi) != terraform {
         delta.renamed.insert(pulumi.to_owned(), terraform.to_owned());
     }
-    if of_property != Delta::Natural {
-        delta.properties.insert(pulumi.to_owned(), of_property);
-    }
+    let of_property = match of_property {
+        Some(Delta::Natural) => return,
+        Some(of_property) => of_property,
+        None if *raw == Json::Null => Delta::Natural,
+        None => Delta::Replace(raw.clone()),
+    };
+    delta.properties.insert(pulumi.to_owned(), of_property);
 }

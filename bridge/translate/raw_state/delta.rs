@@ -40,7 +40,7 @@ pub(super) struct ObjectDelta {
     pub(super) ignored: Vec<String>,
     /// Terraform names that do not follow the rule, by Pulumi name.
     pub(super) renamed: BTreeMap<String, String>,
-    /// Deltas by Pulumi name. One for a property that does not exist adds it.
+    /// Deltas by Pulumi name. One for a property that does not exist adds it: an empty one as null.
     pub(super) properties: BTreeMap<String, Delta>,
 }
 
@@ -112,18 +112,19 @@ impl Delta {
         Ok(Self::Natural)
     }
 
+    /// The stored form in another delta, where it is written also if it is empty.
+    fn to_member(&self) -> Property {
+        match self {
+            Self::Natural => Property::Struct(Struct::new()),
+            delta => delta.to_plain(),
+        }
+    }
+
     fn to_plain(&self) -> Property {
         let (name, members) = match self {
             Self::Natural => return Property::Null,
             Self::Replace(raw) => ("replace", replacement_members(raw)),
-            Self::Pluralize(inner) => {
-                // Unlike other empty deltas, this one is written.
-                let inner = match inner.to_plain() {
-                    Property::Null => Property::Struct(Struct::new()),
-                    delta => delta,
-                };
-                ("plu", Struct::from([("i", inner)]))
-            }
+            Self::Pluralize(inner) => ("plu", Struct::from([("i", inner.to_member())])),
             Self::Map(elements) => {
                 ("map", members_of("el", elements.iter().map(|(key, delta)| (key.clone(), delta))))
             }
@@ -179,22 +180,13 @@ impl ObjectDelta {
 
 /// Marks parts that contain values: objects with a member `replace`, even if that is a property's
 /// name, as in the Go bridge.
-///
-/// Unlike there, an absent value is not marked: an engine encrypts each secret whenever it writes
-/// its state. The Go bridge reads both forms.
 fn mark(property: &mut Property) {
     let Property::Struct(members) = property else { return };
-    if let Some(replacement) = members.get("replace") {
-        if !is_null_replacement(replacement) {
-            *property = property::secret(std::mem::take(property));
-        }
+    if members.contains_key("replace") {
+        *property = property::secret(std::mem::take(property));
     } else {
         members.iter_mut().for_each(|(_, member)| mark(member));
     }
-}
-
-fn is_null_replacement(replacement: &Property) -> bool {
-    matches!(replacement, Property::Struct(members) if members.len() == 1 && members.get("raw") == Some(&Property::Null))
 }
 
 /// Numbers of properties are doubles. JSON that exceeds these is also stored as text, in a member
@@ -275,10 +267,7 @@ pub(super) fn number_text(number: f64) -> Option<String> {
 
 /// The non-empty members of `deltas`, under one name; nothing if there are none.
 fn members_of<'a>(name: &'static str, deltas: impl Iterator<Item = (String, &'a Delta)>) -> Struct {
-    let members: Struct = deltas
-        .filter(|(_, delta)| **delta != Delta::Natural)
-        .map(|(key, delta)| (key, delta.to_plain()))
-        .collect();
+    let members: Struct = deltas.map(|(key, delta)| (key, delta.to_member())).collect();
     if members.is_empty() { Struct::new() } else { Struct::from([(name, Property::Struct(members))]) }
 }
 

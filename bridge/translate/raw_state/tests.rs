@@ -60,8 +60,8 @@ fn what_is_its_own_json_needs_no_delta() {
 
 #[test]
 fn attributes_without_a_value_are_put_back() {
-    let replace = r#"{"obj":{"ps":{"someValue":{"replace":{"raw":null}}}}}"#;
-    assert_eq!(stored_for(Type::String, Value::Null), properties(replace));
+    let expected = r#"{"obj":{"ps":{"someValue":{}}}}"#;
+    assert_eq!(stored_for(Type::String, Value::Null), properties(expected));
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn dynamic_values_are_stored_with_their_type() {
     let value = Value::dynamic(Type::String, Value::string("x"));
     let expected = r#"{"obj":{"ps":{"someValue":{"replace":{"raw":{"type":"string","value":"x"}}}}}}"#;
     assert_eq!(stored_for(Type::Dynamic, value), properties(expected));
-    let expected = r#"{"obj":{"ps":{"someValue":{"replace":{"raw":null}}}}}"#;
+    let expected = r#"{"obj":{"ps":{"someValue":{}}}}"#;
     assert_eq!(stored_for(Type::Dynamic, Value::Null), properties(expected));
 }
 
@@ -171,7 +171,7 @@ fn whatever_holds_values_is_marked_secret() {
     let outputs = outputs_from_state(&state, &shape, options).unwrap();
     let delta = raw_state_delta(&outputs, &state, &shape, true).unwrap().unwrap();
     let a = secret(properties(r#"{"replace":{"raw":{"type":"string","value":"x"}}}"#));
-    let b = properties(r#"{"replace":{"raw":null}}"#);
+    let b = properties("{}");
     assert_eq!(delta, object(&[("obj", object(&[("ps", object(&[("a", a), ("b", b)]))]))]));
     let raw = r#"{"a":{"value":"x","type":"string"},"b":null,"replace":"y"}"#;
     assert_eq!(recover(&outputs, &delta).unwrap(), json(raw));
@@ -180,7 +180,7 @@ fn whatever_holds_values_is_marked_secret() {
     let state = object_value(&[("a", Value::Null), ("b", Value::string("x")), ("replace", Value::Null)]);
     let outputs = outputs_from_state(&state, &shape, options).unwrap();
     let delta = raw_state_delta(&outputs, &state, &shape, true).unwrap().unwrap();
-    let expected = properties(r#"{"a":{"replace":{"raw":null}},"replace":{"replace":{"raw":null}}}"#);
+    let expected = properties(r#"{"a":{},"replace":{}}"#);
     assert_eq!(delta, object(&[("obj", object(&[("ps", secret(expected))]))]));
     assert_eq!(recover(&outputs, &delta).unwrap(), json(r#"{"a":null,"b":"x","replace":null}"#));
 }
@@ -197,7 +197,7 @@ fn time_limits_are_stored_only_where_they_were_configured() {
 
     let limits = object_value(&[("create", Value::string("5m")), ("read_it", Value::Null)]);
     let delta = stored(&object_value(&[("timeouts", limits)]), &shape);
-    let expected = r#"{"obj":{"ps":{"timeouts":{"obj":{"ps":{"read_it":{"replace":{"raw":null}}}}}}}}"#;
+    let expected = r#"{"obj":{"ps":{"timeouts":{"obj":{"ps":{"read_it":{}}}}}}}"#;
     assert_eq!(delta, properties(expected));
 }
 
