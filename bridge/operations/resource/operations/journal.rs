@@ -213,7 +213,7 @@ impl OperationJournal {
             JournalBackend::Store { store, running, unwritten, .. } => {
                 let journal = store.open().await?.journal();
                 // Only a creation shows that the engine may not know an earlier object, so this process's end may not lose that.
-                write_marks(&journal, unwritten).await?;
+                write_marks(journal, unwritten).await?;
                 let guard = journal.begin(intent, None).await?;
                 let id = OperationId::InStore(guard.number());
                 lock(running).insert(id, guard);
@@ -347,7 +347,7 @@ impl OperationJournal {
                     journal.settle(&settled).await?;
                     lock(unwritten).settled.retain(|number| !settled.contains(number));
                 }
-                write_marks(&journal, unwritten).await
+                write_marks(journal, unwritten).await
             }
         }
     }
