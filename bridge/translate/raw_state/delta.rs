@@ -265,7 +265,7 @@ pub(super) fn number_text(number: f64) -> Option<String> {
         .flatten()
 }
 
-/// The non-empty members of `deltas`, under one name; nothing if there are none.
+/// The members of `deltas`, under one name; nothing if there are none.
 fn members_of<'a>(name: &'static str, deltas: impl Iterator<Item = (String, &'a Delta)>) -> Struct {
     let members: Struct = deltas.map(|(key, delta)| (key, delta.to_member())).collect();
     if members.is_empty() { Struct::new() } else { Struct::from([(name, Property::Struct(members))]) }
