@@ -459,6 +459,9 @@ impl Own {
     }
 
     /// Replaces the file by one with what is still open, and returns the length of that. Blocks.
+    ///
+    /// # Errors
+    /// When it cannot be written, and while others read the directory.
     fn replace(&self, directory: &Path, keys: &JournalKeys) -> io::Result<u64> {
         // Most is read without the lock, so that others can append.
         let begun = {
@@ -467,6 +470,9 @@ impl Own {
             own.length()
         };
         let mut scan = directory::scan(directory, keys)?;
+        let Some(_lock) = directory::DirectoryLock::to_replace(directory)? else {
+            return Err(io::ErrorKind::ResourceBusy.into());
+        };
         let mut next = OwnFile::create(directory, Arc::clone(&keys.writing))?;
         fail_point("replacement-created");
         let (old, next_file, length) = {
@@ -487,10 +493,7 @@ impl Own {
         next_file.sync_all()?;
         sync_directory(directory)?;
         fail_point("replacement-used");
-        // Otherwise it is compacted when it is nobody's any more.
-        if let Some(_lock) = directory::DirectoryLock::to_remove(directory)? {
-            std::fs::remove_file(&old.path)?;
-        }
+        std::fs::remove_file(&old.path)?;
         fail_point("replaced-removed");
         Ok(length)
     }

@@ -20,8 +20,9 @@ use super::own_file::{EXTENSION, HEAD, MAGIC, OwnFile, path_of, place};
 use super::replay::Replay;
 use crate::journal::intent::FileId;
 
-/// Whoever holds this file locked may remove files: a directory that is listed while names come and go may
-/// show neither a file nor the one that it was compacted to. Readers share the lock.
+/// Whoever holds this file locked may replace files by others: a directory that is listed meanwhile may show
+/// neither, and who reads the new one before the old one may find an operation in neither as one of a process
+/// that runs. Readers share the lock.
 pub(super) const LOCK: &str = "lock";
 
 /// How long a reader waits for the lock. A process that was suspended while it compacts must not stop all
@@ -53,13 +54,13 @@ pub(super) struct ScannedFile {
     entries: usize,
 }
 
-/// The right to list files, or to remove them, until it is dropped.
+/// The right to read files, or to replace them, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct DirectoryLock(#[expect(dead_code, reason = "it is locked while it is open")] File);
 
 impl DirectoryLock {
-    /// The right to remove files; `None` while others read or remove.
-    pub(super) fn to_remove(directory: &Path) -> io::Result<Option<Self>> {
+    /// The right to replace files; `None` while others read or replace.
+    pub(super) fn to_replace(directory: &Path) -> io::Result<Option<Self>> {
         let file = open_lock(directory)?;
         Ok(matches!(try_lock(&file), Ok(true)).then_some(Self(file)))
     }
@@ -108,7 +109,7 @@ pub(crate) fn clear_journal(directory: &Path) -> io::Result<()> {
     if !path.symlink_metadata().is_ok_and(|metadata| is_empty_file(&metadata)) {
         return Ok(());
     }
-    match DirectoryLock::to_remove(directory)? {
+    match DirectoryLock::to_replace(directory)? {
         Some(_lock) => std::fs::remove_file(path),
         None => Err(io::Error::new(io::ErrorKind::ResourceBusy, "another process is using it")),
     }
@@ -144,35 +145,15 @@ pub(super) fn scan(directory: &Path, keys: &JournalKeys) -> io::Result<Scan> {
 
 /// Reads all files of a directory once. Blocks.
 pub(super) fn scan_once(directory: &Path, keys: &JournalKeys) -> io::Result<Scan> {
-    scan_listed(directory, files(directory)?, keys)
-}
-
-/// Reads the files that were listed, and those that have come since.
-///
-/// A running process that replaces its file leaves the old one, unlocked, while others list files. The new one, which
-/// is locked, was there before, so a list of after the reading has it.
-pub(super) fn scan_listed(
-    directory: &Path,
-    listed: Vec<(FileId, PathBuf)>,
-    keys: &JournalKeys,
-) -> io::Result<Scan> {
     let mut scan = Scan::default();
-    let mut next = listed;
-    for _ in 0..ATTEMPTS {
-        for (id, path) in next {
-            match opened(&path)? {
-                Ok(mut file) => {
-                    // Before it is read: what an ended process has written is complete.
-                    let is_locked = is_locked(&file)?;
-                    scan.add(id, &bytes_of(&mut file)?, is_locked, keys);
-                }
-                Err(fault) => scan.add_unread(id, fault),
+    for (id, path) in files(directory)? {
+        match opened(&path)? {
+            Ok(mut file) => {
+                // Before it is read: what an ended process has written is complete.
+                let is_locked = is_locked(&file)?;
+                scan.add(id, &bytes_of(&mut file)?, is_locked, keys);
             }
-        }
-        next = files(directory)?;
-        next.retain(|(id, _)| scan.files.iter().all(|file| file.id != *id));
-        if next.is_empty() {
-            break;
+            Err(fault) => scan.add_unread(id, fault),
         }
     }
     Ok(scan)
@@ -301,7 +282,7 @@ fn is_locked(file: &File) -> io::Result<bool> {
 /// Replaces the files of processes that have ended by one with what is still open, or by none. Does
 /// nothing while another process does so. Blocks.
 pub(super) fn compact(directory: &Path, keys: &JournalKeys) -> io::Result<()> {
-    let Some(_lock) = DirectoryLock::to_remove(directory)? else { return Ok(()) };
+    let Some(_lock) = DirectoryLock::to_replace(directory)? else { return Ok(()) };
     fail_point("compaction-locked");
     // A rotation that was killed has left keys.
     remove_abandoned(directory);
