@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use isthmus_common::permissions::{PRIVATE_FILE, require_trusted_file};
 use isthmus_common::scratch::ScratchDirectory;
@@ -25,6 +26,8 @@ use crate::key_error::KeyError;
 pub(super) const FILE: &str = "key";
 /// Its beginning.
 const MAGIC: &[u8] = b"isthmus journal key 1\n";
+/// Systems write names to the disk by themselves within seconds.
+const SYNCHRONISED_AFTER: Duration = Duration::from_secs(60);
 /// What the keys are bound to.
 const PLACE: &[u8] = b"journal key";
 
@@ -71,6 +74,11 @@ impl JournalKeys {
                     Ok(()) | Err(_) => continue,
                 }
             };
+            // Who has just created it may not have come to synchronise its name, and with the key a loss of power would take all
+            // that is written from now on.
+            if is_new(&file(directory)) {
+                sync_directory(directory).ok();
+            }
             let location = file(directory).display().to_string();
             let mut recipes: Vec<Option<KdfParams>> =
                 rows.rows.iter().map(|row| row.recipe.clone()).collect();
@@ -142,6 +150,12 @@ pub(crate) fn end_rotation(directory: &Path, new: &MasterKey) -> Result<(), Jour
     let Some(Rows { mut rows }) = read(directory)? else { return Ok(()) };
     rows.retain(|row| key_of(&row.sealed) == Ok(new.cipher.id()));
     write(directory, &Rows { rows }, true).map_err(|error| failed(directory, error))
+}
+
+/// Whether a file was written within the time after which a system has written names to the disk by itself.
+fn is_new(file: &Path) -> bool {
+    let modified = file.symlink_metadata().and_then(|metadata| metadata.modified());
+    modified.is_ok_and(|modified| !modified.elapsed().is_ok_and(|age| age >= SYNCHRONISED_AFTER))
 }
 
 fn file(directory: &Path) -> PathBuf {
