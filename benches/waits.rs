@@ -1,8 +1,8 @@
 //! What a user waits for: commands of the real Pulumi CLI and of OpenTofu, from their start to their end.
 //!
 //! The same resources of the same provider are made by Pulumi with isthmus, by Pulumi with the Go bridge, and by OpenTofu. Pulumi
-//! with a plugin that answers at once ([`null`]) shows what the CLI, its language host and its state take: no bridge can be
-//! faster. State is in files, nothing is asked of the network, and each turn begins with a new home.
+//! with a plugin that answers at once ([`null`]) shows what the CLI, its language host and its state take: no bridge with such
+//! outputs can be faster. State is in files, nothing is asked of the network, and each turn begins with a new home.
 
 pub(crate) mod null;
 mod opentofu;
@@ -59,11 +59,11 @@ impl Stack {
         }
     }
 
-    /// The type of its resources in Pulumi YAML.
+    /// The type of its resources in Pulumi.
     fn token(self) -> &'static str {
         match self {
-            Self::Random => "random:Pet",
-            Self::LargeSandbox => "sandbox:Secret",
+            Self::Random => "random:index/pet:Pet",
+            Self::LargeSandbox => "sandbox:index/secret:Secret",
         }
     }
 

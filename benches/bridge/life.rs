@@ -76,20 +76,20 @@ impl BridgeClient {
         bag_of(planned.properties, "Create (preview)").map(drop)
     }
 
-    /// Makes the first resource of a stack: Check and Create.
+    /// Makes the first resource of a stack, and returns its outputs: Check and Create.
     pub(crate) async fn create_first(
         &mut self,
         stack: &str,
         token: &'static str,
         inputs: Struct,
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<Struct> {
         let inputs = self.check_first(stack, token, inputs).await?;
         let create = Who::first(stack, token).create(inputs, false);
         let created = self.0.create(create).await.context("Create failed")?.into_inner();
         if created.id.is_empty() {
             bail!("Create answered without an id");
         }
-        bag_of(created.properties, "Create").map(drop)
+        bag_of(created.properties, "Create")
     }
 
     async fn walk(&mut self, case: &Case, who: &Who, samples: &mut Samples) -> anyhow::Result<()> {

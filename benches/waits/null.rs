@@ -1,11 +1,13 @@
-//! A plugin that answers at once: it has the schema of another one, makes up ids, and returns what it was given.
+//! A plugin that answers at once: it has the schema of isthmus, makes up ids, and has made whatever isthmus has made once.
+//!
+//! So the state of a stack is as large as that of isthmus: with state in files, the CLI writes all of it before and after each step.
 //!
 //! This program is that plugin when it is started by a plugin's name.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Context as _;
-use isthmus_proto::property::Value;
+use isthmus_proto::property::{Struct, Value};
 use isthmus_proto::pulumirpc::diff_response::DiffChanges;
 use isthmus_proto::pulumirpc::resource_provider_server::{ResourceProvider, ResourceProviderServer};
 use isthmus_proto::pulumirpc::{
@@ -14,6 +16,7 @@ use isthmus_proto::pulumirpc::{
     ParameterizeResponse, PluginInfo, ProviderHandshakeRequest, ProviderHandshakeResponse, ReadRequest,
     ReadResponse,
 };
+use prost::Message as _;
 use tokio::net::TcpListener;
 use tokio_stream::StreamExt as _;
 use tokio_stream::wrappers::TcpListenerStream;
@@ -24,12 +27,16 @@ use crate::tools::PLUGIN_VERSION;
 /// The package's schema, beside the plugin.
 pub(crate) const SCHEMA: &str = "schema.json";
 
+/// The outputs of a resource, as a message, beside the plugin.
+pub(crate) const OUTPUTS: &str = "outputs";
+
 /// The plugin.
 #[derive(Debug)]
 struct Null {
     schema: String,
     name: String,
     version: String,
+    outputs: Struct,
     made: AtomicUsize,
 }
 
@@ -39,7 +46,10 @@ pub(crate) async fn serve() -> anyhow::Result<()> {
     let schema = std::fs::read_to_string(program.with_file_name(SCHEMA)).context("there is no schema")?;
     let document: serde_json::Value = serde_json::from_str(&schema).context("the schema is not JSON")?;
     let text = |name: &str| document[name].as_str().unwrap_or_default().to_owned();
-    let null = Null { name: text("name"), version: text("version"), schema, made: AtomicUsize::new(0) };
+    let outputs = std::fs::read(program.with_file_name(OUTPUTS)).context("there are no outputs")?;
+    let outputs = Struct::decode(&*outputs).context("the outputs are no message")?;
+    let null =
+        Null { name: text("name"), version: text("version"), schema, outputs, made: AtomicUsize::new(0) };
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.context("no port")?;
     println!("{}", listener.local_addr().context("no address")?.port());
     let connections = TcpListenerStream::new(listener).map(|connection| {
@@ -106,13 +116,14 @@ impl ResourceProvider for Null {
 
     async fn create(&self, request: Request<CreateRequest>) -> Answer<CreateResponse> {
         let request = request.into_inner();
-        let mut properties = request.properties.unwrap_or_default();
-        let id = if request.preview {
-            String::new()
+        let (id, properties) = if request.preview {
+            (String::new(), request.properties.unwrap_or_default())
         } else {
-            self.made.fetch_add(1, Ordering::Relaxed).to_string()
+            let id = self.made.fetch_add(1, Ordering::Relaxed).to_string();
+            let mut outputs = self.outputs.clone();
+            outputs.insert("id", Value::from(id.as_str()));
+            (id, outputs)
         };
-        properties.insert("id", Value::from(id.as_str()));
         Ok(Response::new(CreateResponse { id, properties: Some(properties), ..CreateResponse::default() }))
     }
 

@@ -9,6 +9,8 @@ use std::process::Stdio;
 
 use anyhow::Context as _;
 use base64::Engine as _;
+use isthmus_proto::property::Struct;
+use prost::Message as _;
 use tempfile::TempDir;
 use tokio::process::Command;
 
@@ -69,9 +71,10 @@ impl<'a> Project<'a> {
         let plugin = tools::place_plugin(bridge, &plugins)?;
         let package = stack.suite().package();
         if contestant == Contestant::Null {
-            let schema =
-                project.schema(tools, engine).await.context("the schema for the plugin that answers")?;
+            let (schema, outputs) =
+                project.recorded(tools, engine).await.context("what the plugin has to answer")?;
             save(&plugin.with_file_name(null::SCHEMA), &schema)?;
+            save(&plugin.with_file_name(null::OUTPUTS), &outputs.encode_to_vec())?;
         }
         save(&project.path("program/Pulumi.yaml"), &program(stack, resources))?;
         save(&project.path("added/Pulumi.yaml"), &program(stack, 0))?;
@@ -80,17 +83,26 @@ impl<'a> Project<'a> {
         Ok(project)
     }
 
-    /// The package's schema, as isthmus has it.
-    async fn schema(&self, tools: &Tools, engine: &Engine) -> anyhow::Result<String> {
-        let home = self.path("schema");
+    /// The package's schema, and the outputs of a resource, by isthmus.
+    async fn recorded(&self, tools: &Tools, engine: &Engine) -> anyhow::Result<(String, Struct)> {
+        let home = self.path("recorded");
         fs::create_dir(&home)?;
-        let variables = self.stack.variables().iter().map(|(name, value)| (*name, (*value).to_owned()));
-        let spec = BridgeSpec { executable: tools.isthmus.clone(), home, variables: variables.collect() };
+        let mut variables: Vec<_> =
+            self.stack.variables().iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        variables.push(("SANDBOX_DIR", home.to_string_lossy().into_owned()));
+        let spec = BridgeSpec { executable: tools.isthmus.clone(), home, variables };
+        let provider = tools.provider(self.stack.suite());
         let mut bridge = Bridge::open(&spec, engine).await?;
-        let package = bridge.parameterize(tools.provider(self.stack.suite())).await?;
+        let package = bridge.parameterize(provider).await?;
         let (schema, _) = bridge.schema(&package).await?;
         bridge.end().await?;
-        Ok(schema)
+        let bridge = Bridge::of_stack(&spec, engine, "recorded", provider, Struct::new()).await?;
+        let (_, argument, value) = self.stack.resource();
+        let mut inputs = Struct::new();
+        inputs.insert(argument, f64::from(value));
+        let outputs = bridge.client().create_first("recorded", self.stack.token(), inputs).await?;
+        bridge.end().await?;
+        Ok((schema, outputs))
     }
 
     fn path(&self, file: &str) -> PathBuf {
@@ -155,9 +167,9 @@ fn declaration(package: &str, provider: &Path) -> String {
     )
 }
 
-fn save(path: &Path, text: &str) -> anyhow::Result<()> {
+fn save(path: &Path, contents: impl AsRef<[u8]>) -> anyhow::Result<()> {
     let directory = path.parent().map_or(Ok(()), fs::create_dir_all);
     directory
-        .and_then(|()| fs::write(path, text))
+        .and_then(|()| fs::write(path, contents))
         .with_context(|| format!("{} cannot be written", path.display()))
 }
