@@ -167,7 +167,7 @@ fn declaration(package: &str, provider: &Path) -> String {
     )
 }
 
-fn save(path: &Path, contents: impl AsRef<[u8]>) -> anyhow::Result<()> {
+fn save(path: &Path, contents: &(impl AsRef<[u8]> + ?Sized)) -> anyhow::Result<()> {
     let directory = path.parent().map_or(Ok(()), fs::create_dir_all);
     directory
         .and_then(|()| fs::write(path, contents))
