@@ -21,8 +21,8 @@ use super::replay::Replay;
 use crate::journal::intent::FileId;
 
 /// Whoever holds this file locked may replace files by others: a directory that is listed meanwhile may show
-/// neither, and who reads the new one before the old one may find an operation in neither as one of a process
-/// that runs. Readers share the lock.
+/// neither, and a reader of a new file that is not whole yet would find its operations in the old one alone,
+/// which nobody holds. Readers share the lock.
 pub(super) const LOCK: &str = "lock";
 
 /// How long a reader waits for the lock. A process that was suspended while it compacts must not stop all

@@ -589,8 +589,9 @@ async fn readers_beside_compactions_and_replacements_see_all_that_is_open() {
     let (own, keys) = (Arc::clone(running.own().await.expect("a file")), running.keys().await.expect("keys"));
     while others.iter().any(|other| !other.is_finished()) {
         let (own, keys, directory) = (Arc::clone(&own), Arc::clone(keys), running.directory.clone());
-        // It is not while others read.
-        blocking(move || own.replace(&directory, &keys)).await.ok();
+        if let Err(error) = blocking(move || own.replace(&directory, &keys)).await {
+            assert_eq!(error.kind(), io::ErrorKind::ResourceBusy, "others read: {error}");
+        }
     }
     for other in others {
         other.await.expect("it has seen all");
