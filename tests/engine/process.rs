@@ -106,13 +106,15 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts a bridge in an empty directory, for an engine at that address.
+    /// Starts a bridge for an engine at that address, in a directory that is empty or that it was started in before.
     ///
     /// # Panics
     /// When it does not start.
     pub fn start(executable: &Path, home: &Path, engine: &str, variables: &[(String, String)]) -> Self {
         let plugin = home.join(PLUGIN).with_extension(EXE_EXTENSION);
-        isthmus_platform::files::give_name(executable, &plugin).expect("a name in a new directory");
+        if !plugin.exists() {
+            isthmus_platform::files::give_name(executable, &plugin).expect("a name in a new directory");
+        }
         let mut command = Command::new(plugin);
         isolate(&mut command, home);
         command

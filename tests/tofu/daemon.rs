@@ -207,7 +207,9 @@ impl Daemon {
         let home = directory.join(format!("daemon-{}", provider.name()));
         std::fs::create_dir_all(directory.join("objects")).expect("a directory in a directory of ours");
         let providers = home.join("providers");
-        link_providers(&providers);
+        if !providers.exists() {
+            link_providers(&providers);
+        }
         let launch = Launch {
             bridge: Path::new(env!("CARGO_BIN_EXE_isthmus")),
             provider: &providers.join(format!("terraform-provider-{}", provider.name())),

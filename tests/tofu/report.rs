@@ -29,6 +29,8 @@ pub(crate) struct Report {
     pub(crate) failures_of_providers: usize,
     /// How often the two sides had to part, because OpenTofu refused a plan that no engine applies.
     pub(crate) astray: usize,
+    /// How many values of unchanged states are those of an upgrade to OpenTofu, which has stored it.
+    pub(crate) upgraded: usize,
     /// How many configurations of providers were compared.
     pub(crate) configurations: usize,
     /// How many previews were compared.
@@ -130,6 +132,7 @@ impl Report {
         }
         line("the provider failed", self.failures_of_providers);
         line("OpenTofu alone refused the last plan, of what did not change", self.astray);
+        line("values that OpenTofu alone has upgraded, of what did not change", self.upgraded);
         line("previews", self.previews);
         line("configurations of providers", self.configurations);
         line("requests about resources by isthmus", self.our_requests);

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use crate::compare::{Difference, What};
 use crate::providers::Service;
@@ -62,10 +62,17 @@ pub(crate) const RULES: &[Rule] = &[
     },
     Rule {
         id: "OpenTofu upgrades again",
-        reason: "it upgrades what is deleted once more before it applies: what it has upgraded before, in which the older SDK has made \
-                 empty texts and sets of null",
+        reason: "it stores what it has upgraded, also where nothing changes, and upgrades what is deleted once more before it \
+                 applies; an upgrade by the older SDK makes empty texts and sets of null",
         covers: |difference| {
-            difference.what == What::OnlyTheirs
+            let is_upgraded = match &difference.what {
+                What::OnlyTheirs => true,
+                What::Field { path, ours, theirs } => {
+                    path.starts_with("/raw_state/") && is_emptied(ours, theirs)
+                }
+                _ => false,
+            };
+            is_upgraded
                 && difference.method == "UpgradeResourceState"
                 && difference.theirs.as_ref().is_some_and(|request| {
                     matches!(&*request.type_name, "conformance_legacy_sets" | "conformance_legacy_shapes")
@@ -303,11 +310,11 @@ pub(crate) const RULES: &[Rule] = &[
         },
     },
     Rule {
-        id: "the legacy engine starts a plugin for each command",
-        reason: "each process configures its provider, as each process of OpenTofu does",
+        id: "an engine starts a plugin for each command",
+        reason: "each process configures its provider, as each process of OpenTofu does; today's engine is played with one plugin until \
+                 a command fails",
         covers: |difference| {
-            difference.service == Service::Lumirpc
-                && difference.what == What::OursRepeated
+            difference.what == What::OursRepeated
                 && matches!(difference.method, "ValidateProviderConfig" | "ConfigureProvider")
         },
     },
@@ -382,6 +389,11 @@ impl Tally {
     pub(crate) fn idle(&self) -> impl Iterator<Item = &'static str> {
         self.counts().filter(|(_, count)| *count == 0).map(|(rule, _)| rule.id)
     }
+}
+
+/// Whether an upgrade by the older SDK has made theirs of ours: an empty set of null.
+pub(crate) fn is_emptied(ours: &Option<Json>, theirs: &Option<Json>) -> bool {
+    *ours == Some(Json::Null) && *theirs == Some(json!({"(set)": []}))
 }
 
 /// Whether it is a replacement.

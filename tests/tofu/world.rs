@@ -24,6 +24,7 @@ use crate::preview::{Preview, shown_by_isthmus, shown_by_opentofu};
 use crate::providers::{Schemas, Service, Setting};
 use crate::report::Report;
 use crate::requests::{Record, Request, shown};
+use crate::rules::is_emptied;
 use crate::steps::{Decision, Edit, Outside, Step};
 use crate::tofu::{Configured, InState, Tofu, choice};
 use crate::wish::{Members, Wish, Wishes, known, pulumi_inputs, tofu_json};
@@ -91,6 +92,8 @@ struct Resource {
     ids: Vec<String>,
     /// Whether the two sides have come to different ends, so that nothing is compared until it is removed.
     is_astray: bool,
+    /// Whether the last command decided something else after its preview.
+    has_turned: bool,
     /// The last answer to Diff, for whoever has to find out why it was decided so.
     difference: String,
 }
@@ -150,6 +153,7 @@ impl World {
                     is_half_deleted: false,
                     ids,
                     is_astray: false,
+                    has_turned: false,
                     difference: String::new(),
                 });
             }
@@ -328,16 +332,24 @@ impl World {
         for directory in self.troubles().into_iter().filter(|directory| directory.exists()) {
             std::fs::remove_dir_all(directory).expect("a directory of ours");
         }
-        self.compare_states(steps, report).await;
+        self.compare_states(steps, &decisions, report).await;
         self.compare_objects(report);
         self.compare_requests(steps, &decisions, &astray, report);
         self.look_up(steps, report).await;
     }
 
-    /// Starts isthmus for the engine's next command. The legacy engine kills that of the last one first.
+    /// Starts isthmus for the engine's next command. The legacy engine kills that of the last one first. Today's engine starts a
+    /// plugin for each command as well; here it does so after an update that turned out to replace, which it would have
+    /// carried out.
     async fn begin_command(&mut self) {
-        if self.setting.service == Service::Lumirpc {
+        let has_turned = self
+            .resources
+            .iter_mut()
+            .fold(false, |any, resource| any | std::mem::take(&mut resource.has_turned));
+        if has_turned || self.setting.service == Service::Lumirpc {
             self.daemons.clear();
+            // The processes of a command remember nothing of the one before.
+            self.asked.clear();
         }
         let directory = self.directory.join("isthmus");
         for (provider, configuration) in &self.configurations {
@@ -483,7 +495,7 @@ impl World {
         }
     }
 
-    async fn compare_states(&self, steps: &[Step], report: &mut Report) {
+    async fn compare_states(&self, steps: &[Step], decisions: &[Decision], report: &mut Report) {
         let mut theirs = self.tofu.state();
         let mut records = BTreeMap::new();
         if self.setting.service == Service::Lumirpc {
@@ -491,7 +503,7 @@ impl World {
                 records.extend(legacy::stored_states(provider, &self.directory.join("isthmus")).await);
             }
         }
-        for (resource, step) in self.resources.iter().zip(steps) {
+        for ((resource, step), decision) in self.resources.iter().zip(steps).zip(decisions) {
             let their = theirs.remove(&resource.named.name);
             let our = resource.stored.as_ref().and_then(|stored| match self.setting.service {
                 Service::Pulumirpc => Some(state_in(stored, &resource.shape)),
@@ -513,6 +525,14 @@ impl World {
             let their_value = from_tree(&their.attributes, own).expect("OpenTofu's state conforms");
             let our_value = from_tree(&our.attributes, own).expect("our state conforms");
             for place in places(&shown(&our_value), &shown(&their_value)) {
+                // Of what does not change, OpenTofu stores the upgraded state, and an engine what it has. An upgrade by the older SDK
+                // makes empty sets of those that are null.
+                let is_upgraded = is_emptied(&place.ours, &place.theirs)
+                    && resource.kind.type_name.starts_with("conformance_legacy");
+                if *decision == Decision::Nothing && is_upgraded {
+                    report.upgraded += 1;
+                    continue;
+                }
                 report.fail(self.told(resource, step, &format!("the states differ: {place:?}")));
             }
             if our.private != their.private {
@@ -563,10 +583,6 @@ impl World {
         report: &mut Report,
     ) {
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-        // The processes of a command remember nothing of the one before.
-        if self.setting.service == Service::Lumirpc {
-            self.asked.clear();
-        }
         for provider in Provider::ALL {
             let about = self.about_providers.entry(provider).or_default();
             for (records, resources, about) in [
@@ -939,7 +955,10 @@ impl Resource {
                 Decision::Update | Decision::Nothing,
             ) if step.unknown => Ok(decision),
             _ if now == decision => Ok(now),
-            _ => Err(format!("it was decided: {decision}; after the preview it is: {now}")),
+            _ => {
+                self.has_turned = true;
+                Err(format!("it was decided: {decision}; after the preview it is: {now}"))
+            }
         }
     }
 
