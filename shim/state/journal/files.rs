@@ -109,7 +109,6 @@ struct Own {
     longest: AtomicU64,
     is_replacing: AtomicBool,
     is_writing_soon: AtomicBool,
-    /// The file that was synchronised last, and up to where.
     synchronised: tokio::sync::Mutex<(FileId, u64)>,
 }
 
@@ -159,6 +158,7 @@ impl JournalFiles {
             (id, written)
         };
         written.map_err(|error| self.failed(error))?;
+        self.replace_if_long(own);
         if let Err(error) = self.synchronise(own).await {
             // It is in the file, and is not carried out as one that is.
             self.settle(&[id]).await.ok();
@@ -284,9 +284,7 @@ impl JournalFiles {
         let own = self.own().await?;
         let written = own.file().append(step.into());
         written.map_err(|error| self.failed(error))?;
-        self.synchronise(own).await?;
-        self.replace_if_long(own);
-        Ok(())
+        self.synchronise(own).await
     }
 
     async fn add(&self, step: Step) -> Result<(), JournalFilesError> {
@@ -310,11 +308,20 @@ impl JournalFiles {
         if synchronised.0 == mine.0 && synchronised.1 >= mine.1 {
             return Ok(());
         }
-        let (file, now) = {
+        let (file, now, has_failed) = {
             let file = own.file();
-            (Arc::clone(&file.file), (file.id, file.length()))
+            (Arc::clone(&file.file), (file.id, file.length()), file.has_failed_to_synchronise)
         };
-        blocking(move || file.sync_data()).await.map_err(|error| self.failed(error))?;
+        if has_failed && let Some(keys) = self.keys.get().cloned() {
+            // All that is in it gets to the disk in another file.
+            let (own, directory) = (Arc::clone(own), self.directory.clone());
+            let replaced = blocking(move || own.replace(&directory, &keys)).await;
+            return replaced.map(|_| ()).map_err(|error| self.failed(error));
+        }
+        if let Err(error) = blocking(move || file.sync_data()).await {
+            own.has_failed_to_synchronise(now.0);
+            return Err(self.failed(error));
+        }
         *synchronised = now;
         Ok(())
     }
@@ -329,9 +336,12 @@ impl JournalFiles {
         let (own, directory) = (Arc::clone(own), self.directory.clone());
         let Some(keys) = self.keys.get().cloned() else { return };
         spawn_blocking(move || {
-            // If it fails, it is tried again when the file is twice as long.
-            let length = own.replace(&directory, &keys).unwrap_or(own.written().1);
-            own.longest.store(LONG.max(length.saturating_mul(2)), Ordering::Relaxed);
+            // If it fails, it is tried again a MiB later.
+            let longest = match own.replace(&directory, &keys) {
+                Ok(length) => LONG.max(length.saturating_mul(2)),
+                Err(_) => own.written().1.saturating_add(LONG),
+            };
+            own.longest.store(longest, Ordering::Relaxed);
             own.is_replacing.store(false, Ordering::Relaxed);
         });
     }
@@ -372,8 +382,7 @@ impl JournalFiles {
             blocking(move || {
                 create_private(&directory)
                     .map_err(|error| JournalFilesError::Directory { path: directory.clone(), error })?;
-                let store = store.filter(|store| store.exists()).map(|store| store.display().to_string());
-                JournalKeys::load(&directory, &source, store.as_deref()).map(Arc::new)
+                JournalKeys::load(&directory, &source, existing(store).as_deref()).map(Arc::new)
             })
             .await
         };
@@ -412,6 +421,7 @@ impl JournalFiles {
         // Otherwise what this process has added would be missing. On a full disk it is.
         self.write().await.ok();
         let (path, keys) = (self.directory.clone(), Arc::clone(self.keys().await?));
+        let (source, store) = (self.key.clone(), self.store.clone());
         let scanned = blocking(move || {
             fail_point("journal-scanning");
             // On a full disk the files stay as they are, and can be read. What is in the place of the lock
@@ -422,7 +432,14 @@ impl JournalFiles {
                 let path = path.join(directory::LOCK);
                 return Ok(Err(JournalFilesError::NotRegular { path, error }));
             }
-            directory::scan(&path, &keys).map(Ok)
+            let scan = directory::scan(&path, &keys)?;
+            // A rotation has added keys since these were loaded. Without the user's new key they cannot be had.
+            if scan.has_other_keys()
+                && let Ok(true) = keys.reload(&path, &source, existing(store).as_deref())
+            {
+                return directory::scan(&path, &keys).map(Ok);
+            }
+            Ok(Ok(scan))
         });
         scanned.await.map_err(|error| self.failed(error))?.map(Some)
     }
@@ -458,45 +475,91 @@ impl Own {
         (file.id, file.length())
     }
 
+    /// Notes that what is in the file may not be on the disk.
+    fn has_failed_to_synchronise(&self, id: FileId) {
+        let mut file = self.file();
+        file.has_failed_to_synchronise |= file.id == id;
+    }
+
     /// Replaces the file by one with what is still open, and returns the length of that. Blocks.
     ///
     /// # Errors
-    /// When it cannot be written, and while others read the directory.
+    /// When it cannot be read whole or written, and while others read the directory.
     fn replace(&self, directory: &Path, keys: &JournalKeys) -> io::Result<u64> {
-        // Most is read without the lock, so that others can append.
-        let begun = {
-            let mut own = self.file();
-            own.write()?;
-            own.length()
-        };
-        let mut scan = directory::scan(directory, keys)?;
         let Some(_lock) = directory::DirectoryLock::to_replace(directory)? else {
             return Err(io::ErrorKind::ResourceBusy.into());
         };
-        let mut next = OwnFile::create(directory, Arc::clone(&keys.writing))?;
-        fail_point("replacement-created");
-        let (old, next_file, length) = {
+        // Most is read while this process can append.
+        let (id, begun) = {
             let mut own = self.file();
             own.write()?;
-            let mut replay = std::mem::take(&mut scan.replay);
-            let appended = own.read_from(begun)?;
-            for entry in directory::entries(own.id, &appended, 0, begun, keys).0 {
-                replay.add(own.id, entry);
-            }
-            let others = scan.files.iter().map(|file| file.id).filter(|id| *id != own.id).collect();
-            next.add(replay.entries(&BTreeSet::from([own.id]), &others))?;
-            next.write()?;
-            fail_point("replacement-written");
-            let (file, length) = (Arc::clone(&next.file), next.length());
-            (std::mem::replace(&mut *own, next), file, length)
+            (own.id, own.length())
         };
-        next_file.sync_all()?;
-        sync_directory(directory)?;
+        let scan = directory::scan_once(directory, keys)?;
+        if !scan.files.iter().any(|file| file.id == id && file.fault.is_none()) {
+            return Err(unreadable());
+        }
+        let next = OwnFile::create(directory, Arc::clone(&keys.writing))?;
+        let next_path = next.path.clone();
+        let (old, length) = self.replace_by(next, scan, begun, directory, keys).inspect_err(|_| {
+            // It was created here, and nobody knows it.
+            std::fs::remove_file(next_path).ok();
+        })?;
+        let (file, id) = {
+            let own = self.file();
+            (Arc::clone(&own.file), own.id)
+        };
+        if let Err(error) = file.sync_all() {
+            self.has_failed_to_synchronise(id);
+            return Err(error);
+        }
         fail_point("replacement-used");
         std::fs::remove_file(&old.path)?;
         fail_point("replaced-removed");
         Ok(length)
     }
+
+    /// Fills `next` with what is still open, and appends to it from now on. Returns the file from before, and the length of the
+    /// new one.
+    fn replace_by(
+        &self,
+        mut next: OwnFile,
+        mut scan: directory::Scan,
+        begun: u64,
+        directory: &Path,
+        keys: &JournalKeys,
+    ) -> io::Result<(OwnFile, u64)> {
+        // What is in a file is as durable as its name.
+        sync_directory(directory)?;
+        fail_point("replacement-created");
+        let mut own = self.file();
+        own.write()?;
+        let (entries, None) = directory::entries(own.id, &own.read_from(begun)?, 0, begun, keys) else {
+            return Err(unreadable());
+        };
+        for entry in entries {
+            scan.replay.add(own.id, entry);
+        }
+        let batch = BTreeSet::from([own.id]);
+        let mut others = scan.others(&batch);
+        // This process may have read files that were created since, and have settled something of them.
+        others.files.extend(directory::files(directory)?.into_iter().map(|(id, _)| id));
+        others.files.remove(&own.id);
+        next.add(scan.replay.entries(&batch, &others))?;
+        next.write()?;
+        fail_point("replacement-written");
+        let length = next.length();
+        Ok((std::mem::replace(&mut *own, next), length))
+    }
+}
+
+fn unreadable() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "the own file cannot be read whole")
+}
+
+/// The place of a state store, if it exists.
+fn existing(store: Option<PathBuf>) -> Option<String> {
+    store.filter(|store| store.exists()).map(|store| store.display().to_string())
 }
 
 fn open_intent(id: OperationId, begun: &Begun, steps: &Steps, locked: &HashSet<FileId>) -> OpenIntent {
@@ -537,6 +600,7 @@ fn create_private(directory: &Path) -> io::Result<()> {
     }
     match std::fs::DirBuilder::new().mode(PRIVATE_DIRECTORY).create(directory) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && directory.is_dir() => Ok(()),
-        created => created,
+        Ok(()) => directory.parent().map_or(Ok(()), sync_directory),
+        Err(error) => Err(error),
     }
 }

@@ -1,7 +1,8 @@
 //! The directory of the journal files: reading all of them, and compacting those of processes that ended.
 
 use isthmus_platform::files::{is_removed, sync_directory, try_lock, try_lock_shared, unlock};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
+use std::fmt;
 use std::fs::{File, Metadata};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ use super::entry::Entry;
 use super::frame;
 use super::keys::JournalKeys;
 use super::own_file::{EXTENSION, HEAD, MAGIC, OwnFile, path_of, place};
-use super::replay::Replay;
+use super::replay::{Others, Replay};
 use crate::journal::intent::FileId;
 
 /// Whoever holds this file locked may replace files by others: a directory that is listed meanwhile may show
@@ -34,6 +35,9 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// How often the directory is read again because a file was removed meanwhile.
 const ATTEMPTS: usize = 100;
 
+/// How many files one compaction replaces. It holds each of them open.
+pub(super) const MOST_AT_ONCE: usize = 500;
+
 /// The files of a directory, and what is in them.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
@@ -48,10 +52,33 @@ pub(super) struct ScannedFile {
     /// Whether a process holds it.
     pub(super) is_locked: bool,
     /// What cannot be read of it.
-    pub(super) fault: Option<String>,
+    pub(super) fault: Option<Fault>,
     /// Whether it begins as our files do.
     is_ours: bool,
     entries: usize,
+}
+
+/// What cannot be read of a file.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// All of it, for this reason.
+    File(String),
+    /// Some of its entries.
+    Entries { damaged: usize, of_other_keys: usize },
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(reason) => formatter.write_str(reason),
+            Self::Entries { damaged: 0, of_other_keys } => {
+                write!(formatter, "encrypted with another key: {}", counted(*of_other_keys, "entry"))
+            }
+            Self::Entries { damaged, .. } => {
+                write!(formatter, "it is damaged in {}", counted(*damaged, "place"))
+            }
+        }
+    }
 }
 
 /// The right to read files, or to replace them, until it is dropped.
@@ -62,7 +89,7 @@ impl DirectoryLock {
     /// The right to replace files; `None` while others read or replace.
     pub(super) fn to_replace(directory: &Path) -> io::Result<Option<Self>> {
         let file = open_lock(directory)?;
-        Ok(matches!(try_lock(&file), Ok(true)).then_some(Self(file)))
+        Ok(try_lock(&file)?.then_some(Self(file)))
     }
 
     /// The right to list files. Blocks; `None` if there is none for [`LONGEST_WAIT`], or where the lock cannot
@@ -193,7 +220,7 @@ impl Scan {
 
     /// Adds what is in the place of a file, or a file of another user: it stays as it is.
     fn add_unread(&mut self, id: FileId, fault: String) {
-        let fault = Some(fault);
+        let fault = Some(Fault::File(fault));
         self.files.push(ScannedFile { id, is_locked: false, fault, is_ours: false, entries: 0 });
     }
 }
@@ -202,7 +229,7 @@ impl Scan {
 #[derive(Debug)]
 struct Contents {
     entries: Vec<Entry>,
-    fault: Option<String>,
+    fault: Option<Fault>,
     is_ours: bool,
 }
 
@@ -210,7 +237,7 @@ struct Contents {
 fn read(id: FileId, bytes: &[u8], keys: &JournalKeys) -> Contents {
     let is_ours = bytes.strip_prefix(MAGIC).is_some_and(|rest| rest.starts_with(&id));
     if !is_ours {
-        let fault = Some("it does not begin as a journal file of this name does".to_owned());
+        let fault = Some(Fault::File("it does not begin as a journal file of this name does".to_owned()));
         return Contents { entries: Vec::new(), fault, is_ours };
     }
     let (entries, fault) = entries(id, bytes, HEAD, 0, keys);
@@ -225,27 +252,23 @@ pub(super) fn entries(
     start: usize,
     offset: u64,
     keys: &JournalKeys,
-) -> (Vec<Entry>, Option<String>) {
+) -> (Vec<Entry>, Option<Fault>) {
     let frames = frame::read(bytes, start);
-    let mut unreadable = frames.damaged;
-    let mut other_keys = 0;
+    let (mut damaged, mut of_other_keys) = (frames.damaged, 0);
     let mut entries = Vec::new();
     for (at, sealed) in frames.whole {
         let Some(cipher) = keys.of_sealed(sealed) else {
-            other_keys += 1;
+            of_other_keys += 1;
             continue;
         };
         let plain = cipher.unseal_at(&place(id, offset + at), sealed).ok();
         match plain.and_then(|plain| Entry::decode(&plain[..]).ok()) {
             Some(entry) => entries.push(entry),
-            None => unreadable += 1,
+            None => damaged += 1,
         }
     }
-    let fault = match (unreadable, other_keys) {
-        (0, 0) => None,
-        (0, others) => Some(format!("encrypted with another key: {}", counted(others, "entry"))),
-        (damaged, _) => Some(format!("it is damaged in {}", counted(damaged, "place"))),
-    };
+    let is_whole = (damaged, of_other_keys) == (0, 0);
+    let fault = (!is_whole).then_some(Fault::Entries { damaged, of_other_keys });
     (entries, fault)
 }
 
@@ -290,7 +313,7 @@ pub(super) fn compact(directory: &Path, keys: &JournalKeys) -> io::Result<()> {
     let mut held = Vec::new();
     for (id, path) in files(directory)? {
         let mut file = match opened(&path) {
-            // A process has replaced its own file.
+            // A process of an earlier release has replaced its own file.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Ok(Err(fault)) => {
                 scan.add_unread(id, fault);
@@ -299,7 +322,8 @@ pub(super) fn compact(directory: &Path, keys: &JournalKeys) -> io::Result<()> {
             Ok(Ok(file)) => file,
             Err(error) => return Err(error),
         };
-        let is_free = matches!(try_lock(&file), Ok(true)) || is_planted(Bug::LocksIgnored);
+        let is_free = (held.len() < MOST_AT_ONCE && matches!(try_lock(&file), Ok(true)))
+            || is_planted(Bug::LocksIgnored);
         let bytes = match bytes_of(&mut file) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             bytes => bytes?,
@@ -309,8 +333,7 @@ pub(super) fn compact(directory: &Path, keys: &JournalKeys) -> io::Result<()> {
     }
     let replaced: Vec<&ScannedFile> = scan.files.iter().filter(|file| scan.is_replaceable(file)).collect();
     let batch: BTreeSet<FileId> = replaced.iter().map(|file| file.id).collect();
-    let others: HashSet<FileId> =
-        scan.files.iter().map(|file| file.id).filter(|id| !batch.contains(id)).collect();
+    let others = scan.others(&batch);
     let mut entries = scan.replay.entries(&batch, &others);
     if is_planted(Bug::CompactionForgets) {
         entries.clear();
@@ -349,6 +372,18 @@ pub(super) fn compact(directory: &Path, keys: &JournalKeys) -> io::Result<()> {
 }
 
 impl Scan {
+    /// The files that stay when those of the batch are replaced.
+    pub(super) fn others(&self, batch: &BTreeSet<FileId>) -> Others {
+        let others = || self.files.iter().filter(|file| !batch.contains(&file.id));
+        let are_read = others().all(|file| file.fault.is_none() || self.replay.is_dismissed(file.id));
+        Others { files: others().map(|file| file.id).collect(), are_read }
+    }
+
+    /// Whether a file has entries that other keys have encrypted.
+    pub(super) fn has_other_keys(&self) -> bool {
+        self.files.iter().any(|file| matches!(file.fault, Some(Fault::Entries { of_other_keys: 1.., .. })))
+    }
+
     /// Whether all that a file contains is known, or is not wanted any more.
     fn is_replaceable(&self, file: &ScannedFile) -> bool {
         let is_whole = file.fault.is_none() || self.replay.is_dismissed(file.id);

@@ -51,12 +51,12 @@ pub fn entries(input: &[u8]) {
     assert_eq!(summary(&all), summary(&replay(entries.iter().rev())), "in the opposite order");
 
     let batch = BTreeSet::from([[0; 6], [1; 6]]);
-    let others = HashSet::from([[2; 6], [3; 6]]);
+    let others = Others { files: HashSet::from([[2; 6], [3; 6]]), are_read: true };
     let compacted: Vec<(FileId, Entry)> =
         all.entries(&batch, &others).into_iter().map(|entry| ([9; 6], entry)).collect();
     // It may be killed before it has removed any of its files, and between any two.
     for left in [&[][..], &[[0; 6]], &[[1; 6]], &[[0; 6], [1; 6]]] {
-        let files = entries.iter().filter(|(file, _)| others.contains(file) || left.contains(file));
+        let files = entries.iter().filter(|(file, _)| others.files.contains(file) || left.contains(file));
         assert_eq!(
             summary(&replay(files.chain(&compacted))),
             summary(&all),

@@ -8,7 +8,7 @@ use isthmus_platform::files::sync_directory;
 use std::collections::HashMap;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use isthmus_common::permissions::{PRIVATE_FILE, require_trusted_file};
@@ -16,6 +16,7 @@ use isthmus_common::scratch::ScratchDirectory;
 use isthmus_common::{Links, NotRegular, fail_point, read_regular};
 use prost::Message as _;
 
+use super::create_private;
 use super::error::JournalFilesError;
 use super::frame;
 use crate::encryption::{CipherKey, KeyId, key_of};
@@ -51,7 +52,8 @@ struct Row {
 #[derive(Debug)]
 pub(super) struct JournalKeys {
     pub(super) writing: Arc<CipherKey>,
-    all: HashMap<KeyId, Arc<CipherKey>>,
+    /// A rotation of another process adds some.
+    all: Mutex<HashMap<KeyId, Arc<CipherKey>>>,
 }
 
 impl JournalKeys {
@@ -74,10 +76,11 @@ impl JournalKeys {
                     Ok(()) | Err(_) => continue,
                 }
             };
-            // Who has just created it may not have come to synchronise its name, and with the key a loss of power would take all
-            // that is written from now on.
+            // The process that created it may have died before it synchronised the name. A loss of power would then take the key, and
+            // all that is written from now on.
             if is_new(&file(directory)) {
                 sync_directory(directory).ok();
+                directory.parent().map(sync_directory).transpose().ok();
             }
             let location = file(directory).display().to_string();
             let mut recipes: Vec<Option<KdfParams>> =
@@ -98,7 +101,7 @@ impl JournalKeys {
 
     /// Keys that nothing is encrypted with, for a directory that has none.
     pub(super) fn none() -> Self {
-        Self { writing: Arc::new(CipherKey::random()), all: HashMap::new() }
+        Self { writing: Arc::new(CipherKey::random()), all: Mutex::default() }
     }
 
     /// Whether a directory has keys. Blocks.
@@ -117,39 +120,78 @@ impl JournalKeys {
             .map(|bytes| Arc::new(CipherKey::new(bytes)))
             .collect();
         let writing = Arc::clone(keys.last()?);
-        Some(Self { writing, all: keys.into_iter().map(|key| (key.id(), key)).collect() })
+        let all = keys.into_iter().map(|key| (key.id(), key)).collect();
+        Some(Self { writing, all: Mutex::new(all) })
+    }
+
+    /// Adds those that a rotation has added since they were loaded; says whether there are any. New files are encrypted with the
+    /// same key as before. Blocks.
+    pub(super) fn reload(
+        &self,
+        directory: &Path,
+        source: &KeySource,
+        store: Option<&str>,
+    ) -> Result<bool, JournalFilesError> {
+        let loaded = Self::load(directory, source, store)?;
+        let (loaded, mut all) = (std::mem::take(&mut *loaded.all()), self.all());
+        let before = all.len();
+        all.extend(loaded);
+        Ok(all.len() > before)
+    }
+
+    fn all(&self) -> MutexGuard<'_, HashMap<KeyId, Arc<CipherKey>>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The key that something is encrypted with, if it is one of these.
-    pub(super) fn of_sealed(&self, sealed: &[u8]) -> Option<&CipherKey> {
-        self.all.get(&key_of(sealed).ok()?).map(|key| &**key)
+    pub(super) fn of_sealed(&self, sealed: &[u8]) -> Option<Arc<CipherKey>> {
+        self.all().get(&key_of(sealed).ok()?).cloned()
     }
 }
 
 /// Before the user's new key is in place: adds a key for new files, and makes all keys readable with
-/// either of the user's keys. Blocks.
+/// either of the user's keys. A directory without keys gets one: a process that runs could create it with the old key later on.
+/// Blocks.
 pub(crate) fn begin_rotation(
     directory: &Path,
     old: &MasterKey,
     new: &MasterKey,
 ) -> Result<(), JournalFilesError> {
-    let Some(rows) = read(directory)? else { return Ok(()) };
-    let Some(keys) = JournalKeys::of(&rows, old).or_else(|| JournalKeys::of(&rows, new)) else {
-        let store = file(directory).display().to_string();
-        return Err(KeyError::WrongKey { origin: old.origin.clone(), store }.into());
-    };
-    let mut all: Vec<&CipherKey> = keys.all.values().map(|key| &**key).collect();
-    let next = CipherKey::random();
-    all.push(&next);
-    let rows = all.iter().flat_map(|key| [row(key, old), row(key, new)]).collect();
-    write(directory, &Rows { rows }, true).map_err(|error| failed(directory, error))
+    create_private(directory).map_err(|error| failed(directory, error))?;
+    loop {
+        let found = read(directory)?;
+        let mut all = Vec::new();
+        if let Some(rows) = &found {
+            let Some(keys) = JournalKeys::of(rows, old).or_else(|| JournalKeys::of(rows, new)) else {
+                return Err(wrong(directory, old));
+            };
+            all.extend(keys.all().values().cloned());
+        }
+        all.push(Arc::new(CipherKey::random()));
+        let rows = all.iter().flat_map(|key| [row(key, old), row(key, new)]).collect();
+        match write(directory, &Rows { rows }, found.is_some()) {
+            Err(error) if found.is_none() && error.kind() == io::ErrorKind::AlreadyExists => {}
+            written => return written.map_err(|error| failed(directory, error)),
+        }
+    }
 }
 
 /// After the user's new key is in place: removes what the old one decrypts. Blocks.
+///
+/// # Errors
+/// When the new one decrypts nothing, or the file cannot be written.
 pub(crate) fn end_rotation(directory: &Path, new: &MasterKey) -> Result<(), JournalFilesError> {
     let Some(Rows { mut rows }) = read(directory)? else { return Ok(()) };
     rows.retain(|row| key_of(&row.sealed) == Ok(new.cipher.id()));
+    if rows.is_empty() {
+        return Err(wrong(directory, new));
+    }
     write(directory, &Rows { rows }, true).map_err(|error| failed(directory, error))
+}
+
+fn wrong(directory: &Path, master: &MasterKey) -> JournalFilesError {
+    let (origin, store) = (master.origin.clone(), file(directory).display().to_string());
+    KeyError::WrongKey { origin, store }.into()
 }
 
 /// Whether a file was written within the time after which a system has written names to the disk by itself.

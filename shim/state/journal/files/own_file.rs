@@ -41,6 +41,8 @@ pub(super) struct OwnFile {
     pending: Vec<u8>,
     /// A part of a failed write may be behind that.
     is_torn: bool,
+    /// Whether a synchronisation has failed. Systems then take what was lost for written, and say of the next one that it is done.
+    pub(super) has_failed_to_synchronise: bool,
 }
 
 impl OwnFile {
@@ -56,28 +58,25 @@ impl OwnFile {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 Err(error) => return Err(error),
             };
-            set_mode_of_new(&path, PRIVATE_FILE)?;
-            fail_point("journal-file-created");
-            // Between creation and lock, another process may take it for one that was left, and remove it.
-            if !try_lock(&file)? {
-                continue;
+            match begin(&file, &path, id) {
+                Ok(true) => {}
+                Ok(false) => continue,
+                Err(error) => {
+                    // It was created here, and would stay for good.
+                    std::fs::remove_file(&path).ok();
+                    return Err(error);
+                }
             }
-            if is_removed(&file)? {
-                continue;
-            }
-            fail_point("journal-file-locked");
-            file.write_all_at(&[MAGIC, &id].concat(), 0)?;
-            fail_point("journal-file-begun");
-            let length = HEAD as u64;
             return Ok(Self {
                 file: Arc::new(file),
                 id,
                 path,
                 cipher,
                 number: 0,
-                length,
+                length: HEAD as u64,
                 pending: Vec::new(),
                 is_torn: false,
+                has_failed_to_synchronise: false,
             });
         }
     }
@@ -154,6 +153,19 @@ impl OwnFile {
         self.pending.clear();
         Ok(())
     }
+}
+
+/// Locks a new file and writes its head. `false` if another process took it for one that was left, and removes it.
+fn begin(file: &File, path: &Path, id: FileId) -> io::Result<bool> {
+    set_mode_of_new(path, PRIVATE_FILE)?;
+    fail_point("journal-file-created");
+    if !try_lock(file)? || is_removed(file)? {
+        return Ok(false);
+    }
+    fail_point("journal-file-locked");
+    file.write_all_at(&[MAGIC, &id].concat(), 0)?;
+    fail_point("journal-file-begun");
+    Ok(true)
 }
 
 /// Adds the frame of an entry that is written at this place: a file, and an offset in it.

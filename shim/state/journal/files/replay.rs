@@ -30,6 +30,14 @@ pub(super) struct Steps {
     pub(super) files: BTreeSet<FileId>,
 }
 
+/// The files that stay when others are replaced.
+#[derive(Debug)]
+pub(super) struct Others {
+    pub(super) files: HashSet<FileId>,
+    /// Whether all that is in them was read. Otherwise any operation may have been begun in them.
+    pub(super) are_read: bool,
+}
+
 impl Replay {
     /// Adds an entry of the file `file`. Entries of newer versions are passed over.
     pub(super) fn add(&mut self, file: FileId, entry: Entry) {
@@ -97,7 +105,7 @@ impl Replay {
     ///
     /// That an operation is settled is kept for as long as its beginning is in any file that was read,
     /// those of the batch included: they may outlive this process, if it is killed while it removes them.
-    pub(super) fn entries(&self, batch: &BTreeSet<FileId>, others: &HashSet<FileId>) -> Vec<Entry> {
+    pub(super) fn entries(&self, batch: &BTreeSet<FileId>, others: &Others) -> Vec<Entry> {
         let mut entries = self.lasting_entries(batch, others);
         let is_in_batch = |id: &OperationId| {
             self.files_of(id).is_some_and(|files| files.iter().all(|file| batch.contains(file)))
@@ -110,7 +118,7 @@ impl Replay {
     }
 
     /// The same without what is needed only until the batch is removed.
-    pub(super) fn lasting_entries(&self, batch: &BTreeSet<FileId>, others: &HashSet<FileId>) -> Vec<Entry> {
+    pub(super) fn lasting_entries(&self, batch: &BTreeSet<FileId>, others: &Others) -> Vec<Entry> {
         let mut entries: Vec<Entry> = Vec::new();
         for (id, begun, steps) in self.open() {
             if !steps.files.is_disjoint(batch) {
@@ -120,24 +128,24 @@ impl Replay {
             }
             entries.extend(steps.marked_entries(id));
         }
+        let may_be_begun_in_others = |id: &OperationId| match id {
+            OperationId::InFile { file, number: 0 } => others.files.contains(file),
+            id => match self.files_of(id) {
+                Some(files) => files.iter().any(|file| !batch.contains(file)),
+                None => !others.are_read || id.file().is_some_and(|file| others.files.contains(&file)),
+            },
+        };
+        for (id, steps) in &self.operations {
+            if steps.begun.is_none() && !self.settled.contains(id) && may_be_begun_in_others(id) {
+                entries.extend(steps.marked_entries(*id));
+            }
+        }
         for (id, (left, files)) in &self.left {
             if !self.settled.contains(id) && !files.is_disjoint(batch) {
                 entries.push(Step::Left(left.clone()).into());
             }
         }
-        for file in others {
-            let id = OperationId::of_file(*file);
-            entries.extend(self.operations.get(&id).into_iter().flat_map(|steps| steps.marked_entries(id)));
-        }
-        let is_in_others = |id: &OperationId| match id {
-            OperationId::InFile { file, number: 0 } => others.contains(file),
-            id => match self.files_of(id) {
-                Some(files) => files.iter().any(|file| !batch.contains(file)),
-                // Its beginning is in a file that cannot be read now.
-                None => id.file().is_some_and(|file| others.contains(&file)),
-            },
-        };
-        let settled = References::to(self.settled.iter().copied().filter(is_in_others));
+        let settled = References::to(self.settled.iter().copied().filter(may_be_begun_in_others));
         if !settled.operations.is_empty() {
             entries.push(Step::Settled(settled).into());
         }

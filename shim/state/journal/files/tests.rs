@@ -468,12 +468,11 @@ async fn an_own_file_that_has_become_long_is_replaced_by_what_is_open() {
     ours.settle(&[of_earlier]).await.expect("added");
     let length =
         || files(&home).iter().map(|path| fs::metadata(path).map_or(0, |file| file.len())).sum::<u64>();
-    let mut written = 0;
-    while written < 4 * LONG {
-        let id = begin(&ours, "short").await;
-        ours.made(id, "x", Bytes::from(vec![2; 500])).await.expect("written");
+    // Changes and deletions are begun and settled, and nothing else.
+    let short = Intent { companion: Bytes::from(vec![2; 1000]), ..create("short") };
+    for _ in 0..4 * LONG / 1000 {
+        let id = ours.begin(&short).await.expect("written");
         ours.settle(&[id]).await.expect("added");
-        written += 1000;
     }
     // The replacement goes on beside the appends, which it does not hold up.
     let since = std::time::Instant::now();
@@ -621,6 +620,134 @@ async fn a_process_does_not_replace_its_file_while_others_read() {
     })
     .await;
     assert_eq!(open(&running).await, listed(&[("running", "in progress")]));
+}
+
+#[tokio::test]
+async fn a_process_replaces_no_file_that_it_cannot_read_whole_and_nothing_that_is_in_its_place() {
+    let home = home();
+    let running = process(&home);
+    begin(&running, "one").await;
+    let damaged = begin(&running, "two").await;
+    begin(&running, "three").await;
+    let (own, keys) = (Arc::clone(running.own().await.expect("a file")), running.keys().await.expect("keys"));
+    let (keys, directory) = (Arc::clone(keys), running.directory.clone());
+    let path = own.file().path.clone();
+    let mut bytes = fs::read(&path).expect("a file");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&path, bytes).expect("written");
+    let replacing = {
+        let (own, keys, directory) = (Arc::clone(&own), Arc::clone(&keys), directory.clone());
+        move || own.replace(&directory, &keys).expect_err("refused").kind()
+    };
+    assert_eq!(blocking(replacing.clone()).await, io::ErrorKind::InvalidData, "{damaged} is damaged");
+    fs::remove_file(&path).expect("removed");
+    fs::create_dir(&path).expect("a directory");
+    assert_eq!(blocking(replacing).await, io::ErrorKind::InvalidData, "another one is in its place");
+    assert_eq!(files(&home), [path]);
+}
+
+#[tokio::test]
+async fn a_replacement_keeps_what_is_settled_of_a_file_that_was_created_meanwhile() {
+    let home = home();
+    let ours = process(&home);
+    begin(&ours, "ours").await;
+    let (own, keys) = (Arc::clone(ours.own().await.expect("a file")), ours.keys().await.expect("keys"));
+    let (keys, directory) = (Arc::clone(keys), ours.directory.clone());
+    let scan = directory::scan_once(&directory, &keys).expect("read");
+    let begun = own.written().1;
+    let theirs = process(&home);
+    let settled = begin(&theirs, "settled").await;
+    let marked = begin(&theirs, "marked").await;
+    ours.settle(&[settled]).await.expect("added");
+    ours.mark(&[marked], SHOWN).await.expect("added");
+    let next = OwnFile::create(&directory, Arc::clone(&keys.writing)).expect("a file");
+    let (old, _) = own.replace_by(next, scan, begun, &directory, &keys).expect("replaced");
+    fs::remove_file(old.path).expect("removed");
+    drop((ours, own, theirs));
+    let found = process(&home).open_intents().await.expect("the journal").intents;
+    let found: Vec<_> = found.into_iter().map(|open| (open.id == marked, open.marks.count(SHOWN))).collect();
+    assert_eq!(BTreeMap::from_iter(found), BTreeMap::from([(false, 0), (true, 1)]));
+}
+
+#[tokio::test]
+async fn after_a_synchronisation_that_failed_what_is_in_the_file_gets_to_the_disk_in_another_one() {
+    let home = home();
+    let ours = with_durability(&home, JournalDurability::Disk);
+    begin(&ours, "one").await;
+    let own = Arc::clone(ours.own().await.expect("a file"));
+    let before = own.file().id;
+    own.has_failed_to_synchronise(before);
+    begin(&ours, "two").await;
+    assert_ne!(own.file().id, before);
+    assert_eq!(open(&ours).await, listed(&[("one", "in progress"), ("two", "in progress")]));
+}
+
+#[tokio::test]
+async fn more_files_than_a_process_may_open_are_compacted_in_turns() {
+    let home = home();
+    let count = directory::MOST_AT_ONCE + 5;
+    for number in 0..count {
+        begin(&process(&home), &format!("{number}")).await;
+    }
+    assert_eq!(open(&process(&home)).await.len(), count);
+    assert_eq!(files(&home).len(), 6);
+    assert_eq!(open(&process(&home)).await.len(), count);
+    assert_eq!(files(&home).len(), 1);
+}
+
+#[tokio::test]
+async fn what_is_noted_of_an_operation_is_kept_while_any_file_cannot_be_read() {
+    let home = home();
+    let (one, two) = (begin(&process(&home), "one").await, begin(&process(&home), "two").await);
+    assert_eq!(open(&process(&home)).await.len(), 2);
+    let [both] = &files(&home)[..] else { panic!("{:?}", files(&home)) };
+    let next = process(&home);
+    next.settle(&[one]).await.expect("added");
+    next.mark(&[two], SHOWN).await.expect("added");
+    begin(&next, "three").await;
+    drop(next);
+    let away = home.path().join("away");
+    fs::rename(both, &away).expect("it is moved away");
+    put("directory", both);
+    begin(&process(&home), "four").await;
+    let found = process(&home).open_intents().await.expect("the journal");
+    assert_eq!((found.intents.len(), found.faults.len()), (2, 1), "{found:?}");
+    fs::remove_dir(both).expect("removed");
+    fs::rename(&away, both).expect("it is put back");
+    let found = process(&home).open_intents().await.expect("the journal").intents;
+    let marks: BTreeMap<_, _> = found.into_iter().map(|open| (open.id, open.marks.count(SHOWN))).collect();
+    assert_eq!((marks.len(), marks.get(&one), marks.get(&two)), (3, None, Some(&1)), "{marks:?}");
+}
+
+#[tokio::test]
+async fn a_process_reads_what_others_write_after_a_rotation() {
+    let home = home();
+    let running = process(&home);
+    begin(&running, "one").await;
+    let key = KeySource::Directory(home.path().to_owned());
+    let store = EncryptedStore::connect(&crate::StoreAddress::in_directory(home.path()), &key).await;
+    store.expect("a store").rotate_own_key(home.path()).await.expect("rotated");
+    begin(&process(&home), "two").await;
+    assert_eq!(open(&running).await, listed(&[("one", "in progress"), ("two", "interrupted")]));
+}
+
+#[tokio::test]
+async fn a_process_that_begins_during_the_first_rotation_writes_what_the_new_key_reads() {
+    let home = home();
+    let digits = |digit: &str| KeySource::Digits(Secret::new(digit.repeat(64)));
+    let with =
+        |key: &KeySource| JournalFiles::new(home.path(), key.clone(), None, JournalDurability::Process);
+    let (old, new) = (digits("a"), digits("b"));
+    let master = |key: &KeySource| key.load(&crate::key::KdfParams::new(), None).expect("a key");
+    let directory = JournalFiles::directory_in(home.path());
+    begin_rotation(&directory, &master(&old), &master(&new)).expect("begun");
+    begin(&with(&old), "one").await;
+    end_rotation(&directory, &master(&new)).expect("ended");
+    assert_eq!(open(&with(&new)).await, listed(&[("one", "interrupted")]));
+    let refused = end_rotation(&directory, &master(&digits("c"))).expect_err("no key would be left");
+    assert!(refused.to_string().contains("another key"), "{refused}");
+    assert_eq!(open(&with(&new)).await.len(), 1);
 }
 
 #[tokio::test]
