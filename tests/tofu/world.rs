@@ -529,7 +529,9 @@ impl World {
                 // makes empty sets of those that are null.
                 let is_upgraded = is_emptied(&place.ours, &place.theirs)
                     && resource.kind.type_name.starts_with("conformance_legacy");
-                if *decision == Decision::Nothing && is_upgraded {
+                let may_be_unchanged =
+                    *decision == Decision::Nothing || (*decision == Decision::Update && step.unknown);
+                if may_be_unchanged && is_upgraded {
                     report.upgraded += 1;
                     continue;
                 }
