@@ -20,6 +20,11 @@ pub use socket::{DaemonSocket, SocketError, of_socket};
 
 use isthmus_session::process_context::ProcessContext;
 
+/// Whether a plugin makes a call again, after it was lost together with a daemon that may have carried it out.
+pub(crate) fn is_repeated<T>(request: &tonic::Request<T>) -> bool {
+    request.metadata().contains_key(connection::REPEATED.as_str())
+}
+
 /// The way to a daemon.
 #[derive(Debug)]
 pub struct Relay {

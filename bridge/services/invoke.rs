@@ -90,6 +90,11 @@ pub(crate) fn must_end(package: &Package, token: &str) -> bool {
     matches!(Invoked::of(package, token), Ok(Invoked::EphemeralResource(_) | Invoked::Action(_)))
 }
 
+/// Whether a token names an action, which must not be carried out twice.
+pub(crate) fn is_action(package: &Package, token: &str) -> bool {
+    matches!(Invoked::of(package, token), Ok(Invoked::Action(_)))
+}
+
 /// What a token names, with Terraform's name.
 #[derive(Clone, Copy)]
 enum Invoked<'a> {

@@ -25,6 +25,7 @@ use isthmus_proto::pulumirpc::{
 use tonic::codegen::BoxStream;
 use tonic::{Request, Response, Status};
 
+use crate::attach::is_repeated;
 use crate::config;
 use crate::invoke::{self, Invocation};
 use crate::list;
@@ -232,7 +233,11 @@ impl ResourceProvider for PulumiService {
 
     async fn invoke(&self, request: Request<InvokeRequest>) -> Result<Response<InvokeResponse>, Status> {
         let (session, instance) = parameterized(&request).await?;
+        let is_repeated = is_repeated(&request);
         let request = request.into_inner();
+        if is_repeated && !request.preview && invoke::is_action(&instance.package, &request.tok) {
+            return Err(RequestError::ActionLostWithDaemon { action: request.tok }.into());
+        }
         let call = instance.calls.begin("");
         let must_end = invoke::must_end(&instance.package, &request.tok);
         let running = Arc::clone(&session);

@@ -63,6 +63,12 @@ pub(crate) enum RequestError {
     /// A plugin has not opened a session yet.
     #[error("the connection has no session: `Open` of isthmus.daemon.v1.Daemon precedes other calls")]
     NoSession,
+    /// The shared daemon was lost while it carried out an action.
+    #[error(
+        "the connection to the isthmus daemon was lost while the action {action} was carried out, so its outcome is unknown\nhelp: check \
+         what it has done before you invoke it again"
+    )]
+    ActionLostWithDaemon { action: String },
     /// The shared daemon was lost during a call that changes a resource.
     #[error(
         "the connection to the isthmus daemon was lost during {method}, so its outcome is unknown: {reason}\nhelp: `isthmus \
@@ -113,7 +119,9 @@ impl From<RequestError> for Status {
             RequestError::Handover(HandoverError::Unreachable(_) | HandoverError::NotTaken(_)) => {
                 Self::unavailable(text)
             }
-            RequestError::Interrupted(_) | RequestError::LostWithDaemon { .. } => Self::unknown(text),
+            RequestError::Interrupted(_)
+            | RequestError::ActionLostWithDaemon { .. }
+            | RequestError::LostWithDaemon { .. } => Self::unknown(text),
             RequestError::Invalid(_) => Self::invalid_argument(text),
             RequestError::CancelledInTurn { .. } | RequestError::ListCancelled => Self::cancelled(text),
             RequestError::SchemaTooLarge { .. } => Self::resource_exhausted(text),

@@ -35,6 +35,10 @@ const SERVICE: &str = pulumirpc::resource_provider_server::SERVICE_NAME;
 /// The calls that a session is made by, in their order.
 const SESSION: [&str; 4] = ["Handshake", "Attach", "Parameterize", "Configure"];
 
+/// The header of a call that is made again, after it may have been carried out. What must not happen twice is refused by it
+/// ([`super::is_repeated`]).
+pub(super) const REPEATED: header::HeaderName = header::HeaderName::from_static("isthmus-repeated");
+
 /// How often a call is made that changes nothing, and ends with its connection: it may be what ends the daemon.
 const ATTEMPTS: usize = 3;
 
@@ -169,7 +173,7 @@ impl RelayConnection {
             Ok(content) => content,
             Err(status) => return status.into_http(),
         };
-        let call = of_engine(head, content);
+        let mut call = of_engine(head, content);
         if call.method == "Attach"
             && let Ok(attach) = PluginAttach::decode(call.content.get(PREFIX..).unwrap_or_default())
         {
@@ -196,9 +200,12 @@ impl RelayConnection {
                     self.lost(&link).await;
                     // What has not left, and what changes nothing, is made again.
                     attempts -= 1;
-                    if call.changes() && !was_not_sent(&failure) {
-                        let (method, reason) = (call.method, failure.message().to_owned());
-                        return Status::from(RequestError::LostWithDaemon { method, reason }).into_http();
+                    if !was_not_sent(&failure) {
+                        if call.changes() {
+                            let (method, reason) = (call.method, failure.message().to_owned());
+                            return Status::from(RequestError::LostWithDaemon { method, reason }).into_http();
+                        }
+                        call.headers.insert(REPEATED, header::HeaderValue::from_static("true"));
                     }
                     if attempts == 0 {
                         return failure.into_http();

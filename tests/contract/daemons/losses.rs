@@ -44,6 +44,23 @@ on_one_protocol! {
         host.daemon_mut().kill().await;
     }
 
+    async fn an_action_whose_daemon_dies_in_it_is_not_carried_out_again(protocol) {
+        let mut host = Setup::sandbox(protocol).with_daemon().start().await;
+        let session = host.session().await?;
+        let arguments = json!({"message": "Hello", "fault": "hang"});
+        let killed = async {
+            host.provider_is_in("InvokeAction", 1).await;
+            signal(host.daemon().process(), Signal::KILL);
+        };
+        let action = "sandbox:index/actionBroadcast:actionBroadcast";
+        let (invoked, ()) = tokio::join!(session.invoke(action, &arguments), killed);
+        let status = invoked.expect_err("nobody answers it");
+        assert_eq!(status.code(), Code::Unknown, "{status}");
+        assert!(status.message().contains("before you invoke it again"), "{status}");
+        assert_eq!(host.count("InvokeAction"), 1);
+        host.daemon_mut().kill().await;
+    }
+
     async fn a_change_whose_daemon_dies_has_an_unknown_outcome_and_the_run_does_not_go_on_without_it(protocol) {
         let mut host = Setup::sandbox(protocol).with_daemon().start().await;
         let session = host.session().await?;
