@@ -43,12 +43,12 @@ pub struct ChannelSettings {
 #[derive(Clone)]
 pub struct Channel(Arc<Connections>);
 
-type Connect = dyn Fn() -> BoxFuture<'static, io::Result<Box<dyn Stream>>> + Send + Sync;
+type Connect = Arc<dyn Fn() -> BoxFuture<'static, io::Result<Box<dyn Stream>>> + Send + Sync>;
 
 struct Connections {
     authority: Authority,
     settings: ChannelSettings,
-    connect: Box<Connect>,
+    connect: Connect,
     current: Mutex<Option<SendRequest<Bytes>>>,
 }
 
@@ -62,7 +62,15 @@ impl Channel {
     where
         Opened: Future<Output = io::Result<Box<dyn Stream>>> + Send + 'static,
     {
-        let connect = Box::new(move || -> BoxFuture<'static, _> { Box::pin(connect()) });
+        let connect = Arc::new(move || -> BoxFuture<'static, _> { Box::pin(connect()) });
+        Self(Arc::new(Connections { authority, settings, connect, current: Mutex::new(None) }))
+    }
+
+    /// A channel to the same server with a connection of its own: what is not read of its responses takes no room of others.
+    #[must_use]
+    pub fn apart(&self, settings: ChannelSettings) -> Self {
+        let Connections { authority, connect, .. } = &*self.0;
+        let (authority, connect) = (authority.clone(), Arc::clone(connect));
         Self(Arc::new(Connections { authority, settings, connect, current: Mutex::new(None) }))
     }
 

@@ -5,7 +5,7 @@ use http::uri::PathAndQuery;
 use isthmus_grpc::{Channel, Encoded};
 use tonic_prost::ProstCodec;
 
-use crate::plugin::{LARGEST_MESSAGE, ProtocolVersion};
+use crate::plugin::{LARGEST_MESSAGE, ProtocolVersion, STREAM_SETTINGS};
 
 macro_rules! methods {
     ($($six:ident, $five:ident;)*) => {
@@ -102,10 +102,14 @@ impl Client {
     /// compiled once, and its futures stay small.
     pub(crate) async fn call_encoded(&self, rpc: Rpc, request: Bytes) -> Result<Bytes, tonic::Status> {
         let path = PathAndQuery::from_static(rpc.path(self.version));
-        Ok(self.grpc().unary(tonic::Request::new(request), path, Encoded).await?.into_inner())
+        Ok(of_channel(self.channel.clone())
+            .unary(tonic::Request::new(request), path, Encoded)
+            .await?
+            .into_inner())
     }
 
-    /// Makes a call with a streamed response.
+    /// Makes a call with a streamed response, over a connection of its own: an engine may leave a list unread for as long as it likes,
+    /// and what the provider has sent of it would take the room of other calls' responses.
     pub async fn stream<Request, Event>(
         &self,
         rpc: Rpc,
@@ -117,14 +121,15 @@ impl Client {
     {
         let path = PathAndQuery::from_static(rpc.path(self.version));
         let codec = ProstCodec::<Request, Event>::default();
-        Ok(self.grpc().server_streaming(tonic::Request::new(request), path, codec).await?.into_inner())
+        let mut grpc = of_channel(self.channel.apart(STREAM_SETTINGS));
+        Ok(grpc.server_streaming(tonic::Request::new(request), path, codec).await?.into_inner())
     }
+}
 
-    fn grpc(&self) -> tonic::client::Grpc<Channel> {
-        tonic::client::Grpc::new(self.channel.clone())
-            .max_decoding_message_size(LARGEST_MESSAGE)
-            .max_encoding_message_size(LARGEST_MESSAGE)
-    }
+fn of_channel(channel: Channel) -> tonic::client::Grpc<Channel> {
+    tonic::client::Grpc::new(channel)
+        .max_decoding_message_size(LARGEST_MESSAGE)
+        .max_encoding_message_size(LARGEST_MESSAGE)
 }
 
 /// Decodes a response, as tonic's codec does.

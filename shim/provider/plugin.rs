@@ -49,6 +49,7 @@ use tokio_util::sync::DropGuard;
 use tokio_util::task::AbortOnDropHandle;
 use tonic::Status;
 
+pub(crate) use connection::STREAM_SETTINGS;
 pub use connection::{ConnectionError, LARGEST_MESSAGE};
 pub(crate) use environment::GO_PLUGIN_VARIABLES;
 pub use error::{LaunchError, LaunchProblem};

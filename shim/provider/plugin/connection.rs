@@ -72,6 +72,10 @@ pub(super) const SETTINGS: ChannelSettings = ChannelSettings {
     largest_headers: 16 * 1024 * 1024,
 };
 
+/// Settings of a connection with one streamed response, of which so much may be unread.
+pub(crate) const STREAM_SETTINGS: ChannelSettings =
+    ChannelSettings { stream_window: 1024 * 1024, connection_window: 1024 * 1024, ..SETTINGS };
+
 async fn open(address: Address, tls: Option<TlsConnector>) -> io::Result<Box<dyn Stream>> {
     match address {
         Address::Unix(path) => secured(local::Stream::connect(path).await?, tls).await,

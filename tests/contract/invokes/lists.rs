@@ -105,6 +105,17 @@ on_one_protocol! {
         assert_eq!(session.list(second).await?.results.len(), 100);
     }
 
+    async fn lists_that_nobody_reads_on_hold_no_other_call_up(session: sandbox) {
+        make(&session, &[&"long ".repeat(200_000)]).await?;
+        // The provider sends as much of each as there is room for.
+        for _ in 0..4 {
+            session.list(ListRequest { page_size: 1, ..notes_that("endless") }).await?;
+        }
+        for number in 0..50 {
+            make(&session, &[&format!("{number}")]).await?;
+        }
+    }
+
     async fn a_continuation_is_of_one_list_and_used_once(session: sandbox) {
         make(&session, &["one", "two"]).await?;
         let begin = async || session.list(ListRequest { page_size: 1, ..all_notes() }).await;
