@@ -17,6 +17,11 @@ use isthmus_context::project::backend::Backend;
 use isthmus_context::settings::Settings;
 use isthmus_trace::recording::Recording;
 
+/// Variables that lead to what is one login's alone: keys of its agents, and where its traces go. A provider's schema does not
+/// depend on them, and what its calls do may.
+const OF_A_SESSION: [&str; 4] =
+    ["SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "GPG_TTY", "OTEL_EXPORTER_OTLP_HEADERS"];
+
 /// What has started a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StartedBy {
@@ -164,9 +169,18 @@ impl ProcessContext {
         self.settings.provider_environment.warning(&self.environment, provider_type)
     }
 
-    /// What a provider inherits. `None` if the working directory was removed.
+    /// What a provider inherits that its schema may depend on. `None` if the working directory was removed.
     pub(crate) fn launch_context(&self) -> Option<LaunchContext> {
-        let is_chosen = |name: &OsStr| self.settings.provider_environment.names(name);
+        self.launch_context_with(|_| false)
+    }
+
+    /// What sessions that share a provider's process must have in common. `None` if the working directory was removed.
+    pub(crate) fn shared_launch_context(&self) -> Option<LaunchContext> {
+        self.launch_context_with(|name| OF_A_SESSION.iter().any(|of_session| name == *of_session))
+    }
+
+    fn launch_context_with(&self, counts: impl Fn(&OsStr) -> bool) -> Option<LaunchContext> {
+        let is_chosen = |name: &OsStr| counts(name) || self.settings.provider_environment.names(name);
         let environment = EnvironmentPrint::of(&self.provider_environment(), is_chosen);
         Some(LaunchContext::new(environment, self.provider_directory()?))
     }

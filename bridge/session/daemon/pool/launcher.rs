@@ -35,7 +35,7 @@ impl LaunchKey {
         }
         Some(Self {
             program: program.clone(),
-            context: context.launch_context()?,
+            context: context.shared_launch_context()?,
             identity: context.identity().clone(),
             kills_sessions: context.settings().kill_sessions,
         })
