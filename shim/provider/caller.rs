@@ -100,6 +100,7 @@ impl Caller<'_> {
     /// Sends StopProvider.
     pub(super) async fn stop(&self) -> Result<(), ProviderError> {
         let rpc = Rpc::StopProvider;
+        self.in_flight.note_stop();
         // It affects other calls, so it neither waits for them nor counts as one.
         let limit = Limit::default();
         limit.at_most(STOP_ANSWER);
@@ -169,7 +170,7 @@ impl Caller<'_> {
         self.limit.has_passed().map_or(Ok(()), |reason| Err(self.cut(rpc, false, reason)))
     }
 
-    fn cut(&self, rpc: Rpc, during: bool, cut: Interruption) -> ProviderError {
+    pub(super) fn cut(&self, rpc: Rpc, during: bool, cut: Interruption) -> ProviderError {
         let operation = rpc.name(self.client.version());
         ProviderError::Interruption { provider: self.name.to_owned(), operation, during, cut }
     }

@@ -224,6 +224,23 @@ impl Provider {
         self.shared.client.version()
     }
 
+    /// Waits for what must be before the provider is configured, within the limit of this handle.
+    ///
+    /// # Errors
+    /// When the limit comes first.
+    pub async fn waits_for<T>(&self, preparation: impl Future<Output = T>) -> Result<T, ProviderError> {
+        tokio::select! {
+            biased;
+            prepared = preparation => Ok(prepared),
+            cut = self.limit.comes() => Err(self.caller().cut(Rpc::ConfigureProvider, false, cut)),
+        }
+    }
+
+    /// Whether it was told to stop its calls: a provider may then refuse all later ones.
+    pub fn was_stopped(&self) -> bool {
+        self.shared.in_flight.was_stopped()
+    }
+
     /// Whether an error has looked as if its credentials were wrong or had expired.
     pub fn has_refused_credentials(&self) -> bool {
         self.shared.has_refused_credentials.load(Ordering::Relaxed)

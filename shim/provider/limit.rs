@@ -106,6 +106,8 @@ pub(super) struct InFlight {
 struct State {
     calls: usize,
     held: bool,
+    /// Whether the process was ever told to stop its calls.
+    was_stopped: bool,
 }
 
 /// A call in progress, or an open stream.
@@ -140,6 +142,16 @@ impl InFlight {
         }
         state.held = true;
         Some(Held(Arc::clone(&call.0)))
+    }
+
+    /// Records a StopProvider.
+    pub(super) fn note_stop(&self) {
+        self.state().was_stopped = true;
+    }
+
+    /// Whether there was a StopProvider.
+    pub(super) fn was_stopped(&self) -> bool {
+        self.state().was_stopped
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use isthmus_cty::Value;
 use isthmus_provider::plugin::Exit;
-use isthmus_provider::{Diagnostic, Limit, Provider, ProviderError};
+use isthmus_provider::{Diagnostic, Provider, ProviderError};
 use tokio::sync::{Mutex, OwnedSemaphorePermit};
 
 use super::autonames::Autonames;
@@ -231,7 +231,7 @@ impl Instance {
         match self.process() {
             ProviderProcess::Own(_) => self.apply(provider, &config, warnings).await?,
             ProviderProcess::Shared(used) => {
-                let used = self.configured_process(&used, provider.limit(), &config, warnings).await?;
+                let used = self.configured_process(&used, provider, &config, warnings).await?;
                 *self.process.write().unwrap_or_else(PoisonError::into_inner) =
                     ProviderProcess::Shared(Arc::new(used));
             }
@@ -244,19 +244,20 @@ impl Instance {
     async fn configured_process(
         &self,
         used: &PoolUse,
-        limit: &Limit,
+        provider: &Provider,
         config: &Value,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<PoolUse, ConfigureError> {
         let configuration =
             Configuration { config: config.clone(), meta: self.settings.provider_meta.clone() };
         let configuration = Arc::new(configuration);
-        let claim = match used.place(&configuration).await {
+        // Another session may be configuring a process for as long as it likes.
+        let claim = match provider.waits_for(used.place(&configuration)).await? {
             Placement::Configured(used) => return Ok(used),
             Placement::Claimed(claim) => claim,
             Placement::New(planned) => used.launch_another(planned, &configuration, warnings).await?,
         };
-        self.apply(&claim.provider().within(limit), config, warnings).await?;
+        self.apply(&claim.provider().within(provider.limit()), config, warnings).await?;
         Ok(claim.succeeded())
     }
 

@@ -149,7 +149,10 @@ pub(super) struct PooledProcess {
 
 impl Process {
     fn is_usable(&self) -> bool {
-        !self.is_retired.load(Ordering::Relaxed) && self.provider.plugin().exit().is_none()
+        let provider = &self.provider;
+        !self.is_retired.load(Ordering::Relaxed)
+            && !provider.was_stopped()
+            && provider.plugin().exit().is_none()
     }
 
     fn retire(&self) {

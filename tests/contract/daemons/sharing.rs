@@ -117,10 +117,40 @@ on_one_protocol! {
         let other = setup.clone().with_daemon().working_in("elsewhere").beside(&host).start().await;
         let _directory = configured(&other, &json!({"token": "t"})).await?;
         assert_eq!(host.provider_processes().len(), 4);
+        let other = setup.clone().with("SSH_AUTH_SOCK", "x").with_daemon().beside(&host).start().await;
+        let _agent = configured(&other, &json!({"token": "t"})).await?;
+        assert_eq!(host.provider_processes().len(), 5);
         // A volatile name has no meaning for a provider.
         let other = setup.with("TRACEPARENT", "x").with_daemon().beside(&host).start().await;
         let _volatile = configured(&other, &json!({"token": "t"})).await?;
-        assert_eq!(host.provider_processes().len(), 4);
+        assert_eq!(host.provider_processes().len(), 5);
+    }
+
+    async fn a_run_that_waits_for_another_to_configure_can_be_cancelled(protocol) {
+        let setup = Setup::sandbox(protocol).with("SANDBOX_CONFIGURE_DELAY", "600000");
+        let setup = setup.with("ISTHMUS_STOP_GRACE_PERIOD", "0.1");
+        let (host, same) = two(setup).await;
+        let (first, second) = (host.parameterized().await?, same.parameterized().await?);
+        let config = json!({"token": "t"});
+        let cancelled = async {
+            let call = if protocol == Protocol::V5 { "Configure" } else { "ConfigureProvider" };
+            host.provider_is_in(call, 1).await;
+            let cancelling = async {
+                // The first ones may come before the call.
+                loop {
+                    second.cancel().await.expect("the daemon answers");
+                }
+            };
+            tokio::select! {
+                waited = second.configure(&config) => waited.expect_err("it was cancelled"),
+                () = cancelling => unreachable!("it goes on"),
+            }
+        };
+        let status = tokio::select! {
+            configured = first.configure(&config) => panic!("it takes ten minutes: {configured:?}"),
+            status = cancelled => status,
+        };
+        assert!(status.message().contains("the call was cancelled"), "{status}");
     }
 
     async fn a_run_that_asks_for_the_providers_log_has_a_process_of_its_own(protocol) {
