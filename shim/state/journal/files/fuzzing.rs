@@ -6,7 +6,7 @@ use prost::Message as _;
 
 use super::entry::{Entry, Step};
 use super::frame;
-use super::replay::Replay;
+use super::replay::{Others, Replay};
 use crate::journal::intent::{FileId, OperationId};
 
 /// A file of frames and of other bytes: each frame is found where it is, and so is what is appended to the last.
