@@ -97,11 +97,13 @@ impl<'a> Rotation<'a> {
             Some(ring) => ring.writing().0,
             None => {
                 let target = Arc::new(CipherKey::random());
-                let mut changes = added(&target, &master);
+                let mut changes = Vec::new();
                 if is_other {
-                    changes.extend(added(&target, &self.sealed.master));
                     changes.extend(ours.keys().flat_map(|key| added(key, &master)));
+                    changes.extend(added(&target, &self.sealed.master));
                 }
+                // Last: the newest row has the key for writing, also for a repetition of this.
+                changes.extend(added(&target, &master));
                 store.commit(Batch::all(changes)).await?;
                 target
             }

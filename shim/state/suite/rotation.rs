@@ -1,5 +1,6 @@
 //! Rotation of keys, interrupted at any point.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -7,6 +8,7 @@ use isthmus_common::Secret;
 
 use super::over_each_store;
 use super::world::{World, key, results, saved};
+use crate::encryption::{KeyId, key_of};
 use crate::store::{
     Batch, Committed, HeldLease, Kind, Page, Pending, RecordNumber, SealedRecord, Store, StoreError, StoreKey,
 };
@@ -70,6 +72,12 @@ async fn after_a_rotation_only_the_new_key_opens_the_store(world: &World) {
     drop(begun);
 }
 
+/// The ids of the keys that encrypt the objects.
+async fn record_keys(world: &World) -> HashSet<KeyId> {
+    let page = world.store().await.page(Kind::Object, None, RecordNumber(0), 100).await.expect("a page");
+    page.records.iter().map(|record| key_of(&record.bytes).expect("a key")).collect()
+}
+
 /// A store that fails after a number of commits, as if the process had been killed.
 #[derive(Debug)]
 struct Breaking {
@@ -113,9 +121,11 @@ async fn a_rotation_that_is_cut_short_anywhere_can_be_done_again(world: &World) 
     }
     drop(store);
     let mut source = digits("0");
-    // Until the rotation needs no more commits.
-    for commits in 0.. {
-        let next = KeySource::Digits(Secret::new(format!("{:064x}", commits + 1)));
+    // Until the rotation needs no more commits; each is done again with the old key, and with the new.
+    for attempt in 0.. {
+        let (commits, is_again_with_old) = (attempt / 2, attempt % 2 == 0);
+        let next = KeySource::Digits(Secret::new(format!("{:064x}", attempt + 1)));
+        let before = record_keys(world).await;
         let store = world.store().await;
         let breaking = Breaking { store, commits_left: AtomicUsize::new(commits) };
         let breaking = EncryptedStore::over(Arc::new(breaking), &source).await.expect("a state store");
@@ -131,7 +141,8 @@ async fn a_rotation_that_is_cut_short_anywhere_can_be_done_again(world: &World) 
                 for id in ["a", "b", "c"] {
                     assert_eq!(results(&new, id).await, [id], "after {commits} commits");
                 }
-                new.rotate(&next, None).await.expect("done again with the new key");
+                let again = if is_again_with_old { &old } else { &new };
+                again.rotate(&next, None).await.expect("done again with either key");
             } else {
                 assert_eq!(commits, 0, "the first commit brings the new key");
                 old.rotate(&next, None).await.expect("done again with the old key");
@@ -142,6 +153,8 @@ async fn a_rotation_that_is_cut_short_anywhere_can_be_done_again(world: &World) 
             assert_eq!(results(&new, id).await, [id]);
         }
         assert!(is_wrong_key(&open(world, &source).await), "after {commits} commits");
+        let after = record_keys(world).await;
+        assert!(after.is_disjoint(&before), "the old key still encrypts records, after {commits} commits");
         source = next;
         if is_done {
             assert!(commits >= 3, "{commits}");
