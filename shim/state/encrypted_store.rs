@@ -170,12 +170,16 @@ impl EncryptedStore {
     /// # Errors
     /// When the store or the new key cannot be used, or a record cannot be read: it would be lost
     /// with the old key. The rotation can then be repeated.
+    /// [`EncryptedStoreError::KeyRotationInProgress`] when another process rotates the keys.
     pub async fn rotate(
         &self,
         new: &KeySource,
         journal: Option<&Path>,
     ) -> Result<Rotated, EncryptedStoreError> {
-        Rotation::of(&self.sealed, journal).to(new, || async { Ok(()) }).await
+        let rotation = Rotation::begin(&self.sealed, journal).await?;
+        let rotated = rotation.to(new, || async { Ok(()) }).await;
+        rotation.end().await;
+        rotated
     }
 
     /// Replaces the key file of a store's directory by one with a random key.
@@ -184,7 +188,10 @@ impl EncryptedStore {
     /// As of [`Self::rotate`].
     pub async fn rotate_own_key(&self, directory: &Path) -> Result<Rotated, EncryptedStoreError> {
         let journal = JournalFiles::directory_in(directory);
-        Rotation::of(&self.sealed, Some(&journal)).to_own_key(directory).await
+        let rotation = Rotation::begin(&self.sealed, Some(&journal)).await?;
+        let rotated = rotation.to_own_key(directory).await;
+        rotation.end().await;
+        rotated
     }
 
     /// Saved objects of a key, newest first: providers' ids are not always unique.

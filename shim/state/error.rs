@@ -67,7 +67,7 @@ pub enum EncryptedStoreError {
          another one has taken the resource over. The intent stays open, with the outcome"
     )]
     Overtaken { key: Box<StoreKey>, done: &'static str, store: String },
-    /// The keys have changed too often during a write.
+    /// Another process is changing the keys, or they have changed too often during a write.
     #[error("the keys of the store {store} are being changed; do it again when that has ended")]
     KeyRotationInProgress { store: String },
     /// The keys of the journal files cannot be encrypted for the new key.

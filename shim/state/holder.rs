@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use isthmus_platform::process::{began, host, machine};
 
+use super::store::{Claim, HeldLease};
+
 /// Time after which the lease of a process expires.
 pub(super) const LEASE: Duration = Duration::from_secs(60);
 
@@ -58,6 +60,13 @@ impl Holder {
             && self.machine == machine()
             && began(self.process).as_deref() != Some(self.began.as_str())
     }
+}
+
+/// Lets a claim take over a lease whose holder has exited, once for each lease. `false`: the lease is held.
+pub(super) fn takes_over(claim: &mut Claim, held: &HeldLease) -> bool {
+    let is_new = claim.over != Some(held.fence);
+    claim.over = Some(held.fence);
+    is_new && Holder::parse(&held.holder).is_some_and(|holder| holder.has_ended())
 }
 
 #[cfg(test)]

@@ -16,12 +16,19 @@ use prost::Message as _;
 
 use super::encryption::{CipherKey, KeyId, key_of};
 use super::error::EncryptedStoreError;
+use super::holder::{Holder, LEASE, takes_over};
 use super::key::{KdfParams, KeySource, MasterKey};
 use super::key_error::KeyError;
-use super::store::{Batch, Change, Kind, PAGE, Page, RecordNumber, RecordRef, Store, StoreError, StoreKey};
+use super::store::{
+    Batch, Change, Claim, Committed, Kind, Lease, PAGE, Page, RecordNumber, RecordRef, Refusal, Store,
+    StoreError, StoreKey,
+};
 
 /// Copies of each key.
 const COPIES: usize = 2;
+
+/// Name of the lease of changes to the keys.
+const NAME: &str = "keys";
 
 /// A row before encoding.
 #[derive(Clone, PartialEq, prost::Message)]
@@ -184,6 +191,24 @@ async fn begin(store: &dyn Store, source: &KeySource) -> Result<(MasterKey, Ring
     store.commit(Batch::all(changes)).await?;
     let ring = reload(store, &master).await?;
     Ok((master, ring))
+}
+
+/// Acquires the lease of changes to the keys, also from a process that has exited. `None`: another
+/// process holds it.
+pub(super) async fn lease(store: &dyn Store) -> Result<Option<Lease>, StoreError> {
+    let mut claim = Claim { name: NAME.to_owned(), holder: Holder::this().text(), time: LEASE, over: None };
+    loop {
+        match store.commit(Batch { claim: Some(claim.clone()), ..Batch::default() }.soon()).await? {
+            Committed::Done { lease, .. } => return Ok(lease),
+            Committed::Refused(Refusal::Held(held)) if takes_over(&mut claim, &held) => {}
+            Committed::Refused(_) => return Ok(None),
+        }
+    }
+}
+
+/// Releases it. If that fails, it ends with this process, or after a minute.
+pub(super) async fn release(store: &dyn Store, lease: Lease) {
+    store.commit(Batch { releases: vec![lease], ..Batch::default() }.soon()).await.ok();
 }
 
 /// The rows of a new key.

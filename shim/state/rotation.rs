@@ -1,5 +1,7 @@
 //! Rotation of a store's keys, while other processes use it.
 //!
+//! Only one process rotates at a time, with a lease: each of two would remove the keys of the other.
+//!
 //! Each of the four steps can be interrupted and repeated; in between all records can be read with
 //! the old key and with the new one.
 //!
@@ -21,13 +23,14 @@ use isthmus_platform::files::sync_directory;
 
 use super::encryption::{CipherKey, KeyId, key_of};
 use super::error::{EncryptedStoreError, Fault};
+use super::holder::LEASE;
 use super::journal::files::error::JournalFilesError;
 use super::journal::files::{begin_rotation, end_rotation};
 use super::key::{KdfParams, KeySource, MasterKey, create};
 use super::key_error::KeyError;
 use super::keyring::{self, Ring, RingRow, added};
 use super::sealed_store::{ATTEMPTS, SealedStore};
-use super::store::{Batch, Change, Committed, Kind, PAGE, RecordNumber, StoreError};
+use super::store::{Batch, Change, Committed, Kind, Lease, PAGE, RecordNumber, Refusal};
 
 /// Outcome of a rotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,11 +45,27 @@ pub(super) struct Rotation<'a> {
     sealed: &'a SealedStore,
     /// The directory of journal files with the same key.
     journal: Option<&'a Path>,
+    lease: Lease,
 }
 
 impl<'a> Rotation<'a> {
-    pub(super) fn of(sealed: &'a SealedStore, journal: Option<&'a Path>) -> Self {
-        Self { sealed, journal }
+    /// Acquires the lease, which [`Self::end`] releases.
+    ///
+    /// # Errors
+    /// [`EncryptedStoreError::KeyRotationInProgress`] when another process holds it.
+    pub(super) async fn begin(
+        sealed: &'a SealedStore,
+        journal: Option<&'a Path>,
+    ) -> Result<Self, EncryptedStoreError> {
+        match keyring::lease(&*sealed.store).await? {
+            Some(lease) => Ok(Self { sealed, journal, lease }),
+            None => Err(sealed.rotating()),
+        }
+    }
+
+    /// Releases the lease.
+    pub(super) async fn end(self) {
+        keyring::release(&*self.sealed.store, self.lease).await;
     }
 
     /// Replaces the key in the directory's key file by a random one.
@@ -104,7 +123,7 @@ impl<'a> Rotation<'a> {
                 }
                 // Last: the newest row has the key for writing, also for a repetition of this.
                 changes.extend(added(&target, &master));
-                store.commit(Batch::all(changes)).await?;
+                self.commit(changes).await?;
                 target
             }
         };
@@ -113,6 +132,8 @@ impl<'a> Rotation<'a> {
         let records = self.encrypt_all(&target).await?;
         let master = Arc::new(master);
         self.with_journal(&master, begin_rotation).await?;
+        // Renews the lease, which must still be this process's.
+        self.commit(Vec::new()).await?;
         publish().await.map_err(|error| EncryptedStoreError::Publish { error })?;
         let (rows, _) = keyring::rows(store).await?;
         let is_kept = |row: &RingRow| row.holds == target.id() && row.master == master.cipher.id();
@@ -144,11 +165,17 @@ impl<'a> Rotation<'a> {
                 return Ok(());
             }
         }
-        Err(EncryptedStoreError::KeyRotationInProgress { store: self.sealed.store.location() })
+        Err(self.sealed.rotating())
     }
 
-    async fn commit(&self, changes: Vec<Change>) -> Result<bool, StoreError> {
-        Ok(matches!(self.sealed.store.commit(Batch::all(changes)).await?, Committed::Done { .. }))
+    /// Commits changes and renews the lease. `false`: a record was changed meanwhile.
+    async fn commit(&self, changes: Vec<Change>) -> Result<bool, EncryptedStoreError> {
+        let batch = Batch { renewal: Some((self.lease.clone(), LEASE)), ..Batch::all(changes) };
+        match self.sealed.store.commit(batch).await? {
+            Committed::Done { .. } => Ok(true),
+            Committed::Refused(Refusal::Lost(_)) => Err(self.sealed.rotating()),
+            Committed::Refused(_) => Ok(false),
+        }
     }
 
     /// Re-encrypts records until all have the key.
@@ -189,7 +216,8 @@ impl<'a> Rotation<'a> {
                 changes.push(target.replace(kind, record.place, &record.key, &plain));
                 changed.insert(record.place.number);
             }
-            if !changes.is_empty() && !self.commit(changes.clone()).await? {
+            // Without changes, too: reading many records takes longer than a lease.
+            if !page.records.is_empty() && !self.commit(changes.clone()).await? {
                 // One of them was changed or removed: commits each by itself, and retries the
                 // others.
                 for change in changes {

@@ -7,7 +7,7 @@ use prost::Message;
 
 use super::encryption::{CipherKey, Unopened, key_of};
 use super::error::EncryptedStoreError;
-use super::holder::Holder;
+use super::holder::{Holder, takes_over};
 use super::key::{KeySource, MasterKey};
 use super::key_error::KeyError;
 use super::keyring::{self, Ring};
@@ -48,7 +48,7 @@ impl SealedStore {
                 committed => return Ok(committed),
             }
         }
-        Err(EncryptedStoreError::KeyRotationInProgress { store: self.store.location() })
+        Err(self.rotating())
     }
 
     /// Commits changes together with acquiring a lease, also from a process that has exited.
@@ -69,12 +69,10 @@ impl SealedStore {
                     return Ok((places, lease.expect("a claim that is not refused has a lease")));
                 }
                 Committed::Refused(Refusal::Held(held)) => {
-                    let other = Holder::parse(&held.holder);
-                    // Once for each holder that has exited.
-                    if claim.over != Some(held.fence) && other.as_ref().is_some_and(Holder::has_ended) {
-                        claim.over = Some(held.fence);
+                    if takes_over(&mut claim, &held) {
                         continue;
                     }
+                    let other = Holder::parse(&held.holder);
                     let holder = other.map_or(held.holder, |other| other.description());
                     return Err(EncryptedStoreError::Busy { key: Box::new(key.clone()), holder });
                 }
@@ -132,6 +130,10 @@ impl SealedStore {
 
     pub(super) fn changed(&self, key: &StoreKey) -> EncryptedStoreError {
         EncryptedStoreError::Changed { key: Box::new(key.clone()), store: self.store.location() }
+    }
+
+    pub(super) fn rotating(&self) -> EncryptedStoreError {
+        EncryptedStoreError::KeyRotationInProgress { store: self.store.location() }
     }
 
     fn ring(&self) -> Arc<Ring> {
