@@ -10,9 +10,11 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use isthmus_common::blocking;
 use prost::Message as _;
+use tokio::time::{Instant, sleep};
 
 use super::encryption::{CipherKey, KeyId, key_of};
 use super::error::EncryptedStoreError;
@@ -26,6 +28,11 @@ use super::store::{
 
 /// Copies of each key.
 const COPIES: usize = 2;
+
+/// How long a process waits for another one that creates the first keys, and between its attempts.
+/// Deriving a key from a passphrase takes about a second.
+const PATIENCE: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Name of the lease of changes to the keys.
 const NAME: &str = "keys";
@@ -125,16 +132,19 @@ pub(super) async fn open(
     store: &dyn Store,
     source: &KeySource,
 ) -> Result<(MasterKey, Ring), EncryptedStoreError> {
-    let (rows, is_damaged) = rows(store).await?;
-    if rows.is_empty() && is_damaged {
+    let (mut found, is_damaged) = rows(store).await?;
+    if found.is_empty() && is_damaged {
         let key = Box::new(key_of_row(KeyId::default()));
         return Err(StoreError::Damaged { location: store.location(), key }.into());
     }
-    if rows.is_empty() {
-        return begin(store, source).await;
+    if found.is_empty() {
+        if let Some(begun) = begin(store, source).await? {
+            return Ok(begun);
+        }
+        found = rows(store).await?.0;
     }
-    let master = fitting(store, source, &rows).await?;
-    match Ring::of(&rows, &master) {
+    let master = fitting(store, source, &found).await?;
+    match Ring::of(&found, &master) {
         Some(ring) => Ok((master, ring)),
         None => Err(wrong(store, &master)),
     }
@@ -183,14 +193,43 @@ pub(super) async fn load(
     blocking(move || source.load(&recipe, store.as_deref())).await
 }
 
-/// Creates the first keys of a store. Several processes may do so at once; all their keys are valid
-/// then.
-async fn begin(store: &dyn Store, source: &KeySource) -> Result<(MasterKey, Ring), EncryptedStoreError> {
+/// Creates the first keys of a store. Of several processes one does so, since each would derive
+/// another key from a passphrase. `None`: another process has created them.
+async fn begin(
+    store: &dyn Store,
+    source: &KeySource,
+) -> Result<Option<(MasterKey, Ring)>, EncryptedStoreError> {
+    let deadline = Instant::now() + PATIENCE;
+    let lease = loop {
+        if let Some(lease) = lease(store).await? {
+            break lease;
+        }
+        if Instant::now() > deadline {
+            return Err(rotating(store));
+        }
+        sleep(PAUSE).await;
+    };
+    let begun = begin_held(store, source, &lease).await;
+    release(store, lease).await;
+    begun
+}
+
+async fn begin_held(
+    store: &dyn Store,
+    source: &KeySource,
+    lease: &Lease,
+) -> Result<Option<(MasterKey, Ring)>, EncryptedStoreError> {
+    if !rows(store).await?.0.is_empty() {
+        return Ok(None);
+    }
     let master = load(source, KdfParams::new(), None).await?;
     let changes = added(&CipherKey::random(), &master);
-    store.commit(Batch::all(changes)).await?;
+    let batch = Batch { fences: vec![lease.clone()], ..Batch::all(changes) };
+    if let Committed::Refused(_) = store.commit(batch).await? {
+        return Err(rotating(store));
+    }
     let ring = reload(store, &master).await?;
-    Ok((master, ring))
+    Ok(Some((master, ring)))
 }
 
 /// Acquires the lease of changes to the keys, also from a process that has exited. `None`: another
@@ -237,6 +276,10 @@ impl RingRow {
 
 fn key_of_row(id: KeyId) -> StoreKey {
     StoreKey { package: String::new(), type_name: "key".to_owned(), id: hex::encode(id) }
+}
+
+pub(super) fn rotating(store: &dyn Store) -> EncryptedStoreError {
+    EncryptedStoreError::KeyRotationInProgress { store: store.location() }
 }
 
 pub(super) fn wrong(store: &dyn Store, master: &MasterKey) -> EncryptedStoreError {

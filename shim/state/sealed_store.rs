@@ -133,7 +133,7 @@ impl SealedStore {
     }
 
     pub(super) fn rotating(&self) -> EncryptedStoreError {
-        EncryptedStoreError::KeyRotationInProgress { store: self.store.location() }
+        keyring::rotating(&*self.store)
     }
 
     fn ring(&self) -> Arc<Ring> {

@@ -16,6 +16,7 @@ over_each_store! {
     a_passphrase_opens_what_it_has_closed,
     a_lost_key_is_not_replaced_by_a_new_one,
     several_that_make_the_first_key_at_once_read_each_other,
+    several_that_begin_with_a_passphrase_at_once_read_each_other,
 }
 
 async fn everything_that_was_kept_comes_back(world: &World) {
@@ -97,9 +98,17 @@ async fn a_lost_key_is_not_replaced_by_a_new_one(world: &World) {
 }
 
 async fn several_that_make_the_first_key_at_once_read_each_other(world: &World) {
+    several_at_once_read_each_other(world, world.own_key()).await;
+}
+
+async fn several_that_begin_with_a_passphrase_at_once_read_each_other(world: &World) {
+    several_at_once_read_each_other(world, KeySource::Passphrase(Secret::new("words".to_owned()))).await;
+}
+
+async fn several_at_once_read_each_other(world: &World, source: KeySource) {
     let mut openings = tokio::task::JoinSet::new();
     for number in 0..6 {
-        let (store, source) = (world.store().await, world.own_key());
+        let (store, source) = (world.store().await, source.clone());
         openings.spawn(async move {
             let store = EncryptedStore::over(Arc::clone(&store), &source).await.expect("a state store");
             store.add(&key("a"), &saved(&number.to_string())).await.expect("kept");
