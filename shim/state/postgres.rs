@@ -275,7 +275,9 @@ enum Found {
 /// Whether a batch may be repeated.
 fn is_repeatable(batch: &Batch) -> bool {
     let removes = |change: &Change| matches!(change, Change::Remove { version: None, .. });
-    batch.claim.is_none() && batch.fences.is_empty() && batch.changes.iter().all(removes)
+    // If it was committed, what it has required and removed is missing when it is repeated.
+    let is_refused_again = !batch.require.is_empty() && !batch.changes.is_empty();
+    batch.claim.is_none() && batch.fences.is_empty() && !is_refused_again && batch.changes.iter().all(removes)
 }
 
 impl Store for PostgresStore {

@@ -7,9 +7,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, UnixStream};
 
 use super::*;
-use crate::StoreAddress;
 use crate::store::Claim;
 use crate::suite::{Server as TestServer, World, add, bytes_of, commit_one, key};
+use crate::{EncryptedStore, Intent, OperationKind, StoreAddress};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -326,4 +326,25 @@ async fn tables_of_a_later_version_are_used_as_long_as_it_says_that_they_can_be(
     world.sql(&set(later)).await;
     let refused = PostgresStore::connect(&address).await.expect_err("it cannot use them any more");
     assert!(matches!(refused, StoreError::Format { found, .. } if found == later), "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_end_whose_answer_is_lost_is_not_taken_for_that_of_another_replica() {
+    let Some(world) = World::postgres().await else { return };
+    let cut = Cut::to(&world).await;
+    let store = EncryptedStore::over(cut.store(HOUR).await, &world.own_key()).await.expect("a state store");
+    let intent = Intent {
+        intention: OperationKind::Update,
+        key: key("a"),
+        subject: "urn".to_owned(),
+        prior: None,
+        companion: bytes::Bytes::new(),
+    };
+    let mut begun = store.journal().begin(intent, None).await.expect("begun");
+    cut.at_next_commit(Where::After);
+    let error = begun.changed().await.expect_err("the answer is lost");
+    assert!(error.is_unreachable(), "{error}");
+    begun.changed().await.expect("it was this process");
+    let open = store.journal().open_intents().await.expect("intents");
+    assert_eq!(open.intents.len(), 0, "nothing is noted of another replica");
 }
