@@ -24,8 +24,8 @@ use windows as system;
 
 pub use family::{
     Signals, Stops, User, began, environment_without, forbid_core_dumps, hide_from_other_processes,
-    home_of_account, host, ignore_interrupts, kill_this, open_files_limit, parent, set_open_files_limit,
-    standard_input_ended, stop_this, survive_limit_of_file_sizes, terminate, usage,
+    home_of_account, host, ignore_interrupts, is_gone, kill_this, open_files_limit, parent,
+    set_open_files_limit, standard_input_ended, stop_this, survive_limit_of_file_sizes, terminate, usage,
 };
 #[cfg(target_os = "macos")]
 pub(crate) use macos::sysctl;

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use isthmus_platform::process::{began, host, machine};
+use isthmus_platform::process::{began, host, is_gone, machine};
 
 use super::store::{Claim, HeldLease};
 
@@ -58,7 +58,17 @@ impl Holder {
     pub(super) fn has_ended(&self) -> bool {
         !self.machine.is_empty()
             && self.machine == machine()
-            && began(self.process).as_deref() != Some(self.began.as_str())
+            && self.is_over(began(self.process).as_deref(), || is_gone(self.process))
+    }
+
+    /// Whether it has exited, by the start of the process that has its id now. The system may hide
+    /// processes, also of the same user; one that is not found must be gone, too.
+    fn is_over(&self, began: Option<&str>, is_gone: impl FnOnce() -> bool) -> bool {
+        match began {
+            // Without its own start, it may be this one.
+            Some(began) => began != self.began && !self.began.is_empty(),
+            None => is_gone(),
+        }
     }
 }
 
@@ -89,6 +99,16 @@ mod tests {
         assert!(ended.has_ended());
         let reused = Holder { began: "1".to_owned(), ..Holder::this() };
         assert!(reused.has_ended());
+    }
+
+    #[test]
+    fn a_process_that_the_system_hides_has_not_ended() {
+        let this = Holder::this();
+        assert!(!this.is_over(None, || false));
+        assert!(this.is_over(None, || true));
+        assert!(this.is_over(Some("1"), || false), "its id is another process's");
+        let unknown = Holder { began: String::new(), ..this };
+        assert!(!unknown.is_over(Some("1"), || false));
     }
 
     #[test]

@@ -10,8 +10,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::fs::{FileType, fstat};
+use rustix::io::Errno;
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, geteuid, getpid, getppid, getrlimit, kill_process, setrlimit,
+    test_kill_process,
 };
 use tokio::io::AsyncReadExt as _;
 use tokio::signal::unix::{self, SignalKind, signal};
@@ -250,9 +252,28 @@ pub fn began(process: u32) -> Option<String> {
     (!process.has_ended).then(|| process.started.to_string())
 }
 
+/// Whether no process has this id. One that [`began`] does not find may be hidden from this user.
+pub fn is_gone(process: u32) -> bool {
+    let Some(id) = i32::try_from(process).ok().and_then(Pid::from_raw) else { return true };
+    processes::one(id).map_or_else(
+        || test_kill_process(id) == Err(Errno::SRCH),
+        // Not reaped by its parent.
+        |process| process.has_ended,
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_process_that_has_ended_is_gone() {
+        // That of another user is not, unless this is root.
+        assert!(!is_gone(1) && !is_gone(std::process::id()));
+        let mut child = std::process::Command::new("true").spawn().expect("a process");
+        child.wait().expect("its end");
+        assert!(is_gone(child.id()));
+    }
 
     #[test]
     fn the_home_of_a_user_is_that_of_the_user_database() {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use tokio::signal::windows::{CtrlBreak, CtrlC, CtrlClose, CtrlLogoff, CtrlShutdown};
 use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close, ctrl_logoff, ctrl_shutdown};
-use windows_sys::Win32::Foundation::{FILETIME, HANDLE, INVALID_HANDLE_VALUE};
+use windows_sys::Win32::Foundation::{ERROR_INVALID_PARAMETER, FILETIME, HANDLE, INVALID_HANDLE_VALUE};
 use windows_sys::Win32::Security::{
     CheckTokenMembership, GetLengthSid, GetTokenInformation, IsValidSid, PSID, TOKEN_QUERY, TOKEN_USER,
     TokenUser,
@@ -466,16 +466,31 @@ pub fn machine() -> String {
     if result == 0 { text(&found).to_string_lossy().into_owned() } else { String::new() }
 }
 
-/// When a running process began: ids are reused.
+/// Whether an open process has exited.
 #[expect(unsafe_code, reason = "the standard library opens no processes")]
-pub fn began(process: u32) -> Option<String> {
+fn has_exited(process: &OwnedHandle) -> bool {
     const RUNS: u32 = 259;
-    let process = opened(process, PROCESS_QUERY_LIMITED_INFORMATION)?;
     let mut code = 0;
     // SAFETY: the process is open, and the number is written to during the call.
     let result = unsafe { GetExitCodeProcess(process.as_raw_handle(), &raw mut code) };
-    let runs = result != 0 && code == RUNS;
-    runs.then(|| times(process.as_raw_handle())).flatten().map(|times| times.began.to_string())
+    result != 0 && code != RUNS
+}
+
+/// When a running process began: ids are reused.
+pub fn began(process: u32) -> Option<String> {
+    let process = opened(process, PROCESS_QUERY_LIMITED_INFORMATION)?;
+    (!has_exited(&process))
+        .then(|| times(process.as_raw_handle()))
+        .flatten()
+        .map(|times| times.began.to_string())
+}
+
+/// Whether no process has this id. One that [`began`] does not find may be another user's.
+pub fn is_gone(process: u32) -> bool {
+    match opened(process, PROCESS_QUERY_LIMITED_INFORMATION) {
+        Some(process) => has_exited(&process),
+        None => io::Error::last_os_error().raw_os_error() == Some(ERROR_INVALID_PARAMETER.cast_signed()),
+    }
 }
 
 /// Nothing: the system shows neither memory nor environment of a process to other users. Those of the same user can read both.
