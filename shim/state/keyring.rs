@@ -150,10 +150,19 @@ pub(super) async fn open(
     }
 }
 
-/// Reads the keys again, after another process has changed them.
-pub(super) async fn reload(store: &dyn Store, master: &MasterKey) -> Result<Ring, EncryptedStoreError> {
+/// Reads the keys again, after another process has changed them, and the user's key from its source
+/// if it was replaced there.
+pub(super) async fn reload(
+    store: &dyn Store,
+    master: &MasterKey,
+    source: &KeySource,
+) -> Result<Ring, EncryptedStoreError> {
     let (rows, _) = rows(store).await?;
-    Ring::of(&rows, master).ok_or_else(|| wrong(store, master))
+    if let Some(ring) = Ring::of(&rows, master) {
+        return Ok(ring);
+    }
+    let replaced = fitting(store, source, &rows).await.ok();
+    replaced.and_then(|master| Ring::of(&rows, &master)).ok_or_else(|| wrong(store, master))
 }
 
 /// The user's key; of a passphrase, with the parameters of a row.
@@ -228,7 +237,7 @@ async fn begin_held(
     if let Committed::Refused(_) = store.commit(batch).await? {
         return Err(rotating(store));
     }
-    let ring = reload(store, &master).await?;
+    let ring = reload(store, &master, source).await?;
     Ok(Some((master, ring)))
 }
 

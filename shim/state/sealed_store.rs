@@ -24,14 +24,17 @@ pub(super) const ATTEMPTS: usize = 5;
 #[derive(Clone, Debug)]
 pub(super) struct SealedStore {
     pub(super) store: Arc<dyn Store>,
+    /// The user's key when it was opened.
     pub(super) master: Arc<MasterKey>,
+    source: Arc<KeySource>,
     ring: Arc<RwLock<Arc<Ring>>>,
 }
 
 impl SealedStore {
     pub(super) async fn open(store: Arc<dyn Store>, key: &KeySource) -> Result<Self, EncryptedStoreError> {
         let (master, ring) = keyring::open(&*store, key).await?;
-        Ok(Self { store, master: Arc::new(master), ring: Arc::new(RwLock::new(Arc::new(ring))) })
+        let (master, source) = (Arc::new(master), Arc::new(key.clone()));
+        Ok(Self { store, master, source, ring: Arc::new(RwLock::new(Arc::new(ring))) })
     }
 
     /// Commits changes encrypted with the current key, and again if it has changed meanwhile.
@@ -142,7 +145,7 @@ impl SealedStore {
 
     /// Reads the keys again, after another process has changed them.
     pub(super) async fn reload(&self) -> Result<(), EncryptedStoreError> {
-        let ring = keyring::reload(&*self.store, &self.master).await?;
+        let ring = keyring::reload(&*self.store, &self.master, &self.source).await?;
         *self.ring.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(ring);
         Ok(())
     }

@@ -25,6 +25,7 @@ over_each_store! {
     who_writes_during_a_rotation_loses_nothing,
     a_passphrase_takes_the_place_of_a_key_file_and_gets_another_one,
     the_own_key_file_is_replaced,
+    who_runs_while_the_own_key_file_is_replaced_loads_the_new_one,
     a_record_that_cannot_be_read_stops_a_rotation,
 }
 
@@ -34,6 +35,16 @@ fn digits(digit: &str) -> KeySource {
 
 async fn open(world: &World, source: &KeySource) -> Result<EncryptedStore, EncryptedStoreError> {
     EncryptedStore::over(world.store().await, source).await
+}
+
+fn intent(intention: OperationKind) -> Intent {
+    Intent {
+        intention,
+        key: key("a"),
+        subject: "urn".to_owned(),
+        prior: None,
+        companion: bytes::Bytes::new(),
+    }
 }
 
 fn is_wrong_key<T: std::fmt::Debug>(outcome: &Result<T, EncryptedStoreError>) -> bool {
@@ -48,14 +59,7 @@ async fn after_a_rotation_only_the_new_key_opens_the_store(world: &World) {
     old.failed_delete_states().keep(&key("r"), &[1; 32], "left".into()).await.expect("kept");
     let deletion = Deletion { properties: [2; 32], inputs: None, at: std::time::UNIX_EPOCH };
     old.tombstones().add(&key("t"), &deletion).await.expect("kept");
-    let intent = Intent {
-        intention: OperationKind::Delete,
-        key: key("a"),
-        subject: "urn".to_owned(),
-        prior: None,
-        companion: bytes::Bytes::new(),
-    };
-    let begun = old.journal().begin(intent, None).await.expect("begun");
+    let begun = old.journal().begin(intent(OperationKind::Delete), None).await.expect("begun");
     let other = open(world, &digits("a")).await.expect("another process");
     let rotated = old.rotate(&digits("b"), None).await.expect("rotated");
     assert_eq!(rotated.records, 6);
@@ -279,6 +283,18 @@ async fn the_own_key_file_is_replaced(world: &World) {
     let names = std::fs::read_dir(world.directory()).expect("a directory").filter_map(Result::ok);
     let keys = names.filter(|entry| entry.file_name().to_string_lossy().contains("key")).count();
     assert_eq!(keys, 1, "no other key is left behind");
+}
+
+async fn who_runs_while_the_own_key_file_is_replaced_loads_the_new_one(world: &World) {
+    let (rotating, running) = (world.encrypted_store().await, world.encrypted_store().await);
+    rotating.add(&key("a"), &saved("hunter2")).await.expect("kept");
+    let mut begun = running.journal().begin(intent(OperationKind::Create), None).await.expect("begun");
+    rotating.rotate_own_key(world.directory()).await.expect("rotated");
+    begun.store(None, &key("b"), &saved("hunter3")).await.expect("its outcome");
+    for store in [running, world.encrypted_store().await] {
+        assert_eq!(results(&store, "a").await, ["hunter2"]);
+        assert_eq!(results(&store, "b").await, ["hunter3"]);
+    }
 }
 
 async fn a_record_that_cannot_be_read_stops_a_rotation(world: &World) {
