@@ -142,7 +142,9 @@ impl Server {
             };
             match timeout_at(deadline, attempt).await {
                 Ok(Ok(rows)) => return Ok(rows),
-                Ok(Err(error)) if is_retryable(&error) && Instant::now() + pause < deadline => {}
+                Ok(Err(error)) if is_retryable(&error) && Instant::now() + pause < deadline => {
+                    self.pool.clear_after(&error);
+                }
                 Ok(Err(error)) => return Err(self.failed(doing, error)),
                 Err(late) => return Err(self.failed(doing, late)),
             }
@@ -178,13 +180,17 @@ impl Server {
             match timeout_at(deadline, attempt).await {
                 Ok(Ok(committed)) => return Ok(committed),
                 Ok(Err(Failure::Before(error)))
-                    if is_retryable(&error) && Instant::now() + pause < deadline => {}
+                    if is_retryable(&error) && Instant::now() + pause < deadline =>
+                {
+                    self.pool.clear_after(&error);
+                }
                 Ok(Err(Failure::Before(error))) => return Err(self.failed(doing, error)),
                 Ok(Err(Failure::AtCommit(error, _))) if error.code().is_some() && !is_retryable(&error) => {
                     // The server has refused the batch.
                     return Err(self.failed(doing, error));
                 }
                 Ok(Err(Failure::AtCommit(error, traces))) => {
+                    self.pool.clear_after(&error);
                     let has_happened = match backend {
                         Some(backend) => self.has_happened(&batch, &traces, &backend).await,
                         None => None,

@@ -56,6 +56,14 @@ impl Pool {
         Ok(Used { pool: self, connection, _permit: permit })
     }
 
+    /// Closes the idle connections if an error means that the server is another one now: they do
+    /// not notice it before they are used.
+    pub(super) fn clear_after(&self, error: &Error) {
+        if is_retryable(error) && !error.code().is_some_and(is_conflict) {
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        }
+    }
+
     async fn connect(&self) -> Result<Connection, Error> {
         let (client, connection) = self.config.connect(self.tls.clone()).await?;
         // Ends when the client is dropped, or the connection is lost, which its user notices.
@@ -90,6 +98,11 @@ impl Connection {
     }
 }
 
+/// Whether the transaction conflicted with another.
+fn is_conflict(code: &SqlState) -> bool {
+    [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED].contains(code)
+}
+
 /// Whether the connection was lost, the server is restarting, or the transaction conflicted with
 /// another: a retry may succeed.
 pub(super) fn is_retryable(error: &Error) -> bool {
@@ -100,10 +113,8 @@ pub(super) fn is_retryable(error: &Error) -> bool {
                 SqlState::CRASH_SHUTDOWN,
                 SqlState::CANNOT_CONNECT_NOW,
                 SqlState::TOO_MANY_CONNECTIONS,
-                SqlState::T_R_SERIALIZATION_FAILURE,
-                SqlState::T_R_DEADLOCK_DETECTED,
             ];
-            passing.contains(code) || code.code().starts_with("08")
+            passing.contains(code) || is_conflict(code) || code.code().starts_with("08")
         }
         None => {
             // An untrusted certificate is an I/O error, too.

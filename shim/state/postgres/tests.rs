@@ -33,6 +33,10 @@ struct Plan {
     commits: AtomicUsize,
     /// Refuses all connections.
     is_away: AtomicBool,
+    /// Counts failovers: earlier connections end when they are used.
+    failovers: AtomicUsize,
+    /// Connections that have ended so.
+    dead: AtomicUsize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +106,14 @@ async fn pass(client: tokio::net::TcpStream, server: UnixStream, plan: &Plan) {
         }
     });
     let mut buffer = vec![0; 1 << 16];
+    let failovers = plan.failovers.load(Ordering::SeqCst);
     while let Ok(read @ 1..) = from_client.read(&mut buffer).await {
+        if plan.failovers.load(Ordering::SeqCst) != failovers {
+            // Not those that the client closes.
+            plan.dead.fetch_add(usize::from(buffer[0] != b'X'), Ordering::SeqCst);
+            back.abort();
+            return;
+        }
         let bytes = &buffer[..read];
         let is_commit = bytes.windows(6).any(|window| window == b"COMMIT");
         let cut = if is_commit { plan.cut.lock().expect("the plan").take() } else { None };
@@ -347,4 +358,25 @@ async fn an_end_whose_answer_is_lost_is_not_taken_for_that_of_another_replica() 
     begun.changed().await.expect("it was this process");
     let open = store.journal().open_intents().await.expect("intents");
     assert_eq!(open.intents.len(), 0, "nothing is noted of another replica");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_a_failover_no_other_dead_connection_is_tried() {
+    let Some(world) = World::postgres().await else { return };
+    let cut = Cut::to(&world).await;
+    let server = PostgresStore::connect_with(&cut.address, HOUR).await.expect("a store").server;
+    let fail_over = async || {
+        let mut idle = Vec::new();
+        for _ in 0..4 {
+            idle.push(server.pool.take().await.expect("a connection"));
+        }
+        idle.into_iter().for_each(connection::Used::put_back);
+        cut.plan.failovers.fetch_add(1, Ordering::SeqCst);
+    };
+    fail_over().await;
+    server.query("asking", "SELECT 1", &[]).await.expect("an answer");
+    assert_eq!(cut.plan.dead.load(Ordering::SeqCst), 1, "the others are as dead");
+    fail_over().await;
+    server.commit(Batch::of(add("a", b"x"))).await.expect("committed");
+    assert_eq!(cut.plan.dead.load(Ordering::SeqCst), 2);
 }
