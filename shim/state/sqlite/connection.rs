@@ -43,6 +43,8 @@ pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     write_ahead(&connection).map_err(failed("switching to write-ahead logging"))?;
     connection.pragma_update(None, "synchronous", "FULL").map_err(failed("setting it up"))?;
+    // Rows of keys that a rotation has removed must not stay in free space: the old key opens them.
+    connection.pragma_update(None, "secure_delete", "ON").map_err(failed("setting it up"))?;
     Ok(connection)
 }
 

@@ -8,6 +8,7 @@ use isthmus_common::Secret;
 
 use super::writer::QUEUE;
 use super::*;
+use crate::rotation::Rotation;
 use crate::store::{Change, RecordRef};
 use crate::{EncryptedStore, KeySource};
 
@@ -187,5 +188,40 @@ async fn no_file_holds_a_secret_in_the_clear() {
         let path = entry.expect("an entry").path();
         let bytes = std::fs::read(&path).expect("a file");
         assert!(!bytes.windows(7).any(|window| window == b"hunter2"), "{}", path.display());
+    }
+}
+
+/// The bytes of the rows of keys.
+async fn rows_of_keys(store: &EncryptedStore) -> Vec<Vec<u8>> {
+    let page = store.sealed.store.page(Kind::Key, None, RecordNumber(0), 100).await.expect("a page");
+    page.records.into_iter().map(|record| record.bytes).collect()
+}
+
+#[tokio::test]
+async fn after_a_rotation_no_file_holds_a_removed_row_of_a_key() {
+    let directory = directory();
+    let store = EncryptedStore::open(directory.path(), None).await.expect("a state store");
+    for number in 0..20 {
+        store.add(&key("none"), &crate::suite::saved(&number.to_string())).await.expect("kept");
+    }
+    let mut before = rows_of_keys(&store).await;
+    let rotation = Rotation::begin(&store.sealed, None).await.expect("a lease");
+    let next = KeySource::Digits(Secret::new("b".repeat(64)));
+    let during = std::sync::Mutex::default();
+    let publish = || async {
+        *during.lock().expect("rows") = rows_of_keys(&store).await;
+        Ok(())
+    };
+    rotation.to(&next, publish).await.expect("rotated");
+    rotation.end().await;
+    before.append(&mut during.lock().expect("rows"));
+    let after = rows_of_keys(&store).await;
+    let removed: Vec<_> = before.into_iter().filter(|row| !after.contains(row)).collect();
+    assert!(removed.len() >= 6, "{}", removed.len());
+    for entry in std::fs::read_dir(directory.path()).expect("a directory") {
+        let path = entry.expect("an entry").path();
+        let bytes = std::fs::read(&path).expect("a file");
+        let held = removed.iter().filter(|row| bytes.windows(row.len()).any(|window| window == **row));
+        assert_eq!(held.count(), 0, "{}", path.display());
     }
 }

@@ -17,7 +17,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::batch;
 use super::connection::failed;
-use crate::store::{Batch, Committed, Durability, Pending, Stopped, StoreError};
+use crate::store::{Batch, Change, Committed, Durability, Kind, Pending, Stopped, StoreError};
 
 /// Maximum number of batches in a commit.
 const TOGETHER: usize = 64;
@@ -193,7 +193,16 @@ fn commit(connection: &mut Connection, group: &[Job]) -> rusqlite::Result<Vec<ru
     fail_point("committing");
     transaction.commit()?;
     fail_point("committed");
+    if group.iter().any(|job| job.batch.changes.iter().any(removes_key)) {
+        // The log still has the rows. If others read it for too long, it is emptied later.
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(())).ok();
+    }
     Ok(outcomes)
+}
+
+/// Whether a change is the last step of a rotation of keys.
+fn removes_key(change: &Change) -> bool {
+    matches!(change, Change::Remove { kind: Kind::Key, .. })
 }
 
 /// Commits one batch in a transaction.
