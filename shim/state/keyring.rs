@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep};
 
 use super::encryption::{CipherKey, KeyId, key_of};
 use super::error::EncryptedStoreError;
-use super::holder::{Holder, LEASE, takes_over};
+use super::holder::{Holder, takes_over};
 use super::key::{KdfParams, KeySource, MasterKey};
 use super::key_error::KeyError;
 use super::store::{
@@ -29,9 +29,11 @@ use super::store::{
 /// Copies of each key.
 const COPIES: usize = 2;
 
-/// How long a process waits for another one that creates the first keys, and between its attempts.
-/// Deriving a key from a passphrase takes about a second.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a process may take to create the first keys, which others wait for: deriving a key from a
+/// passphrase takes about a second.
+const BEGINNING: Duration = Duration::from_secs(10);
+/// How long they wait, so that they outlast one that was killed on another machine, and between attempts.
+const PATIENCE: Duration = Duration::from_secs(15);
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Name of the lease of changes to the keys.
@@ -210,7 +212,7 @@ async fn begin(
 ) -> Result<Option<(MasterKey, Ring)>, EncryptedStoreError> {
     let deadline = Instant::now() + PATIENCE;
     let lease = loop {
-        if let Some(lease) = lease(store).await? {
+        if let Some(lease) = lease(store, BEGINNING).await? {
             break lease;
         }
         if Instant::now() > deadline {
@@ -241,10 +243,10 @@ async fn begin_held(
     Ok(Some((master, ring)))
 }
 
-/// Acquires the lease of changes to the keys, also from a process that has exited. `None`: another
-/// process holds it.
-pub(super) async fn lease(store: &dyn Store) -> Result<Option<Lease>, StoreError> {
-    let mut claim = Claim { name: NAME.to_owned(), holder: Holder::this().text(), time: LEASE, over: None };
+/// Acquires the lease of changes to the keys for a time, also from a process that has exited. `None`:
+/// another process holds it.
+pub(super) async fn lease(store: &dyn Store, time: Duration) -> Result<Option<Lease>, StoreError> {
+    let mut claim = Claim { name: NAME.to_owned(), holder: Holder::this().text(), time, over: None };
     loop {
         match store.commit(Batch { claim: Some(claim.clone()), ..Batch::default() }.soon()).await? {
             Committed::Done { lease, .. } => return Ok(lease),

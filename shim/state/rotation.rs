@@ -57,7 +57,7 @@ impl<'a> Rotation<'a> {
         sealed: &'a SealedStore,
         journal: Option<&'a Path>,
     ) -> Result<Self, EncryptedStoreError> {
-        match keyring::lease(&*sealed.store).await? {
+        match keyring::lease(&*sealed.store, LEASE).await? {
             Some(lease) => Ok(Self { sealed, journal, lease }),
             None => Err(sealed.rotating()),
         }

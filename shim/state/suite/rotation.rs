@@ -9,7 +9,7 @@ use isthmus_common::Secret;
 use super::over_each_store;
 use super::world::{World, key, results, saved};
 use crate::encryption::{KeyId, key_of};
-use crate::holder::Holder;
+use crate::holder::{Holder, LEASE};
 use crate::keyring;
 use crate::rotation::Rotation;
 use crate::store::{
@@ -200,7 +200,7 @@ async fn a_rotation_that_has_lost_its_lease_removes_no_key(world: &World) {
     let next = digits("b");
     let taken_over = || async {
         world.let_leases_expire().await;
-        assert!(keyring::lease(&*other).await.expect("an answer").is_some(), "it has expired");
+        assert!(keyring::lease(&*other, LEASE).await.expect("an answer").is_some(), "it has expired");
         Ok(())
     };
     let rotated = rotation.to(&next, taken_over).await;
