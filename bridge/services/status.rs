@@ -185,7 +185,7 @@ pub(super) fn of_operation(error: OperationError) -> Status {
         OperationError::Provider { outcome_unknown: true, .. } => Status::unknown(text),
         OperationError::Provider { outcome_unknown: false, error, .. } => of_provider(&error, text),
         // An object exists that cannot be returned to the engine.
-        OperationError::Output(_) => Status::unknown(text),
+        OperationError::Output(_) | OperationError::Unstorable { .. } => Status::unknown(text),
         OperationError::Partial(partial) => of_partial(*partial, text),
     }
 }

@@ -52,6 +52,23 @@ impl Target<'_> {
         }
     }
 
+    /// The error of a change that was applied, and whose result cannot be stored because of `error`. Redacted for the same reason
+    /// as [`Self::message`].
+    pub fn unstorable(
+        &self,
+        id: &str,
+        error: &OperationError,
+        failure: Option<&ProviderError>,
+    ) -> OperationError {
+        let secrets = self.provider.secrets();
+        OperationError::Unstorable {
+            type_name: self.shape.terraform_type.to_string(),
+            id: secrets.redact(id).into_owned(),
+            reason: secrets.redact(&isthmus_common::error_chain(error)).into_owned(),
+            failure: failure.map(|failure| self.message(failure)),
+        }
+    }
+
     /// The text of `error` for the user. Redacted here, because the journal stores part of it and a
     /// later process, which does not have the secrets, reports it.
     pub fn message(&self, error: &ProviderError) -> String {

@@ -43,7 +43,9 @@ impl EngineState<'_> {
             None => target.new_id(&object, identity.as_ref(), None, secrets),
         };
         let options = RenderOptions { secrets, like: inputs, unread, is_unrefreshed };
-        let (properties, obstacle) = properties_in_any_case(target, &object, identity, options, status)?;
+        let properties = properties_in_any_case(target, &object, identity, options, status);
+        let (properties, obstacle) =
+            properties.map_err(|error| target.unstorable(&id, &error, failure.as_ref()))?;
         target.overtake_failed_delete(&id, &properties).await;
         let failure = failure.map(|failure| match failure {
             ProviderError::Rules { .. } if is_update => target.message(&failure) + HELP,

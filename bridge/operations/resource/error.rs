@@ -62,6 +62,18 @@ pub enum OperationError {
     /// The object exists and cannot be translated to properties.
     #[error(transparent)]
     Output(#[from] OutputError),
+    /// The object was made or changed, and its state has no form in which it can be stored.
+    #[error(
+        "{}the {type_name} with id {id:?} exists, and its new state cannot be stored: {reason}",
+        failure.as_deref().map(|failure| format!("{failure}\n")).unwrap_or_default()
+    )]
+    Unstorable {
+        type_name: String,
+        id: String,
+        reason: String,
+        /// Why the apply is incomplete, if it is.
+        failure: Option<String>,
+    },
     /// A function failed, without an error about one argument.
     #[error("function \"{function}\" returned an error: {text}")]
     Function {

@@ -168,6 +168,7 @@ fn known_of_unknown_outcome(error: &OperationError) -> Option<String> {
         OperationError::Provider { outcome_unknown: true, text, .. } => Some(split_output(text).0),
         // An object exists that cannot be returned to the engine.
         OperationError::Output(error) => Some(error.to_string()),
+        OperationError::Unstorable { .. } => Some(split_output(&error.to_string()).0),
         _ => None,
     }
 }

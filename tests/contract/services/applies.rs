@@ -119,6 +119,25 @@ rules! {
         assert!(matches!(unknown[..], [only] if only.contains("sandbox_faulty")), "{intents}");
     }
 
+    "A change whose result cannot be stored has an unknown outcome, and stays in the journal" in ["resource/diagnose", "resource/intents"],
+    legacy: Legacy::Same,
+    async fn a_result_that_cannot_be_stored_stays_in_the_journal(at) {
+        let mut client = at.sandbox().await?;
+        let made = client.faulty().make(&json!({"mode": "none"})).await?;
+        let news = json!({"mode": "infinite", "during": "update"});
+        let status = client.faulty().update(&made, &news).await.expect_err("JSON has no form for it");
+        assert_eq!(status.code(), Code::Unknown, "{status}");
+        for part in ["inconsistent result after apply", "exists, and its new state cannot be stored", "infinite number"] {
+            assert!(status.message().contains(part), "{part:?} is not in {status}");
+        }
+        client.host.signal(Signal::INT);
+        client.host.exit().await;
+        let home = client.host.directory().join("isthmus");
+        let intents = isthmus(&home, &["recover"]).well();
+        let unknown: Vec<&str> = intents.lines().filter(|line| line.contains("unknown")).collect();
+        assert!(matches!(unknown[..], [only] if only.contains("update") && only.contains("sandbox_faulty")), "{intents}");
+    }
+
     "A program's own `timeouts` reach the provider" in ["resource/timeouts"],
     legacy: Legacy::Same,
     async fn a_programs_timeouts_reach_the_provider(at) {

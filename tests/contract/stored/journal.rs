@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::harness::processes::Signal;
 use isthmus_proto::pulumirpc::ConfigureRequest;
 
-use crate::harness::{Host, Json, PATIENCE, Session, Setup, json, native, on_one_protocol};
+use crate::harness::{Code, Host, Json, PATIENCE, Session, Setup, json, native, on_one_protocol};
 use crate::lumirpc::tofu::isthmus;
 
 const NOTE: &str = "sandbox:index/note:Note";
@@ -197,6 +197,35 @@ on_one_protocol! {
         let made = old.update(&made, &json!({})).await?;
         old.delete(&made).await?;
         opens(&host, vec![]).await;
+    }
+
+    async fn an_object_that_exists_and_cannot_be_stored_stays_open(protocol) {
+        // Of the legacy type system, what was not planned is no failure.
+        let setup = Setup::sandbox(protocol).with("SANDBOX_LEGACY", "true");
+        let (mut host, session) = setup.clone().session().await?;
+        let made = session.resource(FAULTY, "old").make(&json!({"mode": "infinite", "during": "update"})).await?;
+        let new = session.resource(FAULTY, "new").make(&json!({"mode": "infinite"})).await;
+        let news = json!({"mode": "infinite", "during": "update", "size": 1});
+        let changed = session.resource(FAULTY, "old").update(&made, &news).await;
+        for (failed, id) in [(new.err(), ""), (changed.err(), &made.id[..])] {
+            let status = failed.expect("JSON has no form for an infinite number");
+            assert_eq!(status.code(), Code::Unknown, "{status}");
+            for part in [
+                "the sandbox_faulty with id \"",
+                "exists, and its new state cannot be stored",
+                "an infinite number cannot be written as JSON",
+                id,
+            ] {
+                assert!(status.message().contains(part), "{part:?} is not in {status}");
+            }
+        }
+        opens(&host, vec![entry("creation", "unknown", ""), entry("update", "unknown", &made.id)]).await;
+        killed(&mut host).await;
+        let warned = told(&setup, &host, "test").await?;
+        let [warning] = &warned[..] else { panic!("one warning, not {warned:#?}") };
+        for part in ["::new", "exists, and its new state cannot be stored", "isthmus recover import-file"] {
+            assert!(warning.contains(part), "{part:?} is not in {warning}");
+        }
     }
 
     async fn an_object_whose_id_the_engine_mentions_is_known_to_it(protocol) {

@@ -131,7 +131,14 @@ impl StateManager for StoredState<'_> {
             // The partial result is stored with what was reported before, which the engine will
             // send again.
             let reported = LastReported { unrefreshed: is_unrefreshed, ..reported.clone() };
-            let saved = resource.saved(&object, *status, secrets, &reported, annotations).await?;
+            let saved = match resource.saved(&object, *status, secrets, &reported, annotations).await {
+                Ok(saved) => saved,
+                Err(error) => {
+                    let error = resource.target.unstorable(id, &error, Some(&failure));
+                    close(intent, &error, &resource.target).await;
+                    return Err(error.into());
+                }
+            };
             intent.store(*place, &key, &saved).await?;
             return Err(StoredResourceError::Partial(resource.target.failed(failure)));
         }
@@ -139,7 +146,14 @@ impl StateManager for StoredState<'_> {
         let earlier = reported.before_update(self.olds);
         let (inputs, outputs_reported) = (Some(inputs.clone()), Some(outputs.clone()));
         let reported = LastReported { inputs, outputs: outputs_reported, earlier, ..LastReported::default() };
-        let saved = resource.saved(&object, *status, secrets, &reported, annotations).await?;
+        let saved = resource.saved(&object, *status, secrets, &reported, annotations).await;
+        let (saved, intent) = match (saved, intent) {
+            (Ok(saved), intent) => (saved, intent),
+            (Err(error), None) => return Err(error.into()),
+            (Err(error), Some(intent)) => {
+                return Err(self.failed(intent, resource.target.unstorable(id, &error, None)).await);
+            }
+        };
         fail_point("storing-update");
         let stored = self.store_updated(intent, &key, &saved, &reported).await;
         fail_point("update-stored");
