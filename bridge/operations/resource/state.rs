@@ -18,8 +18,9 @@ use isthmus_translate::ignore_changes::{apply_ignore_changes, take_out_read_only
 use isthmus_translate::ignored_attributes::ignored_attributes;
 use isthmus_translate::ignored_digits::restore_digits;
 use isthmus_translate::inputs::Unknowns;
+use isthmus_translate::marked_secrets::mark_like;
 use isthmus_translate::meta::{META_KEY, Meta, Source, StoredIdentity};
-use isthmus_translate::outputs::{OutputOptions, outputs_from_state};
+use isthmus_translate::outputs::{OutputError, OutputOptions, outputs_from_state};
 use isthmus_translate::property_path::{PropertyPath, PropertyStep};
 use isthmus_translate::raw_state::{
     DELTA_KEY, RawStateSource, add_stored_properties, foreign_raw_state, raw_state_as_delta, stored_raw_state,
@@ -43,7 +44,17 @@ impl Target<'_> {
         if paths.is_empty() {
             return Ok(resource);
         }
-        let mut olds = prior.properties(olds).clone();
+        let mut olds = match &prior.own {
+            None => olds.clone(),
+            // Neither the provider's schema nor its object knows what is secret for the program.
+            Some(own) => {
+                let marked = self.rendered(&prior.object, olds, &self.secrets_of(inputs))?;
+                let mut own = own.clone();
+                mark_like(&mut own, &marked);
+                mark_like(&mut own, olds);
+                own
+            }
+        };
         add_unread_inputs(&mut olds, shape, &prior.unread, inputs);
         let value = in_order_of(&prior.object.value, shape, &olds);
         let olds = with_exact_numbers(olds, &value, shape);
@@ -210,9 +221,7 @@ impl Target<'_> {
         status: Status,
         like: &Struct,
     ) -> Result<Prior, OperationError> {
-        let output_options = OutputOptions { keep_secrets: true, secrets: &[], unknowns: false };
-        let value = in_order_of(&object.value, &self.shape.object, like);
-        let own = Some(outputs_from_state(&value, &self.shape, output_options)?);
+        let own = Some(self.rendered(&object, like, &[])?);
         Ok(Prior { own, ..Prior::current(object, status) })
     }
 
@@ -223,6 +232,21 @@ impl Target<'_> {
         let (value, source) = stored_raw_state(properties, &self.shape).map_err(StateError::from)?;
         if let RawStateSource::SchemaForBadDelta(fault) = source {
             self.warn(Diagnostic::warning(
+    /// The properties of an object, with sets in the order of those `like` it.
+    fn rendered(
+        &self,
+        object: &Object,
+        like: &Struct,
+        secrets: &[AttributePath],
+    ) -> Result<Struct, OutputError> {
+        let value = in_order_of(&object.value, &self.shape.object, like);
+        outputs_from_state(
+            &value,
+            &self.shape,
+            OutputOptions { keep_secrets: true, secrets, unknowns: false },
+        )
+    }
+
                 "The stored state seems to have been edited",
                 format!(
                     "The record to rebuild Terraform's state does not fit the properties any more ({fault}), so isthmus \

@@ -1,6 +1,6 @@
 //! `ignoreChanges` where the provider plans something else all the same, as those on the older SDK may.
 
-use crate::harness::{json, on_one_protocol};
+use crate::harness::{json, on_one_protocol, secret};
 
 const PLANNED: &str = "conformance:index/legacyPlanned:LegacyPlanned";
 
@@ -28,6 +28,20 @@ on_one_protocol! {
         assert_eq!(ignoring.preview_update(&made, &news).await?["hashed"], hash);
         let updated = ignoring.update(&made, &news).await?;
         assert_eq!((&updated.outputs["hashed"], &updated.outputs["value"]), (&hash, &json!("b")));
+    }
+
+    /// What a document is changed from was read from the server, which knows nothing of the program's secrets.
+    async fn what_a_program_keeps_secret_and_ignores_in_a_document_stays_secret(session: conformance) {
+        let dynamic = session.resource("conformance:index/attributeDynamic:AttributeDynamic", "dynamic");
+        let made = dynamic.make(&json!({"name": "x", "plain": secret("hush"), "kept": "a"})).await?;
+        let ignoring = dynamic.ignoring(&["plain"]);
+        // As the engine sends it: with the stored input.
+        let news = json!({"name": "x", "plain": secret("hush"), "kept": "b"});
+        let planned = ignoring.preview_update(&made, &news).await?;
+        let updated = ignoring.update(&made, &news).await?;
+        for outputs in [planned, updated.outputs] {
+            assert_eq!((&outputs["plain"], &outputs["kept"]), (&secret("hush"), &json!("b")));
+        }
     }
 
     async fn nothing_is_replaced_for_what_is_ignored(session: conformance) {

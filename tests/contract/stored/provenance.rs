@@ -159,6 +159,14 @@ on_one_protocol! {
         assert!(difference.diffs.contains(&"priority".to_owned()), "{difference:?}");
     }
 
+    async fn what_a_program_kept_secret_by_another_name_and_ignores_stays_secret(protocol) {
+        let (_host, session) = Setup::sandbox(protocol).with("SANDBOX_ODD", "true").session().await?;
+        let old = memo(&session).make(&json!({"name": "Hello", "text": secret("World")})).await?;
+        let news = json!({"title": "Another", "body": "Everybody"});
+        let updated = session.note().ignoring(&["body"]).update(&old, &news).await?;
+        assert_eq!((&updated.outputs["title"], &updated.outputs["body"]), (&json!("Another"), &secret("World")));
+    }
+
     async fn a_record_of_the_framework_becomes_a_place(host, session: conformance) {
         let made = session.record().make(&json!({"name": "first", "title": "One", "secret": secret("hush")})).await?;
         let place = session.resource("conformance:index/place:Place", "place");
