@@ -5,7 +5,7 @@
 
 use super::operations::{JournaledResource, mark};
 use super::prior::Prior;
-use super::read::read;
+use super::read::read_or_keep;
 use super::{Target, reports};
 
 impl Target<'_> {
@@ -14,9 +14,9 @@ impl Target<'_> {
     pub async fn examine_interrupted_change(&self, prior: &Prior) {
         let Some(JournaledResource { urn, id, operations, .. }) = self.journaled else { return };
         let Some(open) = operations.interrupted_change(urn, id) else { return };
-        // If it cannot be read, the next comparison tells.
-        let (found, _) = self.warnings.aside(read(self, prior)).await;
-        let Ok(found) = found else { return };
+        // If it cannot be read yet, a later comparison tells.
+        let (found, _) = self.warnings.aside(read_or_keep(self, prior)).await;
+        let Ok((found, false)) = found else { return };
         if found.as_ref().is_some_and(|object| object.value == prior.object.value) {
             operations.superseded(urn, id).await;
         } else if !open.marks.has(mark::SHOWN) {

@@ -29,15 +29,23 @@ pub struct Found {
 
 /// Reads the object; `None` if it does not exist.
 pub async fn read(target: &Target<'_>, prior: &Prior) -> Result<Option<Object>, OperationError> {
+    Ok(read_or_keep(target, prior).await?.0)
+}
+
+/// The same, and whether the provider has deferred it: then the prior object is returned, and nothing is known of the real one.
+pub(super) async fn read_or_keep(
+    target: &Target<'_>,
+    prior: &Prior,
+) -> Result<(Option<Object>, bool), OperationError> {
     let sent = target.allow_in_state(&prior.object);
     let sent = sent.as_ref().unwrap_or(&prior.object);
     let (resource, diagnostics) = (target.resource()?, &mut target.warnings.of_call());
     let read = match prior.is_unrefreshed {
-        true => resource.read_now(sent, diagnostics).await,
-        false => resource.read(sent, diagnostics).await,
+        true => resource.read_now(sent, diagnostics).await.map(|object| (object, false)),
+        false => resource.read_or_keep(sent, diagnostics).await,
     };
-    let read = read.map_err(|error| target.failed(error))?;
-    Ok(read.map(|object| target.without_timeout(object, sent, &prior.object)))
+    let (read, is_deferred) = read.map_err(|error| target.failed(error))?;
+    Ok((read.map(|object| target.without_timeout(object, sent, &prior.object)), is_deferred))
 }
 
 /// Refreshes the resource; `None` if it does not exist.
@@ -50,13 +58,14 @@ pub async fn refresh(
     properties: &Struct,
 ) -> Result<Option<Found>, OperationError> {
     let prior = target.stored(&with_id(properties, id, &target.shape)).await?;
+    let (object, is_deferred) = read_or_keep(target, &prior).await?;
     // Whether it is there or not, the engine takes what was found for its state.
     let supersede = async || {
-        if let Some(journaled) = target.journaled {
+        if let Some(journaled) = target.journaled.filter(|_| !is_deferred) {
             journaled.operations.superseded(journaled.urn, journaled.id).await;
         }
     };
-    let Some(object) = read(target, &prior).await? else {
+    let Some(object) = object else {
         supersede().await;
         // There may be no further call about it: the engine forgets what is gone.
         if let Some(journaled) = target.journaled {

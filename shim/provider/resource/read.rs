@@ -23,12 +23,21 @@ impl Resource<'_> {
         current: &Object,
         warnings: &mut Vec<Diagnostic>,
     ) -> Result<Option<Object>, ProviderError> {
+        Ok(self.read_or_keep(current, warnings).await?.0)
+    }
+
+    /// The same, and whether the provider has deferred it.
+    pub async fn read_or_keep(
+        &self,
+        current: &Object,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> Result<(Option<Object>, bool), ProviderError> {
         match self.look(current, warnings).await? {
-            ReadOutcome::Clear(object) => Ok(object),
+            ReadOutcome::Clear(object) => Ok((object, false)),
             ReadOutcome::Deferred(deferral) => {
                 let subject = format!("reading this {}", self.type_name);
                 warnings.push(deferral.warning(&subject, "Until then it is taken to be as it was."));
-                Ok(Some(current.clone()))
+                Ok((Some(current.clone()), true))
             }
         }
     }

@@ -488,6 +488,29 @@ on_one_protocol! {
         assert_eq!(next.engine.warnings(), Vec::<String>::new());
     }
 
+    async fn an_interrupted_update_is_not_settled_by_a_read_that_is_put_off(protocol) {
+        let setup = Setup::sandbox(protocol);
+        let (mut host, session) = setup.clone().with("FAIL_POINT", "applied:2").session().await?;
+        let note = session.note();
+        let made = note.make(&json!({"title": "one"})).await?;
+        note.update(&made, &json!({"title": "two"})).await.expect_err("the daemon is killed when the provider has answered");
+        host.exit().await;
+
+        let put_off = setup.clone().with("SANDBOX_DEFER", "read:absent");
+        let (mut next, session) = configured(&put_off, &host, Some("test")).await?;
+        session.note().diff(&made, &made.inputs).await?;
+        assert_eq!(session.note().refresh(&made).await?.as_ref(), Some(&made), "nobody knows what it is");
+        // The journal is written as a whole when the daemon ends.
+        next.signal(Signal::INT);
+        next.exit().await;
+        assert_eq!(brief(&open(&host)), [entry("update", "unknown", &made.id)]);
+
+        let (_last, session) = configured(&setup, &host, Some("test")).await?;
+        let read = session.note().refresh(&made).await?.expect("it is there");
+        assert_eq!(read.outputs["title"], "two");
+        opens(&host, vec![]).await;
+    }
+
     async fn an_engine_whose_configure_names_no_stack_is_told_at_its_first_call(protocol) {
         let setup = Setup::sandbox(protocol);
         let (mut host, session) = setup.clone().session().await?;
