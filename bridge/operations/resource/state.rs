@@ -91,7 +91,9 @@ impl Target<'_> {
             .map_err(|error| self.failed(error))?;
         // The operation itself determines whether it still exists, as for other resources.
         let Some(object) = read else { return Ok(prior) };
-        let prior = Prior { is_moved: true, ..self.with_own_properties(object, prior.status, properties)? };
+        let unread = prior.unread.clone();
+        let prior =
+            Prior { is_moved: true, unread, ..self.with_own_properties(object, prior.status, properties)? };
         if let Some(plans) = &self.plans {
             plans.note_moved(properties, &prior);
         }
@@ -199,8 +201,13 @@ impl Target<'_> {
         match &meta.source {
             Some(source) if *source.resource_type != *self.shape.terraform_type => {
                 let object = self.moved(properties, &meta, source).await?;
+                // Attributes of one name are the same for both types, and others are of one of them only.
+                let unread = unread_in(&object.value, &self.shape.object)
+                    .intersection(&meta.unread)
+                    .cloned()
+                    .collect();
                 let prior = self.with_own_properties(object, status, properties)?;
-                Ok(Prior { is_moved: true, is_unrefreshed: meta.unrefreshed, ..prior })
+                Ok(Prior { is_moved: true, is_unrefreshed: meta.unrefreshed, unread, ..prior })
             }
             _ => {
                 let object = self.upgraded(properties, &meta).await?;
@@ -225,13 +232,6 @@ impl Target<'_> {
         Ok(Prior { own, ..Prior::current(object, status) })
     }
 
-    async fn upgraded(&self, properties: &Struct, meta: &Meta) -> Result<Object, OperationError> {
-        let resource = self.resource()?;
-        let writer = meta.source.as_ref().and_then(|source| source.provider_version.as_deref());
-        resource.refuse_newer(meta.schema_version, writer).map_err(|error| self.failed(error))?;
-        let (value, source) = stored_raw_state(properties, &self.shape).map_err(StateError::from)?;
-        if let RawStateSource::SchemaForBadDelta(fault) = source {
-            self.warn(Diagnostic::warning(
     /// The properties of an object, with sets in the order of those `like` it.
     fn rendered(
         &self,
@@ -247,6 +247,13 @@ impl Target<'_> {
         )
     }
 
+    async fn upgraded(&self, properties: &Struct, meta: &Meta) -> Result<Object, OperationError> {
+        let resource = self.resource()?;
+        let writer = meta.source.as_ref().and_then(|source| source.provider_version.as_deref());
+        resource.refuse_newer(meta.schema_version, writer).map_err(|error| self.failed(error))?;
+        let (value, source) = stored_raw_state(properties, &self.shape).map_err(StateError::from)?;
+        if let RawStateSource::SchemaForBadDelta(fault) = source {
+            self.warn(Diagnostic::warning(
                 "The stored state seems to have been edited",
                 format!(
                     "The record to rebuild Terraform's state does not fit the properties any more ({fault}), so isthmus \

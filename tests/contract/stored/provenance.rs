@@ -1,6 +1,6 @@
 //! Where stored state comes from: what is kept of it, resources that become another type, and state that cannot be used.
 
-use crate::harness::resource::Resource;
+use crate::harness::resource::{Difference, Resource};
 use crate::harness::{Code, Json, Session, Setup, Stored, json, on_one_protocol, secret};
 
 fn memo(session: &Session) -> Resource {
@@ -165,6 +165,23 @@ on_one_protocol! {
         let news = json!({"title": "Another", "body": "Everybody"});
         let updated = session.note().ignoring(&["body"]).update(&old, &news).await?;
         assert_eq!((&updated.outputs["title"], &updated.outputs["body"]), (&json!("Another"), &secret("World")));
+    }
+
+    async fn what_an_import_could_not_read_is_no_change_after_a_move_either(protocol) {
+        let setup = Setup::sandbox(protocol).with("SANDBOX_SENSITIVE", "withheld").with("SANDBOX_ODD", "true");
+        let (_host, session) = setup.session().await?;
+        let note = session.note();
+        let program = |hint: &str| json!({"title": "Hello", "secretHint": secret(hint)});
+        let made = note.make(&program("mat")).await?;
+        let mut imported = note.import(&made.id).await?.expect("it is there");
+        // As if it had been of a type that has the attribute as well.
+        let mut meta = meta(&imported);
+        meta["isthmus"]["source"]["resource_type"] = json!("sandbox_memo");
+        imported.outputs["__meta"] = json!(meta.to_string());
+        assert_eq!(note.diff(&imported, &program("mat")).await?, Difference::default());
+        imported.inputs = program("mat");
+        let difference = note.diff(&imported, &program("gate")).await?;
+        assert!(difference.changes.contains(&"update secretHint".to_owned()), "{difference:?}");
     }
 
     async fn a_record_of_the_framework_becomes_a_place(host, session: conformance) {
