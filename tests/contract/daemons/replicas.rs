@@ -195,6 +195,35 @@ async fn without_the_database_nothing_is_changed_and_what_was_under_way_is_noted
     Ok(())
 }
 
+#[tokio::test]
+async fn what_is_refused_because_the_database_is_gone_meanwhile_is_not_taken_for_interrupted() -> Outcome {
+    fixtures::needs!(PostgreSql, Ok(()));
+    let replicas = with_a_slow_one("intent-written").await;
+    let (slow, session) = run(&replicas, 0).await?;
+    let begun = Instant::now();
+    let creating = tokio::spawn(async move { session.note().create(&json!({"title": "slow"})).await });
+    is_stopped(replicas.process(0)).await;
+    replicas.signal_database(Signal::STOP);
+    while begun.elapsed() < Duration::from_secs(2) {
+        tokio::task::yield_now().await;
+    }
+    replicas.signal(0, Signal::CONT);
+    let status =
+        creating.await.expect("no panic").expect_err("it cannot look whether the operation is its own");
+    assert_eq!(status.code(), Code::Unavailable, "{status}");
+    assert!(status.message().starts_with("nothing was changed, because the journal"), "{status}");
+    assert_eq!(slow.objects().len(), 0, "{:?}", slow.objects());
+
+    replicas.signal_database(Signal::CONT);
+    let settled = async {
+        while !open(&replicas).is_empty() {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, settled).await.expect("nothing was changed");
+    Ok(())
+}
+
 /// Kills the replica that a plugin is connected to.
 async fn lose(replicas: &mut Replicas, host: &Host) {
     let number = if replicas.connected(0).contains(&host.process()) { 0 } else { 1 };

@@ -185,9 +185,17 @@ impl OperationJournal {
     pub async fn is_held(&self, id: OperationId) -> Result<bool, JournalError> {
         let JournalBackend::Store { running, outcomes, .. } = &self.backend else { return Ok(true) };
         let Some(guard) = lock(running).remove(&id) else { return Ok(true) };
-        if guard.is_held().await? {
-            lock(running).insert(id, guard);
-            return Ok(true);
+        match guard.is_held().await {
+            Ok(true) => {
+                lock(running).insert(id, guard);
+                return Ok(true);
+            }
+            Ok(false) => {}
+            Err(error) => {
+                // The provider is not called.
+                outcomes.note(Outcome::Nothing, guard).await.ok();
+                return Err(error.into());
+            }
         }
         let known =
             "the provider was not called, because another process had taken the operation over".to_owned();
