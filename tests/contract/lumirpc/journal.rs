@@ -106,8 +106,10 @@ async fn killed_in_a_creation(mode: &str, during: &str) -> Engine {
         }
     };
     tokio::time::timeout(PATIENCE, is_asked).await.expect("the provider is asked");
-    plugin.kill_engine();
+    // First, since the answer must not find it, however late this test goes on.
     creating.abort();
+    creating.await.expect_err("it was aborted");
+    plugin.kill_engine();
     drop(plugin);
     let is_over = async {
         while !processes::with_variable("JOURNAL_MARK", &mark).is_empty() {
